@@ -1,0 +1,77 @@
+"""Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
+
+Start with `absint.analyze(model)`. Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any
+analysis over any graph, `shapes` is the shape analysis, `control` its control flow, `api` the result, `cli` the commands.
+The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the proofs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from absint.api import Result, analyze
+    from absint.diagnostics import Diagnostic, Severity
+    from absint.errors import AbsintError, ModelError, UsageError
+    from lattices.expr import Dim
+    from lattices.shape import Shape
+    from lattices.text import parse
+    from transfer.rule import Rule, transfer
+    from transfer.table import Table
+
+    TABLE: Table
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "analyze": "absint.api",
+    "Result": "absint.api",
+    "Diagnostic": "absint.diagnostics",
+    "Severity": "absint.diagnostics",
+    "AbsintError": "absint.errors",
+    "ModelError": "absint.errors",
+    "UsageError": "absint.errors",
+    "Dim": "lattices.expr",
+    "Shape": "lattices.shape",
+    "parse": "lattices.text",
+    "Rule": "transfer.rule",
+    "Table": "transfer.table",
+    "transfer": "transfer.rule",
+}
+
+__all__ = ["TABLE", "AbsintError", "Diagnostic", "Dim", "ModelError", "Result", "Rule", "Severity", "Shape", "Table", "UsageError", "analyze", "parse", "transfer"]
+
+
+def _check_siblings() -> None:
+    """`solver` and `transfer` are common names: make sure that ours are the ones that import finds."""
+    root = Path(__file__).resolve().parent.parent
+    for name in ("lattices", "transfer", "solver"):
+        spec = find_spec(name)
+        origin = spec.origin if spec is not None else None
+        if origin is None or Path(origin).resolve().parent != root / name:
+            found = origin or "nothing that can be imported"
+            raise ImportError(
+                f"absint needs its own package {name!r} (at {root / name}), but {found} shadows it: "
+                f"rename that file or folder, or start Python elsewhere"
+            )
+
+
+_check_siblings()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TABLE":
+        from transfer.table import shipped
+
+        return shipped()
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'absint' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,568 @@
+"""Transfer of the nodes that control flow is lowered to: gates, joins, loop heads and exits.
+
+A loop head keeps, for each carried dim and element, a claim that gets weaker in at most three steps: the initial term;
+`d0 + i*c` for iteration number i, found by running the body once on a fresh symbol and proved by running it on the claim
+itself (an induction); a symbol for "its value in this iteration". So a head is stable after finitely many visits without
+any widening by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from absint.graph import Operand
+from lattices.contents import OPAQUE, Contents, Element, element_symbols
+from lattices.dtype import DTYPES, INTEGER_RANGES, DType
+from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Symbol, expr_of, mul, sub, substitute
+from lattices.normal import maximum
+from lattices.relation import FALSE, TRUE, Relation, boolean, conjunction, disjunction, eq, ge, implies, ite, le, negation
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+from lattices.truth import NO, YES
+from transfer.op import HOLE, AttributeValue, Statement
+
+if TYPE_CHECKING:
+    from absint.graph import Node
+    from absint.shapes import ShapeAnalysis, State
+
+LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "If": ("then_branch", "else_branch"),
+    "Loop": ("body",),
+    "Scan": ("body",),
+}
+"""Operators of ai.onnx that are lowered, with the graph attributes they need."""
+
+
+class Control:
+    """A node that control flow was lowered to."""
+
+    operator: str = ""
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        """The state of the node."""
+        raise NotImplementedError
+
+
+def condition_of(value: Value | None) -> Relation | None:
+    """A condition tensor as a relation, or None if nothing is known of it. A condition that is left out is true."""
+    if value is None:
+        return TRUE
+    if isinstance(value, Tensor) and value.contents is not None:
+        element = value.contents.elements[0]
+        if len(value.contents.elements) == 1 and isinstance(element, Relation):
+            return element
+    return None
+
+
+def integer_of(value: Value | None) -> Dim | None:
+    """The element of an integer scalar; None if the operand is left out."""
+    if value is None:
+        return None
+    if isinstance(value, Tensor) and value.contents is not None and len(value.contents.elements) == 1:
+        element = value.contents.elements[0]
+        if isinstance(element, Dim):
+            return element
+    return UNKNOWN_DIM
+
+
+@dataclass
+class Gate(Control):
+    """The entry of a branch: reachable or not, and what holds below it."""
+
+    taken: bool
+    operator: str = "If"
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        value = run.operand(item.operands[0], states)
+        if value is BOTTOM:
+            return (BOTTOM,)
+        condition = condition_of(value)
+        if condition is None:
+            return (TOP,)
+        if not self.taken:
+            condition = negation(condition)
+        facts = run.facts_at(item.gate)
+        if facts.decide(condition) is NO:
+            return (BOTTOM,)
+        run.guard(node, condition)
+        return (TOP,)
+
+
+@dataclass
+class IfJoin(Control):
+    """The outputs of an If from those of its branches."""
+
+    then_gate: int
+    else_gate: int
+    operator: str = "If"
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        values = [run.operand(o, states) for o in item.operands]
+        width = (len(values) - 1) // 2
+        branches = values[1 : 1 + width], values[1 + width :]
+        reachable = [states[gate][0] is not BOTTOM for gate in (self.then_gate, self.else_gate)]
+        if not all(reachable):
+            taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
+            return run.record(node, tuple(taken))
+        join = _Join(condition_of(values[0]), self.then_gate, node)
+        outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
+        return run.record(node, outputs, join.statements)
+
+
+class _Join:
+    """Joins the values of two branches under one condition."""
+
+    def __init__(self, condition: Relation | None, first: int, last: int) -> None:
+        self.condition = boolean(f"{HOLE}condition") if condition is None else condition
+        self.by_data = any(s.name.startswith("%") for s in self.condition.symbols)
+        self.first, self.last = first, last
+        self.statements: list[Statement] = []
+
+    def value(self, tag: str, a: Value, b: Value) -> Value:
+        if a is b or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            return VALUES.join(a, b)
+        dtype = DTYPES.join(a.dtype, b.dtype)
+        if a.shape.is_top or b.shape.is_top or len(a.shape) != len(b.shape):
+            return Tensor(dtype)
+        dims = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))]
+        return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
+
+    def dim(self, tag: str, a: Dim, b: Dim, bounds: tuple[int | None, int | None] = (0, MAX_DIM)) -> Dim:
+        if a is b:
+            return a
+        if not (isinstance(a, Expr) and isinstance(b, Expr)):
+            return UNKNOWN_DIM
+        if not self.by_data and not any(self._inside(s) for s in (*a.symbols, *b.symbols)):
+            return ite(self.condition, a, b)
+        named = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
+        for condition, term in ((self.condition, a), (negation(self.condition), b)):
+            self.statements.append(Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined"))
+        return named
+
+    def _inside(self, symbol: Symbol) -> bool:
+        from absint.shapes import birthplace
+
+        place = birthplace(symbol)
+        return place is not None and self.first <= place <= self.last
+
+    def _contents(self, tag: str, a: Tensor, b: Tensor) -> Contents | None:
+        x, y = a.contents, b.contents
+        if x is None or y is None or x.is_fill or y.is_fill or x.shape != y.shape:
+            return x if x is y else None
+        pairs = enumerate(zip(x.elements, y.elements, strict=True))
+        return Contents.of(x.shape or (), [self._element(f"{tag}[{at}]", p, q, a.dtype) for at, (p, q) in pairs])
+
+    def _element(self, tag: str, a: Element, b: Element, dtype: DType) -> Element:
+        if a is b or a == b:
+            return a
+        if isinstance(a, Dim) and isinstance(b, Dim):
+            return self.dim(tag, a, b, INTEGER_RANGES.get(dtype, (None, None)))
+        if isinstance(a, Relation) and isinstance(b, Relation) and not self.by_data:
+            return disjunction(conjunction(self.condition, a), conjunction(negation(self.condition), b))
+        return OPAQUE
+
+
+@dataclass
+class _Claim:
+    """What a head says of one carried dim or element in iteration i."""
+
+    start: Dim
+    step: Dim | None = None
+    kind: str = "start"
+    """`start`: start; `probe`, `symbol`: the head's symbol; `linear`: start + i*step."""
+
+
+@dataclass
+class Carried:
+    """The carried values of one loop."""
+
+    claims: dict[tuple[object, ...], _Claim] = field(default_factory=dict)
+    lost: set[tuple[object, ...]] = field(default_factory=set)
+    joined: dict[int, Value] = field(default_factory=dict)
+
+    def value(self, loop: LoopBody, k: int, start: Value, back: Value | None) -> Value:
+        """What carried value k is at the head: its start joined with what the body gives back."""
+        if back is None or back is BOTTOM or start is BOTTOM:
+            return start
+        if isinstance(start, Tensor) and isinstance(back, Tensor):
+            return self._tensor(loop, k, start, back)
+        if isinstance(start, SequenceValue) and isinstance(back, SequenceValue):
+            element = self._widened(k, start.element, back.element)
+            return SequenceValue(element, self._number(loop, (k, "length"), start.length, back.length, (0, MAX_DIM)))
+        return self._widened(k, start, back)
+
+    def _widened(self, k: int, start: Value, back: Value) -> Value:
+        old = self.joined.get(k, start)
+        self.joined[k] = VALUES.widen(old, VALUES.join(start, loop_free(back)))
+        return self.joined[k]
+
+    def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
+        dtype = DTYPES.join(start.dtype, back.dtype)
+        if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
+            self.lost.add((k, "shape"))
+        if (k, "shape") in self.lost:
+            return Tensor(dtype)
+        pairs = enumerate(zip(start.shape, back.shape, strict=True))
+        dims = [self._number(loop, (k, "dim", axis), a, b, (0, MAX_DIM)) for axis, (a, b) in pairs]
+        return Tensor(dtype, shape_of(tuple(dims)), self._contents(loop, k, start, back))
+
+    def _contents(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Contents | None:
+        x, y = start.contents, back.contents
+        if x is None or y is None or x.shape != y.shape or (x.is_fill and x is not y):
+            self.lost.add((k, "contents"))
+        if (k, "contents") in self.lost or x is None or y is None:
+            return None
+        if x.is_fill:
+            return x
+        elements: list[Element] = []
+        for at, (a, b) in enumerate(zip(x.elements, y.elements, strict=True)):
+            place = (k, "element", at)
+            if isinstance(a, Dim) and isinstance(b, Dim) and start.dtype in INTEGER_RANGES:
+                elements.append(self._number(loop, place, a, b, INTEGER_RANGES[start.dtype]))
+                continue
+            if a != b:
+                self.lost.add(place)
+            elements.append(OPAQUE if place in self.lost else a)
+        return Contents.of(x.shape or (), elements)
+
+    def _number(
+        self, loop: LoopBody, place: tuple[object, ...], start: Dim, back: Dim, bounds: tuple[int | None, int | None]
+    ) -> Dim:
+        claim = self.claims.setdefault(place, _Claim(start))
+        if claim.start is not start:
+            # An outer loop has come round with another start: keep the form; the next visit proves it again.
+            claim.start = start
+            return self._form(loop, place, claim, bounds)
+        symbol = loop.symbol(place, bounds)
+        if claim.kind == "start" and back is not start:
+            claim.kind = "probe"
+        elif claim.kind == "probe":
+            step = sub(back, symbol)
+            exact = isinstance(step, Expr) and isinstance(start, Expr) and not loop.mentions(step)
+            claim.kind, claim.step = ("linear", step) if exact else ("symbol", None)
+        elif claim.kind == "linear":
+            form = self._form(loop, place, claim, bounds)
+            after = substitute(form, {loop.iteration: expr_of(loop.iteration) + 1}) if isinstance(form, Expr) else form
+            if back is not after:
+                claim.kind = "symbol"
+        return self._form(loop, place, claim, bounds)
+
+    def _form(
+        self, loop: LoopBody, place: tuple[object, ...], claim: _Claim, bounds: tuple[int | None, int | None]
+    ) -> Dim:
+        if claim.kind == "start":
+            return claim.start
+        if claim.kind == "linear" and claim.step is not None:
+            return claim.start + mul(expr_of(loop.iteration), claim.step)
+        return loop.symbol(place, bounds)
+
+
+def loop_free(value: Value) -> Value:
+    """A value inside a sequence or optional keeps no symbol: each element may have sizes of its own."""
+    if isinstance(value, Tensor):
+        shape = value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE)
+        return Tensor(value.dtype, shape)
+    return value
+
+
+@dataclass
+class LoopBody(Control):
+    """A loop head: the state at the start of iteration i, for every i up to and including the last."""
+
+    back: list[Operand] = field(default_factory=list)
+    first: int = -1
+    last: int = -1
+    carried: Carried = field(default_factory=Carried)
+
+    @property
+    def iteration(self) -> Symbol:
+        from absint.shapes import born
+
+        return born(self.first, "i", 0, MAX_DIM)
+
+    def symbol(self, place: tuple[object, ...], bounds: tuple[int | None, int | None]) -> Expr:
+        """The head's symbol for a carried number: its value in this iteration."""
+        from absint.shapes import born
+
+        return expr_of(born(self.first, "/".join(map(str, place)), *bounds))
+
+    def is_inside(self, symbol: Symbol) -> bool:
+        """The symbol was invented in the body (or by the head): it means another number each trip."""
+        from absint.shapes import birthplace
+
+        place = birthplace(symbol)
+        return place is not None and self.first <= place <= self.last
+
+    def mentions(self, dim: Expr) -> bool:
+        return any(map(self.is_inside, dim.symbols))
+
+    def outside(self, dim: Dim) -> Dim:
+        """The dim, or unknown if it mentions a symbol of the body."""
+        return UNKNOWN_SIZE if isinstance(dim, Expr) and self.mentions(dim) else dim
+
+    def leave(self, value: Value) -> Value:
+        """What of a body value still has a meaning after the loop."""
+        if isinstance(value, Tensor):
+            contents = value.contents and value.contents.map(self._leave_element)
+            return Tensor(value.dtype, value.shape.map(self.outside), contents)
+        if isinstance(value, SequenceValue):
+            return SequenceValue(loop_free(value.element), self.outside(value.length))
+        return value
+
+    def _leave_element(self, element: Element) -> Element:
+        if any(map(self.is_inside, element_symbols(element))):
+            return UNKNOWN_DIM if isinstance(element, Dim) else OPAQUE
+        return element
+
+    def final(self, value: Value, trips: Dim) -> Value:
+        """A carried value after the last trip: the head's claim at i = trips."""
+        if isinstance(trips, Expr):
+            value = value.replace({self.iteration: trips})
+        return self.leave(value)
+
+
+def stacked(loop: LoopBody, tag: str, value: Value, trips: Dim, certain: bool, axis: int, out: list[Statement]) -> Value:
+    """A scan output: the body's value of each trip along a new axis.
+
+    Its inner dims are the body's only where a trip is certain: after zero trips runtimes give whatever they like.
+    """
+    if not isinstance(value, Tensor):
+        return TOP
+    if value.shape.is_top:
+        return Tensor(value.dtype)
+    dims: list[Dim] = []
+    for at, d in enumerate(value.shape):
+        inner = loop.outside(d)
+        if not certain and isinstance(inner, Expr) and isinstance(trips, Expr):
+            named = expr_of(Symbol(f"{HOLE}{tag}.{at}", 0, MAX_DIM))
+            out.append(Statement(implies(ge(trips, 1), eq(named, inner)), "the body's size, if there is a trip", "defined"))
+            inner = named
+        elif not certain:
+            inner = UNKNOWN_SIZE
+        dims.append(inner)
+    position = axis + len(dims) + 1 if axis < 0 else axis
+    if not 0 <= position <= len(dims):
+        return Tensor(value.dtype)
+    return Tensor(value.dtype, shape_of((*dims[:position], trips, *dims[position:])))
+
+
+@dataclass
+class LoopHead(LoopBody):
+    """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values."""
+
+    count: int = 0
+    operator: str = "Loop"
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+        self.width = count + 2
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        self.first = node
+        limit, condition, *starts = (run.operand(o, states) for o in item.operands)
+        if limit is BOTTOM or condition is BOTTOM or BOTTOM in starts:
+            return (BOTTOM,) * self.width
+        backs = [run.operand(o, states) for o in self.back[1:]] or [None] * self.count
+        carried = [self.carried.value(self, k, s or TOP, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
+        if never_runs(run, item, limit, condition):
+            return (BOTTOM, BOTTOM, *carried)
+        number = expr_of(self.iteration)
+        most = integer_of(limit)
+        if isinstance(most, Expr):
+            run.guard(node, le(number + 1, maximum(most, 0)))
+        iteration = Tensor(DType.INT64, Shape(()), Contents.scalar(number))
+        going = Tensor(DType.BOOL, Shape(()), Contents.scalar(TRUE))
+        return (iteration, going, *carried)
+
+
+def never_runs(run: ShapeAnalysis, item: Node, limit: Value | None, condition: Value | None) -> bool:
+    """No trip is taken in any run."""
+    facts = run.facts_at(item.gate)
+    initially = condition_of(condition)
+    if initially is not None and facts.decide(initially) is NO:
+        return True
+    most = integer_of(limit)
+    return isinstance(most, Expr) and facts.decide(le(most, 0)) is YES
+
+
+@dataclass
+class LoopExit(Control):
+    """After an ONNX Loop: final carried values and scan outputs."""
+
+    head: int
+    count: int
+    operator: str = "Loop"
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        loop = run.nodes[self.head].control
+        assert isinstance(loop, LoopHead)
+        values = [run.operand(o, states) for o in item.operands]
+        limit, condition = values[:2]
+        finals, body_condition = values[2 + self.count : 2 + 2 * self.count], values[2 + 2 * self.count]
+        scans = values[3 + 3 * self.count :]
+        statements: list[Statement] = []
+        trips = self._trips(run, item, loop, limit, condition, body_condition, statements)
+        facts = run.facts_at(item.gate)
+        certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
+        outputs = [loop.final(v or TOP, trips) for v in finals]
+        for k, scan in enumerate(scans):
+            value = loop.leave(scan or TOP)
+            if value is BOTTOM:
+                value = TOP
+            outputs.append(stacked(loop, str(self.count + k), value, trips, certain, 0, statements))
+        return run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
+
+    def _trips(
+        self,
+        run: ShapeAnalysis,
+        item: Node,
+        loop: LoopHead,
+        limit: Value | None,
+        condition: Value | None,
+        body_condition: Value | None,
+        statements: list[Statement],
+    ) -> Dim:
+        """The number of trips: exact where both conditions are true, else a symbol between 0 and max(M, 0)."""
+        if never_runs(run, item, limit, condition):
+            return ZERO_EXPR
+        most = integer_of(limit)
+        most = maximum(most, 0) if most is not None else None
+        initially = condition_of(condition)
+        if condition_of(body_condition) is TRUE and isinstance(most, Expr) and initially is not None:
+            if run.facts_at(item.gate).decide(initially) is YES:
+                return most
+            if not any(s.name.startswith("%") for s in initially.symbols):
+                return ite(initially, most, 0)
+        trips = expr_of(Symbol(f"{HOLE}trips", 0, MAX_DIM))
+        if isinstance(most, Expr):
+            statements.append(Statement(le(trips, most), "at most M trips", "defined"))
+        if initially is not None and initially is not TRUE:
+            statements.append(Statement(implies(negation(initially), eq(trips, 0)), "no trip without the condition", "defined"))
+        return trips
+
+
+@dataclass(frozen=True)
+class ScanSettings:
+    """The attributes of a Scan. `batched` is the form of opset 8, in which every input has a leading batch axis."""
+
+    states: int
+    scans: int
+    input_axes: tuple[int, ...]
+    output_axes: tuple[int, ...]
+    batched: bool
+
+    @staticmethod
+    def read(attributes: Mapping[str, AttributeValue], operands: int, batched: bool) -> ScanSettings | None:
+        """From the attributes; None if they contradict the number of operands."""
+        scans = attributes.get("num_scan_inputs")
+        if not isinstance(scans, int) or not 0 < scans <= operands:
+            return None
+        axes = attributes.get("scan_input_axes") or [0] * scans
+        out = attributes.get("scan_output_axes") or []
+        if not isinstance(axes, list) or not isinstance(out, list) or len(axes) != scans:
+            return None
+        return ScanSettings(operands - scans, scans, tuple(axes), tuple(out), batched)
+
+
+@dataclass
+class ScanHead(LoopBody):
+    """Head of an ONNX Scan: state variables and one slice of each scan input."""
+
+    settings: ScanSettings = None  # type: ignore[assignment]
+    operator: str = "Scan"
+
+    def __init__(self, settings: ScanSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.width = settings.states + settings.scans
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        self.first = node
+        values = [run.operand(o, states) for o in item.operands]
+        if BOTTOM in values:
+            return (BOTTOM,) * self.width
+        count = self.settings.states
+        backs = [run.operand(o, states) for o in self.back] or [None] * count
+        starts = [drop_axis(v, 0) if self.settings.batched else v or TOP for v in values[:count]]
+        carried = [self.carried.value(self, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
+        return (*carried, *self._slices(values[count:]))
+
+    def _slices(self, values: Sequence[Value | None]) -> Iterator[Value]:
+        for value, axis in zip(values, self.settings.input_axes, strict=True):
+            if self.settings.batched:
+                yield drop_axis(drop_axis(value, 0), 0)
+            else:
+                yield drop_axis(value, axis)
+
+
+def drop_axis(value: Value | None, axis: int) -> Value:
+    """A slice along an axis."""
+    if not isinstance(value, Tensor):
+        return TOP
+    if value.shape.is_top or not -len(value.shape) <= axis < len(value.shape):
+        return Tensor(value.dtype)
+    dims = list(value.shape.dims)
+    del dims[axis]
+    return Tensor(value.dtype, shape_of(tuple(dims)))
+
+
+def axis_size(value: Value | None, axis: int) -> Dim:
+    """The size of an axis, unknown if it is not there."""
+    if not isinstance(value, Tensor) or value.shape.is_top or not -len(value.shape) <= axis < len(value.shape):
+        return UNKNOWN_SIZE
+    return value.shape[axis]
+
+
+@dataclass
+class ScanExit(Control):
+    """After an ONNX Scan: final states and stacked outputs."""
+
+    head: int
+    settings: ScanSettings
+    operator: str = "Scan"
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        loop = run.nodes[self.head].control
+        assert isinstance(loop, ScanHead)
+        s = self.settings
+        values = [run.operand(o, states) for o in item.operands]
+        inputs, finals = values[: s.states + s.scans], values[s.states + s.scans : 2 * s.states + s.scans]
+        results = values[2 * s.states + s.scans :][s.states :]
+        statements: list[Statement] = []
+        sizes = [axis_size(v, 1 if s.batched else a) for v, a in zip(inputs[s.states :], s.input_axes, strict=True)]
+        trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
+        for size in sizes:
+            relation = eq(size, trips)
+            if not s.batched and relation is not TRUE and relation is not FALSE and relation.op != "open":
+                statements.append(Statement(relation, "scan inputs have one length", "required"))
+        if s.batched:
+            trips = UNKNOWN_SIZE  # sequence_lens decides
+        certain = isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES
+        outputs = [loop.final(v or TOP, trips) for v in finals]
+        for k, result in enumerate(results):
+            axis = s.output_axes[k] if k < len(s.output_axes) else 0
+            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, certain, axis, statements)
+            outputs.append(value)
+        if s.batched:
+            outputs = [_batched(inputs, v) for v in outputs]
+        return run.record(node, tuple(outputs), statements)
+
+
+def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
+    """The value with the batch axis in front again."""
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        return value
+    batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
+    return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
+
+
+__all__ = ["LOWERED", "ONE_EXPR", "TOP_SHAPE", "Control", "Gate", "IfJoin", "LoopExit", "LoopHead", "ScanExit", "ScanHead", "ScanSettings"]

@@ -1,0 +1,203 @@
+"""The fixpoint engine: any monotone analysis over any directed graph. It knows nothing of ONNX.
+
+An analysis is a value: a lattice, a direction, and a transfer function that computes a node's state from the states of its
+predecessors. `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable,
+in the recursive strategy over a weak topological order; heads are widened after a few visits, and a bounded descending
+phase takes back what widening gave away.
+
+Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
+
+What it is not good for: transfer functions that are not monotone still terminate (widening sees to that), but the
+result then need not be the least fixpoint that the widening allows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import networkx as nx
+
+from lattices.lattice import Lattice
+
+S = TypeVar("S")
+
+
+class Analysis(ABC, Generic[S]):
+    """What `fixpoint` runs: subclass it, set `lattice` (and `direction`), and write `transfer`."""
+
+    lattice: Lattice[S]
+    direction: Literal["forward", "backward"] = "forward"
+
+    @abstractmethod
+    def transfer(self, node: int, states: Sequence[S]) -> S:
+        """The state of `node`, from the states of its predecessors (its successors if backward), by node id.
+
+        A state that has not been computed yet is the lattice's bottom.
+        """
+
+    def merge(self, node: int, old: S, new: S, widen: bool) -> S:
+        """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate."""
+        return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How cycles are iterated: joins at a head before widening, and passes of the descending phase."""
+
+    widening_delay: int = 2
+    descending_passes: int = 2
+    max_visits: int = 10_000
+
+
+DEFAULT_POLICY = Policy()
+
+
+@dataclass(frozen=True)
+class Solution(Generic[S]):
+    """The states by node id, and how often each cycle head was visited."""
+
+    states: list[S]
+    visits: dict[int, int]
+
+
+class DivergenceError(RuntimeError):
+    """A cycle head changed more often than the policy allows: the widening of the domain does not terminate."""
+
+
+def fixpoint(graph: nx.DiGraph[int], analysis: Analysis[S], policy: Policy = DEFAULT_POLICY) -> Solution[S]:
+    """The least fixpoint that the widening allows. Nodes of `graph` are the integers 0 to n - 1.
+
+    Raises DivergenceError if the domain's widening does not stop growing.
+    """
+    count = graph.number_of_nodes()
+    states: list[S] = [analysis.lattice.bottom] * count
+    forward = analysis.direction == "forward"
+    if all((u < v) for u, v in graph.edges):
+        transfer = analysis.transfer
+        for node in range(count) if forward else range(count - 1, -1, -1):
+            states[node] = transfer(node, states)
+        return Solution(states, {})
+    successors: Any = graph.succ if forward else graph.pred
+    order = weak_topological_order(count, [list(successors[v]) for v in range(count)], reverse=not forward)
+    return Solution(states, _iterate(order, analysis, states, policy))
+
+
+@dataclass(frozen=True)
+class WeakTopologicalOrder:
+    """A linear order in which every edge that points backwards leads to the head of a component around both ends.
+
+    `end[p]` is, for a position p that holds a component's head, the position after the component's last node; it is None
+    for a node that heads nothing. Components nest.
+    """
+
+    order: list[int]
+    end: list[int | None]
+
+
+def weak_topological_order(
+    count: int, successors: Sequence[Sequence[int]], *, reverse: bool = False
+) -> WeakTopologicalOrder:
+    """Bourdoncle's order of nodes 0 to count - 1, iterative. Roots are taken in ascending (descending) order."""
+    order: list[int] = []
+    end: list[int | None] = []
+    stack: list[tuple[str, list[int]]] = [("split", list(range(count)))]
+    while stack:
+        task, nodes = stack.pop()
+        if task == "split":
+            stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
+        elif task == "close":
+            end[nodes[0]] = len(order)
+        else:
+            head = max(nodes) if reverse else min(nodes)
+            order.append(head)
+            end.append(None)
+            if len(nodes) > 1 or head in successors[head]:
+                stack.append(("close", [len(order) - 1]))
+                stack.append(("split", [v for v in nodes if v != head]))
+    return WeakTopologicalOrder(order, end)
+
+
+def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
+    """Strongly connected components of the subgraph, in topological order (Tarjan, iterative)."""
+    inside = set(nodes)
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    found: list[list[int]] = []
+    for root in sorted(nodes, reverse=not reverse):
+        if root in index:
+            continue
+        work = [(root, iter(successors[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            for child in rest:
+                if child not in inside:
+                    continue
+                if child not in index:
+                    index[child] = low[child] = len(index)
+                    stack.append(child)
+                    on_stack.add(child)
+                    work.append((child, iter(successors[child])))
+                    break
+                if child in on_stack:
+                    low[node] = min(low[node], index[child])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    part = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        part.append(member)
+                        if member == node:
+                            break
+                    found.append(part)
+    found.reverse()
+    return found
+
+
+def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], policy: Policy) -> dict[int, int]:
+    """Run the order, repeating each component until its head is stable; visits of each head."""
+    lattice, transfer = analysis.lattice, analysis.transfer
+    order, end = wto.order, wto.end
+    visits: dict[int, int] = {}
+    open_heads: list[tuple[int, int]] = []
+    descending: dict[int, int] = {}
+    position = 0
+    while position < len(order) or open_heads:
+        if open_heads and position == end[open_heads[-1][0]]:
+            start, seen = open_heads.pop()
+            head = order[start]
+            visits[head] = visits.get(head, 0) + 1
+            if visits[head] > policy.max_visits:
+                raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
+            old, new = states[head], transfer(head, states)
+            if start not in descending and not lattice.leq(new, old):
+                states[head] = analysis.merge(head, old, new, seen >= policy.widening_delay)
+                open_heads.append((start, seen + 1))
+                position = start + 1
+            elif descending.get(start, 0) < policy.descending_passes and not lattice.leq(old, new):
+                descending[start] = descending.get(start, 0) + 1
+                states[head] = new
+                open_heads.append((start, seen))
+                position = start + 1
+            else:
+                descending.pop(start, None)
+            continue
+        node = order[position]
+        states[node] = transfer(node, states)
+        if end[position] is not None:
+            open_heads.append((position, 1))
+            visits[node] = visits.get(node, 0) + 1
+        position += 1
+    return visits

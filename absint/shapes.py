@@ -1,0 +1,324 @@
+"""The shape analysis: abstract values of every node by the transfer table, as an `Analysis` for the engine.
+
+What one application of a rule gives is kept as a `Template`, memoised on the operator, its attributes and its interned
+inputs. Symbols that the application invents are holes in the template; each place fills them with symbols of its own
+(sharing them between places would claim a false equality).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from absint import schemas
+from absint.fixpoint import Analysis
+from absint.graph import ABSENT, Kernel, Node, Operand, Program
+from lattices.contents import OPAQUE, Contents, Element, element_symbols
+from lattices.dtype import INTEGER_RANGES, DType
+from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from lattices.facts import NO_FACTS, Facts
+from lattices.interval import ANY, Interval
+from lattices.relation import Relation, boolean, eq
+from lattices.shape import Shape, shape_of
+from lattices.tensor import BOTTOM, TOP, VALUES, Optional, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+from transfer.op import HOLE, Op, Statement, apply
+
+State = tuple[Value, ...]
+Trace = Callable[[int, State], None]
+
+MAX_NAMED_ELEMENTS: Final = 8
+"""Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
+
+_BORN: Final = "%"
+_NATURAL: Final = Interval(0, MAX_DIM)
+
+
+class Template(NamedTuple):
+    """The result of one rule application, with holes for the symbols that it invents."""
+
+    outputs: State
+    holes: tuple[Symbol, ...]
+    statements: tuple[Statement, ...] = ()
+    may_fails: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rejected: str | None = None
+
+
+class StateLattice:
+    """States are tuples of values; the empty tuple is "not computed"."""
+
+    bottom: State = ()
+    top: State = (TOP,)
+
+    def leq(self, a: State, b: State) -> bool:
+        if a == b or not a:
+            return True
+        return bool(b) and len(a) == len(b) and all(map(VALUES.leq, a, b))
+
+    def join(self, a: State, b: State) -> State:
+        return b if not a else a if not b else tuple(map(VALUES.join, a, b))
+
+    def meet(self, a: State, b: State) -> State:
+        return tuple(map(VALUES.meet, a, b))
+
+    def widen(self, old: State, new: State) -> State:
+        return new if not old else old if not new else tuple(map(VALUES.widen, old, new))
+
+
+STATES: Final = StateLattice()
+
+
+def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
+    """The symbol of this tag that the node invents; the same at every visit."""
+    return Symbol(f"{_BORN}{node}:{tag}", lo, hi)
+
+
+def birthplace(symbol: Symbol) -> int | None:
+    """The node that invented a symbol; None for a symbol of the inputs."""
+    return int(symbol.name[1 : symbol.name.index(":")]) if symbol.name.startswith(_BORN) else None
+
+
+class ShapeAnalysis(Analysis[State]):
+    """Forward shape analysis of a lowered program."""
+
+    lattice = STATES
+    direction = "forward"
+
+    def __init__(self, program: Program, facts: Facts = NO_FACTS, *, memoise: bool = True, trace: Trace | None = None) -> None:
+        self.program = program
+        self.nodes = program.nodes
+        self.facts = facts
+        self.memoise = memoise
+        self.trace = trace
+        self.applied: dict[int, Template] = {}
+        """What each node's rule said at its last visit."""
+        self.crashes: dict[int, str] = {}
+        self._gate_facts: dict[int, Facts] = {}
+        self.applications = 0
+        """Rules actually run, memo hits not counted."""
+
+    def transfer(self, node: int, states: Sequence[State]) -> State:
+        item = self.nodes[node]
+        kernel = item.kernel
+        if kernel is None:
+            state = self._other(node, item, states)
+        else:
+            try:
+                inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+            except IndexError:
+                inputs = tuple(self.operand(o, states) for o in item.operands)
+            template = kernel.memo.get(inputs) if item.gate < 0 and self.memoise else None
+            if template is None:
+                template = self._apply(node, item, kernel, inputs, states)
+            self.applied[node] = template
+            state = self._filled(node, template) if template.holes else template.outputs
+        if self.trace is not None:
+            self.trace(node, state)
+        return state
+
+    def merge(self, node: int, old: State, new: State, widen: bool) -> State:
+        """Loop heads accelerate by themselves, in finitely many steps; see `absint.control`."""
+        return new
+
+    def operand(self, operand: Operand, states: Sequence[State]) -> Value | None:
+        """The value of an operand: None if it is left out, bottom if nothing has been computed yet."""
+        if operand == ABSENT:
+            return None
+        state = states[operand[0]]
+        return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
+    def _other(self, node: int, item: Node, states: Sequence[State]) -> State:
+        if item.value is not None:
+            return (item.value,)
+        assert item.control is not None
+        if item.gate >= 0 and states[item.gate][0] is BOTTOM:
+            return (BOTTOM,) * max(1, len(item.outputs) or item.control.width)
+        return item.control.transfer(self, node, item, states)
+
+    def _apply(
+        self, node: int, item: Node, kernel: Kernel, inputs: tuple[Value | None, ...], states: Sequence[State]
+    ) -> Template:
+        if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
+            return Template((BOTTOM,) * kernel.outputs, ())
+        facts = self.facts_at(item.gate)
+        key: object = inputs if item.gate < 0 else (inputs, facts.relations)
+        template = kernel.memo.get(key) if self.memoise else None
+        if template is None:
+            template = self._run_rule(node, kernel, inputs, facts)
+            kernel.memo[key] = template
+        return template
+
+    def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
+        self.applications += 1
+        if kernel.rule is None:
+            return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",))
+        op = Op(
+            kernel.rule,
+            inputs,
+            kernel.attributes,
+            version=kernel.version,
+            outputs=kernel.outputs,
+            facts=facts,
+            name=kernel.op_type,
+        )
+        try:
+            result = apply(kernel.rule, op)
+        except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
+            self.crashes[node] = f"{type(error).__name__}: {error}"
+            return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("its rule failed",))
+        return name_unknowns(
+            self._typed(kernel, inputs, result.outputs),
+            result.statements,
+            result.may_fails,
+            result.notes,
+            result.rejected,
+        )
+
+    def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
+        """Outputs of which nothing is known take what the schema says of their type."""
+        if TOP not in outputs:
+            return outputs
+        known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
+        return tuple(k if o is TOP else o for o, k in zip(outputs, known, strict=True))
+
+    def _filled(self, node: int, template: Template) -> State:
+        mapping = self.filling(node, template)
+        return tuple(value.replace(mapping) for value in template.outputs)
+
+    def filling(self, node: int, template: Template) -> Mapping[Symbol, Dim]:
+        """The node's own symbol for each hole of a template."""
+        return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
+
+    def statements(self, node: int) -> list[Statement]:
+        """What the node stated at its last visit, over symbols of the result."""
+        template = self.applied.get(node)
+        if template is None:
+            return []
+        if not template.holes:
+            return list(template.statements)
+        mapping = self.filling(node, template)
+        return [s._replace(relation=s.relation.substitute(mapping)) for s in template.statements]
+
+    def record(self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()) -> State:
+        """Keep what a control-flow node said, and name its unknown dims."""
+        template = name_unknowns(outputs, tuple(statements), tuple(may_fails))
+        self.applied[node] = template
+        return self._filled(node, template) if template.holes else template.outputs
+
+    # Guards
+
+    def guard(self, gate: int, relation: Relation) -> None:
+        """What holds below a gate, beside what holds outside it."""
+        self._gate_facts[gate] = self.facts_at(self.nodes[gate].gate).assume(relation)
+
+    def facts_at(self, gate: int) -> Facts:
+        """The facts that hold below a gate."""
+        while gate >= 0:
+            found = self._gate_facts.get(gate)
+            if found is not None:
+                return found
+            gate = self.nodes[gate].gate
+        return self.facts
+
+
+class _Namer:
+    """Collects a hole for every unknown of one template."""
+
+    def __init__(self) -> None:
+        self.holes: dict[Symbol, None] = {}
+        self.statements: list[Statement] = []
+
+    def hole(self, tag: str, bounds: Interval) -> Expr:
+        symbol = Symbol(f"{HOLE}{tag}", *bounds)
+        self.holes[symbol] = None
+        return expr_of(symbol)
+
+    def dim(self, tag: str, dim: Dim, bounds: Interval) -> Dim:
+        if not isinstance(dim, Unknown):
+            self._keep(dim.symbols if isinstance(dim, Expr) else ())
+            return dim
+        bounds = dim.bounds.meet(bounds)
+        if bounds.is_empty:
+            return dim
+        named = self.hole(tag, bounds)
+        if dim.congruence != ANY and dim.congruence.modulus > 1:
+            relation = eq(named % dim.congruence.modulus, dim.congruence.remainder)
+            self.statements.append(Statement(relation, "every value it may take", "defined"))
+        return named
+
+    def _keep(self, symbols: Sequence[Symbol] | frozenset[Symbol]) -> None:
+        for symbol in sorted(symbols, key=lambda s: s.name) if len(symbols) > 1 else symbols:
+            if symbol.name.startswith(HOLE):
+                self.holes[symbol] = None
+
+    def value(self, tag: str, value: Value) -> Value:
+        if isinstance(value, Tensor):
+            return self._tensor(tag, value)
+        if isinstance(value, Optional):
+            return Optional(self.value(f"{tag}?", value.element), value.present)
+        if isinstance(value, SequenceValue):
+            return SequenceValue(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
+        return value
+
+    def _tensor(self, tag: str, value: Tensor) -> Tensor:
+        shape, contents = value.shape, value.contents
+        if shape.rank:
+            dims = tuple([self.dim(f"{tag}.{axis}", d, _NATURAL) for axis, d in enumerate(shape.dims)])
+            if dims != shape.dims:
+                shape = shape_of(dims)
+        if contents is not None:
+            contents = self._contents(tag, contents, value.dtype)
+        elif shape.rank is not None and shape.rank <= 1:
+            contents = self._invented(tag, shape, value.dtype)
+        return value if shape is value.shape and contents is value.contents else Tensor(value.dtype, shape, contents)
+
+    def _contents(self, tag: str, contents: Contents, dtype: DType) -> Contents | None:
+        bounds = Interval(*INTEGER_RANGES.get(dtype, (None, None)))
+        elements: list[Element] = []
+        for at, element in enumerate(contents.elements):
+            if isinstance(element, Dim) and not contents.is_fill:
+                elements.append(self.dim(f"{tag}[{at}]", element, bounds))
+            else:
+                self._keep(element_symbols(element))
+                elements.append(element)
+        if contents.is_fill or all(a is b for a, b in zip(elements, contents.elements, strict=True)):
+            return contents
+        return Contents.of(contents.shape or (), elements)
+
+    def _invented(self, tag: str, shape: Shape, dtype: DType) -> Contents | None:
+        """Names for the elements of a small integer vector or a single boolean of which nothing is known."""
+        sizes = shape.concrete
+        if sizes is None:
+            return None
+        count = sizes[0] if sizes else 1
+        if dtype is DType.BOOL and count == 1:
+            return Contents.of(sizes, [self._condition(tag)])
+        if dtype not in (DType.INT64, DType.INT32) or not 1 <= count <= MAX_NAMED_ELEMENTS:
+            return None
+        bounds = Interval(*INTEGER_RANGES[dtype])
+        return Contents.of(sizes, [self.hole(f"{tag}[{at}]", bounds) for at in range(count)])
+
+    def _condition(self, tag: str) -> Relation:
+        name = f"{HOLE}{tag}[0]"
+        relation = boolean(name)
+        self.holes[Symbol(name, 0, 1)] = None
+        return relation
+
+
+def name_unknowns(
+    outputs: State,
+    statements: tuple[Statement, ...] = (),
+    may_fails: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    rejected: str | None = None,
+) -> Template:
+    """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
+    namer = _Namer()
+    named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
+    for statement in statements:
+        namer._keep(statement.relation.symbols)
+    return Template(named, tuple(namer.holes), (*statements, *namer.statements), may_fails, notes, rejected)
+
+
+__all__ = ["OPAQUE", "STATES", "UNKNOWN_DIM", "ShapeAnalysis", "State", "Template", "birthplace", "born", "name_unknowns"]

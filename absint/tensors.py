@@ -1,0 +1,113 @@
+"""Tensors of a model file as abstract values: sizes always, elements only where they are few and small."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from math import isfinite, prod
+from pathlib import Path
+from typing import Final
+
+from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
+from lattices.dtype import DType
+from lattices.expr import const
+from lattices.real import Real
+from lattices.relation import FALSE, TRUE
+from lattices.shape import Shape
+from lattices.tensor import Tensor
+
+from onnx import TensorProto
+
+MAX_FLOATS: Final = 64
+"""Floats matter for scales and ranges only, so fewer of them are decoded."""
+
+_EXTERNAL: Final = TensorProto.EXTERNAL
+_DTYPES: Final = {int(d): d for d in DType}
+_FORMATS: Final = {
+    DType.INT64: "q",
+    DType.INT32: "i",
+    DType.INT16: "h",
+    DType.INT8: "b",
+    DType.UINT64: "Q",
+    DType.UINT32: "I",
+    DType.UINT16: "H",
+    DType.UINT8: "B",
+    DType.BOOL: "?",
+    DType.FLOAT: "f",
+    DType.DOUBLE: "d",
+    DType.FLOAT16: "e",
+}
+
+
+def dtype_of(code: int) -> DType:
+    """The element type of a TensorProto code; UNDEFINED for one that this package does not know."""
+    return _DTYPES.get(code, DType.UNDEFINED)
+
+
+def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
+    """The abstract value of a tensor. External data are read only for small tensors, from below `folder`."""
+    dtype = dtype_of(tensor.data_type)
+    dims = tuple(tensor.dims)
+    shape = Shape(dims)
+    limit = MAX_FLOATS if dtype.is_float else MAX_ELEMENTS
+    if dtype not in _FORMATS or prod(dims) > limit:
+        return Tensor(dtype, shape)
+    numbers = _numbers(tensor, dtype, prod(dims), folder)
+    if numbers is None:
+        return Tensor(dtype, shape)
+    return Tensor(dtype, shape, Contents.of(dims, map(element_maker(dtype), numbers)))
+
+
+def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
+    """How a number of this element type is seen."""
+    if dtype is DType.BOOL:
+        return lambda number: TRUE if number else FALSE
+    if dtype.is_integer:
+        return lambda number: const(int(number))
+    return lambda number: Real.constant(number) if isfinite(number) else OPAQUE
+
+
+def _numbers(tensor: TensorProto, dtype: DType, count: int, folder: Path | None) -> Sequence[int | float | bool] | None:
+    layout = f"<{count}{_FORMATS[dtype]}"
+    if tensor.data_location == _EXTERNAL:
+        raw = _external_bytes(tensor, struct.calcsize(layout), folder)
+    elif tensor.HasField("raw_data"):
+        raw = tensor.raw_data
+    else:
+        return _typed_numbers(tensor, dtype, count)
+    return None if raw is None or len(raw) != struct.calcsize(layout) else struct.unpack(layout, raw)
+
+
+def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[int | float | bool] | None:
+    if dtype is DType.INT64:
+        numbers: list[int] | list[float] = list(tensor.int64_data)
+    elif dtype is DType.FLOAT:
+        numbers = list(tensor.float_data)
+    elif dtype is DType.DOUBLE:
+        numbers = list(tensor.double_data)
+    elif dtype in (DType.UINT32, DType.UINT64):
+        numbers = list(tensor.uint64_data)
+    elif dtype is DType.FLOAT16:
+        if len(tensor.int32_data) != count or any(not 0 <= bits < 1 << 16 for bits in tensor.int32_data):
+            return None
+        numbers = list(struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *tensor.int32_data)))
+    else:
+        numbers = list(tensor.int32_data)
+    return numbers if len(numbers) == count else None
+
+
+def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> bytes | None:
+    """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    if folder is None or "location" not in entries:
+        return None
+    try:
+        base = folder.resolve()
+        path = (base / entries["location"]).resolve()
+        if base not in path.parents or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            file.seek(int(entries.get("offset", "0")))
+            return file.read(size)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,106 @@
+"""Checks of a finished analysis: is it a post-fixpoint, what can never run, which declarations are false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.graph import Operand
+from absint.shapes import STATES
+from lattices.dtype import DType
+from lattices.expr import Expr
+from lattices.relation import eq
+from lattices.shape import Shape
+from lattices.tensor import Tensor, Value
+from lattices.truth import NO
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def verify(result: Result) -> None:
+    """Every rule applied once more, without the memo, stays below the stored states. Raises AssertionError if not."""
+    analysis = result.analysis
+    memoise, analysis.memoise = analysis.memoise, False
+    try:
+        for node, item in enumerate(result.nodes):
+            again = analysis.transfer(node, result.states)
+            if not STATES.leq(again, result.states[node]):
+                raise AssertionError(f"{item}: {again} is not below the stored {result.states[node]}")
+    finally:
+        analysis.memoise = memoise
+
+
+def needed_nodes(result: Result) -> set[int]:
+    """Nodes that some output depends on; the others impose nothing."""
+    operands = result.nodes
+    names = {name: result._lowered.program.main.names.get(name) for name in result.outputs}
+    stack = [operand[0] for operand in names.values() if operand is not None]
+    needed: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if node < 0 or node in needed:
+            continue
+        needed.add(node)
+        stack.extend(producer for producer, _ in operands[node].operands)
+        stack.append(operands[node].gate)
+    return needed
+
+
+def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
+    """Nodes that cannot run, malformed ones, rules that failed, and operators without a rule."""
+    needed: set[int] | None = None
+    for node, template in result.analysis.applied.items():
+        if template.rejected is None and not template.notes:
+            continue
+        where = str(result.nodes[node])
+        if template.rejected is not None:
+            needed = needed_nodes(result) if needed is None else needed
+            certain = node in needed and result.nodes[node].gate < 0
+            severity = Severity.ERROR if certain else Severity.WARNING
+            reason = shown(result, template.rejected)
+            rest = "" if certain else " (only matters if a run gets there)"
+            yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
+        for note in template.notes:
+            yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
+    for node, text in result.analysis.crashes.items():
+        yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"its rule failed ({text}); outputs unknown")
+    for operator, count in result.unruled.items():
+        times = f"{count} nodes" if count > 1 else "1 node"
+        yield Diagnostic(Severity.WARNING, "no-rule", operator, f"no transfer rule ({times}); outputs are unknown")
+
+
+def shown(result: Result, text: str) -> str:
+    """A message with invented symbols under their printed names."""
+    if "%" not in text:
+        return text
+    for symbol, name in result.names.items():
+        text = text.replace(symbol.name, str(name))
+    return text
+
+
+def declared_diagnostics(result: Result, declared: Sequence[tuple[str, Operand, Value]]) -> Iterator[Diagnostic]:
+    """Declarations of the author that no run can meet."""
+    for what, operand, claim in declared:
+        found = result.value_of(operand)
+        if isinstance(claim, Tensor) and isinstance(found, Tensor):
+            problem = _contradiction(claim, found, result)
+            if problem:
+                yield Diagnostic(Severity.WARNING, "false-declaration", what, problem)
+
+
+def _contradiction(claim: Tensor, found: Tensor, result: Result) -> str | None:
+    if DType.UNDEFINED not in (claim.dtype, found.dtype) and claim.dtype is not found.dtype:
+        return f"declared {claim.dtype}, but it is {found.dtype}"
+    if claim.shape.rank is None or found.shape.rank is None:
+        return None
+    if claim.shape.rank != found.shape.rank:
+        return f"declared with shape {claim.shape}, but it has shape {found.shape}"
+    for axis, (stated, actual) in enumerate(zip(claim.shape, found.shape, strict=True)):
+        if not isinstance(stated, Expr) or not isinstance(actual, Expr):
+            continue
+        over_inputs = stated.free_symbols <= set(result.symbols)
+        if over_inputs and result.analysis.facts.decide(eq(stated, actual)) is NO:
+            return f"axis {axis} is declared {stated}, but it is {actual}: shape {Shape(found.shape)}"
+    return None

@@ -1,0 +1,64 @@
+"""The lattice of dims: bottom, expressions, unknowns with bounds and a congruence, top.
+
+Expressions are incomparable unless identical; an expression lies below every `Unknown` that contains all its values.
+Joins are pure: two different terms give an anonymous `Unknown`. Naming it is the engine's business.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown
+from lattices.interval import Congruence, Interval
+
+BOTTOM_DIM: Final = Unknown(Interval(1, 0), Congruence(1, 0))
+"""No integer at all."""
+
+
+class DimLattice:
+    """Operations on dims; see `lattices.lattice`."""
+
+    bottom: Dim = BOTTOM_DIM
+    top: Dim = UNKNOWN_DIM
+
+    def leq(self, a: Dim, b: Dim) -> bool:
+        if a is b or b is UNKNOWN_DIM or a.bounds.is_empty:
+            return True
+        return isinstance(b, Unknown) and a.bounds.leq(b.bounds) and a.congruence.leq(b.congruence)
+
+    def join(self, a: Dim, b: Dim) -> Dim:
+        if a is b or self.leq(b, a):
+            return a
+        if self.leq(a, b):
+            return b
+        return Unknown(a.bounds.join(b.bounds), a.congruence.join(b.congruence))
+
+    def widen(self, old: Dim, new: Dim) -> Dim:
+        if self.leq(new, old):
+            return old
+        if old.bounds.is_empty:
+            return new
+        return Unknown(old.bounds.widen(new.bounds), old.congruence.join(new.congruence))
+
+    def meet(self, a: Dim, b: Dim) -> Dim:
+        """A description of the values that both allow: the more exact one; constants that differ give bottom."""
+        if self.leq(a, b):
+            return a
+        if self.leq(b, a):
+            return b
+        bounds = a.bounds.meet(b.bounds)
+        congruence = a.congruence.meet(b.congruence)
+        if bounds.is_empty or congruence is None:
+            return BOTTOM_DIM
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            exact = [d for d in (a, b) if isinstance(d, Expr)]
+            return min(exact, key=lambda e: (e.const is None, e.size, e.key))
+        return unknown(bounds, congruence)
+
+
+def unknown(bounds: Interval, congruence: Congruence = Congruence(1, 0)) -> Dim:
+    """An unknown dim, or bottom if no integer fits the bounds."""
+    return BOTTOM_DIM if bounds.is_empty else Unknown(bounds, congruence)
+
+
+DIMS: Final = DimLattice()

@@ -1,0 +1,363 @@
+"""Relations over integer expressions: what an operator requires, what a condition says.
+
+A comparison is kept as one expression against 0, in normal form (content divided out, sign fixed for equalities), so
+that `a + 1 <= b` and `a < b` are one object. Negation stays within the language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from math import gcd
+from typing import Final, cast
+
+from lattices import expr as ex
+from lattices.expr import Atom, Binding, Dim, Expr, Symbol, as_dim, const, sub
+from lattices.intern import InternTable
+from lattices.normal import nonneg, states
+from lattices.truth import NO, UNKNOWN, YES, Truth
+
+
+class Relation(ex.Interned):
+    """A formula over integer expressions; `~ & |` build others."""
+
+    __slots__ = ("__dict__", "__weakref__", "args", "key", "op", "size")
+
+    op: str
+    """`==`, `!=`, `>=` (one expression against 0), `and`, `or`, `symbol`, `not` (of one), `true`, `false`, `open`."""
+    args: tuple[Expr | Relation | str, ...]
+    key: str
+    size: int
+
+    def __and__(self, other: Relation) -> Relation:
+        return conjunction(self, other)
+
+    def __or__(self, other: Relation) -> Relation:
+        return disjunction(self, other)
+
+    def __invert__(self) -> Relation:
+        return negation(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth of {self} is open: ask decide()")
+
+    def __str__(self) -> str:
+        from lattices.text import format_relation
+
+        return format_relation(self)
+
+    def __repr__(self) -> str:
+        return f"Relation({str(self)!r})"
+
+    @property
+    def expr(self) -> Expr:
+        """The expression that a comparison holds against 0."""
+        return cast(Expr, self.args[0])
+
+    @property
+    def parts(self) -> tuple[Relation, ...]:
+        """The operands of `and`, `or` and `not`."""
+        return cast("tuple[Relation, ...]", self.args)
+
+    def comparisons(self) -> Iterator[Relation]:
+        """The comparisons and boolean symbols it is built from, each once."""
+        return (r for r in self.subformulas() if r.op in ("==", "!=", ">=", "symbol"))
+
+    def subformulas(self) -> list[Relation]:
+        """Every formula it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
+        done: dict[Relation, None] = {}
+        stack = [(self, False)]
+        while stack:
+            relation, expanded = stack.pop()
+            if relation in done:
+                continue
+            operands = relation.parts if relation.op in ("and", "or", "not") else ()
+            if expanded or not operands:
+                done[relation] = None
+            else:
+                stack.append((relation, True))
+                stack.extend((part, False) for part in reversed(operands) if part not in done)
+        return list(done)
+
+    def atoms(self) -> Iterator[Atom]:
+        for relation in self.comparisons():
+            if relation.op != "symbol":
+                yield from relation.expr.atoms()
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        """The integer symbols that occur."""
+        return frozenset(a for a in ex.postorder(self.atoms()) if isinstance(a, Symbol))
+
+    @cached_property
+    def booleans(self) -> frozenset[str]:
+        """The names of the boolean symbols that occur, in conditions of sub-expressions too."""
+        return self.own_booleans | ex.boolean_names(ex.postorder(self.atoms()))
+
+    @cached_property
+    def own_booleans(self) -> frozenset[str]:
+        """The names of the boolean symbols that the formula is built from."""
+        return frozenset(cast(str, r.args[0]) for r in self.comparisons() if r.op == "symbol")
+
+    @cached_property
+    def negated(self) -> Relation:
+        """The relation that holds exactly where this one does not."""
+        result = _negated(self)
+        result.__dict__.setdefault("negated", self)
+        return result
+
+    @property
+    def free_symbols(self) -> frozenset[str]:
+        return frozenset(s.name for s in self.symbols) | self.booleans
+
+    def evaluate(self, binding: Binding) -> bool:
+        """The truth under a binding of all free symbols (0 or 1 for a boolean one)."""
+        return self.truth(ex.values_of(self, binding))
+
+    def truth(self, values: ex.Values) -> bool:
+        """The truth once every atom and boolean symbol has a value."""
+        truths: dict[Relation, bool] = {}
+        for r in self.subformulas():
+            if r.op == "symbol":
+                truths[r] = bool(values[cast(str, r.args[0])])
+            elif r.op in ("true", "false"):
+                truths[r] = r.op == "true"
+            elif r.op == "open":
+                raise ValueError("a relation over an unknown dim has no truth")
+            elif r.op == "not":
+                truths[r] = not truths[r.parts[0]]
+            elif r.op in ("and", "or"):
+                truths[r] = (all if r.op == "and" else any)(truths[part] for part in r.parts)
+            else:
+                value = ex.expr_value(values, r.expr)
+                truths[r] = value == 0 if r.op == "==" else value != 0 if r.op == "!=" else value >= 0
+        return truths[self]
+
+    def __reduce__(self) -> tuple[Callable[..., Relation], tuple[object, ...]]:
+        return _relation, (self.op, *self.args)
+
+    def rebuild(self, values: Mapping[Atom, Dim]) -> Relation:
+        """The relation with each atom replaced by its value."""
+        return _map_exprs(self, lambda e: ex.rebuild(e, values))
+
+    def substitute(self, mapping: Mapping[Symbol, Dim]) -> Relation:
+        """Replace symbols and renormalise."""
+        return _map_exprs(self, lambda e: ex.substitute(e, mapping))
+
+
+_RELATIONS: InternTable[Relation] = InternTable()
+
+
+def _relation(op: str, *args: Expr | Relation | str) -> Relation:
+    def build() -> Relation:
+        self = object.__new__(Relation)
+        self.op, self.args = op, args
+        self.key = ex.short_key(f"{op}({','.join(repr(arg) if isinstance(arg, str) else arg.key for arg in args)})", op)
+        self.size = 1 + sum(1 if isinstance(arg, str) else arg.size for arg in args)
+        return self
+
+    key = (op, args)
+    found = _RELATIONS.get(key)
+    return found if found is not None else _RELATIONS.add(key, build)
+
+
+TRUE: Final = _relation("true")
+FALSE: Final = _relation("false")
+OPEN: Final = _relation("open")
+"""A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided
+and can only be forgotten."""
+
+
+def boolean(name: str) -> Relation:
+    """A named condition of which nothing is known: the value of some boolean data."""
+    return eq(ex.expr_of(Symbol(name, 0, 1)), 1)
+
+
+def _comparison(op: str, difference: Dim) -> Relation:
+    if not isinstance(difference, Expr) or len(difference.terms) >= ex.MAX_TERMS:  # its negation may have a term more
+        return OPEN
+    return _canonical(op, difference)
+
+
+@lru_cache(maxsize=1 << 14)
+@states("g * y + c >= 0 -> y + c // g >= 0", when="g >= 1")
+@states("g * y + c == 0 -> False", when="g >= 1 and c % g != 0")
+@states("g * y + g * c == 0 -> y + c == 0", when="g != 0")
+def _canonical(op: str, e: Expr) -> Relation:
+    if e.const is not None:
+        holds = e.const == 0 if op == "==" else e.const != 0 if op == "!=" else e.const >= 0
+        return TRUE if holds else FALSE
+    constant = sum(coef for mono, coef in e.terms if not mono)
+    content = gcd(*(coef for mono, coef in e.terms if mono))
+    if op == ">=":
+        if content > 1:
+            e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))
+        return TRUE if nonneg(e) else FALSE if nonneg(-e - 1) else _relation(op, e)
+    if constant % content:
+        return FALSE if op == "==" else TRUE
+    lead = next(coef for mono, coef in e.ordered if mono)
+    scale = content if lead > 0 else -content
+    if scale != 1:
+        e = cast(Expr, ex._make({m: c // scale for m, c in e.terms}))
+    if nonneg(e - 1) or nonneg(-e - 1):
+        return FALSE if op == "==" else TRUE
+    return _relation(op, e)
+
+
+def eq(a: Dim | int, b: Dim | int) -> Relation:
+    """a == b. OPEN if either is unknown."""
+    return _comparison("==", sub(as_dim(a), as_dim(b)))
+
+
+def ne(a: Dim | int, b: Dim | int) -> Relation:
+    """a != b."""
+    return _comparison("!=", sub(as_dim(a), as_dim(b)))
+
+
+def ge(a: Dim | int, b: Dim | int) -> Relation:
+    """a >= b."""
+    return _comparison(">=", sub(as_dim(a), as_dim(b)))
+
+
+def le(a: Dim | int, b: Dim | int) -> Relation:
+    """a <= b."""
+    return ge(b, a)
+
+
+def gt(a: Dim | int, b: Dim | int) -> Relation:
+    """a > b."""
+    return _comparison(">=", sub(sub(as_dim(a), as_dim(b)), const(1)))
+
+
+def lt(a: Dim | int, b: Dim | int) -> Relation:
+    """a < b."""
+    return gt(b, a)
+
+
+def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:
+    """a is one of the values."""
+    return disjunction(*(eq(a, value) for value in values))
+
+
+def divisible(a: Dim | int, by: Dim | int) -> Relation:
+    """a is a multiple of `by` (which is not 0)."""
+    return eq(as_dim(a) % by, 0)
+
+
+def negation(relation: Relation) -> Relation:
+    """The relation that holds exactly where this one does not."""
+    return relation.negated
+
+
+@states("not (a >= 0) -> -a - 1 >= 0")
+@states("not (a == 0) -> a != 0")
+@states("not (a >= 0 and b >= 0) -> not (a >= 0) or not (b >= 0)")
+@states("not (a >= 0 or b >= 0) -> not (a >= 0) and not (b >= 0)")
+def _negated(relation: Relation) -> Relation:
+    if relation.op == ">=":
+        return _canonical(">=", cast(Expr, -relation.expr - 1))
+    if relation.op in ("and", "or"):
+        parts = [negation(part) for part in relation.parts]
+        return disjunction(*parts) if relation.op == "and" else conjunction(*parts)
+    if relation.op == "symbol":
+        return _relation("not", relation)
+    if relation.op == "not":
+        return cast(Relation, relation.args[0])
+    if relation.op in ("true", "false", "open"):
+        return FALSE if relation is TRUE else TRUE if relation is FALSE else OPEN
+    return _relation("!=" if relation.op == "==" else "==", relation.expr)
+
+
+def conjunction(*relations: Relation) -> Relation:
+    """All of them hold."""
+    return _connect("and", TRUE, FALSE, relations)
+
+
+def disjunction(*relations: Relation) -> Relation:
+    """At least one of them holds."""
+    return _connect("or", FALSE, TRUE, relations)
+
+
+def implies(premise: Relation, conclusion: Relation) -> Relation:
+    """The conclusion holds wherever the premise does."""
+    return disjunction(negation(premise), conclusion)
+
+
+def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[Relation, ...]) -> Relation:
+    parts: dict[Relation, None] = {}
+    for relation in relations:
+        for part in relation.parts if relation.op == op else (relation,):
+            if part is absorbing or (part is not OPEN and part.negated in parts):
+                return absorbing
+            if part is not neutral:
+                parts[part] = None
+    if OPEN in parts:
+        return OPEN
+    if len(parts) <= 1:
+        return next(iter(parts), neutral)
+    return _relation(op, *sorted(parts, key=lambda part: part.key))
+
+
+def _map_exprs(relation: Relation, change: Callable[[Expr], Dim]) -> Relation:
+    mapped: dict[Relation, Relation] = {}
+    for r in relation.subformulas():
+        if r.op in ("==", "!=", ">="):
+            mapped[r] = _comparison(r.op, change(r.expr))
+        elif r.op in ("and", "or"):
+            parts = [mapped[part] for part in r.parts]
+            mapped[r] = conjunction(*parts) if r.op == "and" else disjunction(*parts)
+        else:
+            mapped[r] = r
+    return mapped[relation]
+
+
+def known(relation: Relation) -> Truth:
+    """Whether the relation has been reduced to a truth value by normal form alone."""
+    return YES if relation is TRUE else NO if relation is FALSE else UNKNOWN
+
+
+def broadcastable(a: Dim | int, b: Dim | int) -> Relation:
+    """What numpy broadcasting of two dims requires: equal, or one of them 1."""
+    return disjunction(eq(a, b), eq(a, 1), eq(b, 1))
+
+
+def ite(condition: Relation, a: Dim | int, b: Dim | int) -> Dim:
+    """a where the condition holds, else b."""
+    return _ite(condition, as_dim(a), as_dim(b))
+
+
+@lru_cache(maxsize=1 << 12)
+@states("ite(a >= 0, b, b) -> b")
+@states("ite(a == b, a, b) -> b")
+@states("ite(a != 0, b, c) -> ite(a == 0, c, b)")
+@states("ite(a >= 0, b, c) -> ite(-a - 1 >= 0, c, b)")
+def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
+    if condition is TRUE or (a is b and isinstance(a, Expr)):
+        return a
+    if condition is FALSE:
+        return b
+    if condition is OPEN or not (isinstance(a, Expr) and isinstance(b, Expr)):
+        return ex.Unknown(a.bounds.join(b.bounds), a.congruence.join(b.congruence))
+    if condition.op in ("!=", "not") or (condition.op == ">=" and _leads_negative(condition.expr)):
+        condition, a, b = negation(condition), b, a
+    if condition.op == "==" and sub(a, b) in (condition.expr, -condition.expr):
+        return b  # ite(a == b, a, b)
+    return ex.expr_of(ex.atom("ite", (condition, a, b), a.bounds.join(b.bounds)))
+
+
+def _leads_negative(e: Expr) -> bool:
+    return e.ordered[0][1] < 0
+
+
+def _value_ite(values: ex.Values, args: tuple[object, ...]) -> int:
+    condition, a, b = cast(tuple[Relation, Expr, Expr], args)
+    return (a if condition.truth(values) else b).value(values)
+
+
+ex.EVALUATE["ite"] = _value_ite
+ex.REBUILD["ite"] = ite
+
+__all__ = [
+    "FALSE", "OPEN", "TRUE", "Relation", "boolean", "broadcastable", "conjunction", "disjunction", "divisible",
+    "eq", "ge", "gt", "implies", "ite", "known", "le", "lt", "ne", "negation", "one_of",
+]  # fmt: skip

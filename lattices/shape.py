@@ -1,0 +1,185 @@
+"""Shapes: bottom, a tuple of dims, or unknown rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final, overload
+
+from lattices.dim import BOTTOM_DIM, DIMS
+from lattices.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, substitute
+from lattices.intern import InternTable
+
+MAX_RANK: Final = 64
+"""A shape of higher rank is treated as one of unknown rank."""
+
+
+class Shape:
+    """An interned tuple of dims, or the shape of unknown rank (`Shape(None)`).
+
+    `Shape([2, "N", None])` builds one: an int, a text of the grammar, or None for an unknown size. Iterating yields
+    dims; a shape of unknown rank cannot be iterated.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_dims")
+
+    _dims: tuple[Dim, ...] | None
+
+    def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
+        if dims is None:
+            return TOP_SHAPE
+        return shape_of(tuple(d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in dims))
+
+    @property
+    def is_top(self) -> bool:
+        """The rank is unknown."""
+        return self._dims is None and self is not BOTTOM_SHAPE
+
+    @property
+    def is_bottom(self) -> bool:
+        return self is BOTTOM_SHAPE
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The dims. Raises ValueError if the rank is unknown."""
+        if self._dims is None:
+            raise ValueError("a shape of unknown rank has no dims: ask is_top first")
+        return self._dims
+
+    @property
+    def rank(self) -> int | None:
+        return None if self._dims is None else len(self._dims)
+
+    def __len__(self) -> int:
+        return len(self.dims)
+
+    def __iter__(self) -> Iterator[Dim]:
+        return iter(self.dims)
+
+    @overload
+    def __getitem__(self, axis: int) -> Dim: ...
+
+    @overload
+    def __getitem__(self, axis: slice) -> tuple[Dim, ...]: ...
+
+    def __getitem__(self, axis: int | slice) -> Dim | tuple[Dim, ...]:
+        return self.dims[axis]
+
+    @cached_property
+    def concrete(self) -> tuple[int, ...] | None:
+        """The sizes, if all of them are constants."""
+        if self._dims is None:
+            return None
+        sizes = tuple(d.const if isinstance(d, Expr) else None for d in self._dims)
+        return None if None in sizes else sizes  # type: ignore[return-value]
+
+    @cached_property
+    def size(self) -> Dim:
+        """The number of elements."""
+        return UNKNOWN_SIZE if self._dims is None else product(self._dims)
+
+    @property
+    def free_symbols(self) -> frozenset[str]:
+        """Names of the symbols of all dims."""
+        return frozenset(name for d in self._dims or () for name in d.free_symbols)
+
+    def evaluate(self, binding: Binding) -> list[int]:
+        """The sizes under a binding; raises as `Dim.evaluate`, and ValueError for unknown rank."""
+        return [d.evaluate(binding) for d in self.dims]
+
+    def substitute(self, mapping: Mapping[str, Dim | int]) -> Shape:
+        """Replace symbols by name."""
+        return self.map(lambda d: d.substitute(mapping) if isinstance(d, Expr) else d)
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
+        """Replace symbols."""
+        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
+
+    def map(self, change: Callable[[Dim], Dim]) -> Shape:
+        """The shape with each dim changed; unknown rank and bottom stay."""
+        return self if self._dims is None else shape_of(tuple(change(d) for d in self._dims))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (tuple, list)):
+            return self._dims is not None and self._dims == tuple(as_dim(d) if isinstance(d, int) else d for d in other)
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self._dims)
+
+    def __str__(self) -> str:
+        if self._dims is None:
+            return "bottom" if self.is_bottom else "?"
+        return f"[{', '.join(map(str, self._dims))}]"
+
+    def __repr__(self) -> str:
+        return f"Shape({self})"
+
+
+_SHAPES: InternTable[Shape] = InternTable()
+
+
+def _build(dims: tuple[Dim, ...] | None) -> Shape:
+    self = object.__new__(Shape)
+    self._dims = dims
+    return self
+
+
+TOP_SHAPE: Final = _build(None)
+BOTTOM_SHAPE: Final = _build(None)
+SCALAR: Final = _SHAPES.add((), lambda: _build(()))
+
+
+def shape_of(dims: tuple[Dim, ...]) -> Shape:
+    """The interned shape of these dims: bottom if one of them is, unknown rank past the rank limit."""
+    found = _SHAPES.get(dims)
+    if found is not None:
+        return found
+    if len(dims) > MAX_RANK:
+        return TOP_SHAPE
+    if any(d.bounds.is_empty for d in dims):
+        return BOTTOM_SHAPE
+    return _SHAPES.add(dims, lambda: _build(dims))
+
+
+class ShapeLattice:
+    """Operations on shapes: of one rank pointwise, of two ranks top."""
+
+    bottom: Shape = BOTTOM_SHAPE
+    top: Shape = TOP_SHAPE
+
+    def leq(self, a: Shape, b: Shape) -> bool:
+        if a is b or a.is_bottom or b.is_top:
+            return True
+        if b.is_bottom or a.is_top or len(a) != len(b):
+            return False
+        return all(map(DIMS.leq, a, b))
+
+    def join(self, a: Shape, b: Shape) -> Shape:
+        return self._pointwise(a, b, DIMS.join)
+
+    def widen(self, old: Shape, new: Shape) -> Shape:
+        return self._pointwise(old, new, DIMS.widen)
+
+    def _pointwise(self, a: Shape, b: Shape, combine: Callable[[Dim, Dim], Dim]) -> Shape:
+        if a is b or b.is_bottom:
+            return a
+        if a.is_bottom:
+            return b
+        if a.is_top or b.is_top or len(a) != len(b):
+            return TOP_SHAPE
+        return shape_of(tuple(map(combine, a, b)))
+
+    def meet(self, a: Shape, b: Shape) -> Shape:
+        if a is b or a.is_bottom or b.is_top:
+            return a
+        if b.is_bottom or a.is_top:
+            return b
+        if len(a) != len(b):
+            return BOTTOM_SHAPE
+        return shape_of(tuple(map(DIMS.meet, a, b)))
+
+
+SHAPES: Final = ShapeLattice()
+
+__all__ = ["BOTTOM_DIM", "BOTTOM_SHAPE", "MAX_RANK", "SCALAR", "SHAPES", "TOP_SHAPE", "Shape", "ShapeLattice", "shape_of"]

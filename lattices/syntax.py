@@ -1,0 +1,101 @@
+"""What the parser works on: operators with their binding power, and operands before it is known what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from lattices import normal
+from lattices import relation as rel
+from lattices.expr import Dim, Expr, Monomial
+from lattices.functions import Ratio
+from lattices.relation import Relation
+
+# Binding power of infix operators, loosest first.
+IMPLIES, OR, AND, NOT, COMPARE, MAXIMUM, MINIMUM, SUM, PRODUCT, SIGN, POWER = range(11)
+COMPARISONS: Final[dict[str, Callable[[Dim, Dim], Relation]]] = {
+    "==": rel.eq,
+    "!=": rel.ne,
+    ">=": rel.ge,
+    "<=": rel.le,
+    ">": rel.gt,
+    "<": rel.lt,
+}
+INFIX: Final = {
+    **dict.fromkeys(("->", "implies"), IMPLIES),
+    **dict.fromkeys(("|", "or"), OR),
+    "and": AND,
+    **dict.fromkeys((*COMPARISONS, "in", "not in"), COMPARE),
+    "^": MAXIMUM,
+    **dict.fromkeys("+-", SUM),
+    **dict.fromkeys(("*", "/", "//", "/:", "%"), PRODUCT),
+    "**": POWER,
+}
+OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
+    "//": normal.floordiv,
+    "/:": normal.floordiv,
+    "%": normal.mod,
+    "^": normal.maximum,
+    "&": normal.minimum,
+}
+CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
+
+
+class Name(NamedTuple):
+    """A name that is a dim or a condition by where it stands; `calls` if an opening parenthesis makes it a function."""
+
+    name: str
+    calls: bool
+
+
+class Sum:
+    """A sum that is still being added to: one dictionary, instead of one polynomial for each partial sum."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, first: Expr) -> None:
+        self.terms: dict[Monomial, int] = dict(first.terms)
+
+    def add(self, other: Expr, sign: int) -> None:
+        terms = self.terms
+        for mono, coef in other.terms:
+            terms[mono] = terms.get(mono, 0) + sign * coef
+
+
+class Set(NamedTuple):
+    members: tuple[Expr, ...]
+
+
+class Item(NamedTuple):
+    """An operand, and the column where its text begins."""
+
+    value: Expr | Relation | Ratio | Name | Sum | Set
+    at: int
+
+
+class Infix(NamedTuple):
+    """An operator that waits for its right operand (`neg`, `pos` and `not` stand before it)."""
+
+    op: str
+    power: int
+    at: int
+
+
+class Open(NamedTuple):
+    """An opening bracket: of a group, of the operands of a function, or of a set."""
+
+    kind: str
+    closing: str
+    at: int
+    first: int
+    exact: bool
+    function: str = ""
+
+
+def terms(value: object) -> int:
+    """A measure of the work that an operand causes: its number of terms, at least 1."""
+    if isinstance(value, Expr):
+        return len(value.terms) or 1
+    if isinstance(value, Ratio):
+        return len(value.over.terms) + len(value.under.terms)
+    return len(value.terms) if isinstance(value, Sum) else 1

@@ -1,0 +1,270 @@
+"""Abstract values: bottom, tensors, sequences, optionals, maps, sparse tensors, top. All interned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from lattices.contents import CONTENTS, Contents
+from lattices.dim import DIMS
+from lattices.dtype import DTYPES, DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
+from lattices.intern import InternTable
+from lattices.shape import SHAPES, TOP_SHAPE, Shape
+
+
+class Value:
+    """An abstract value; each subclass is one kind of ONNX value. Interned: equality is identity."""
+
+    __slots__ = ("__weakref__",)
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Value:
+        """Replace symbols."""
+        return self
+
+
+class Bottom(Value):
+    """No run computes this value."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "bottom"
+
+
+class Top(Value):
+    """Nothing is known, not even the kind of value."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+BOTTOM: Final = Bottom()
+TOP: Final = Top()
+
+
+class Tensor(Value):
+    """A dense tensor: element type, shape, and what is known of the elements (None: nothing)."""
+
+    __slots__ = ("contents", "dtype", "shape")
+
+    dtype: DType
+    shape: Shape
+    contents: Contents | None
+
+    def __new__(cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None) -> Tensor:
+        key = (Tensor, dtype, shape, contents)
+        found = _VALUES.get(key)
+        if found is not None:
+            return cast(Tensor, found)
+        if contents is not None and not contents.is_fill:
+            # The contents know the sizes at least as well as the shape does.
+            if shape.is_top or shape.concrete is None:
+                shape = Shape(contents.shape)
+            elif shape.concrete != contents.shape:
+                contents = None
+
+        def build() -> Value:
+            self = object.__new__(cls)
+            self.dtype, self.shape, self.contents = dtype, shape, contents
+            return self
+
+        return cast(Tensor, _VALUES.add((Tensor, dtype, shape, contents), build))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Tensor:
+        contents = None if self.contents is None else self.contents.replace(mapping)
+        return Tensor(self.dtype, self.shape.replace(mapping), contents)
+
+    def __repr__(self) -> str:
+        text = f"{self.dtype}{self.shape}"
+        return f"Tensor({text} = {self.contents})" if self.contents is not None else f"Tensor({text})"
+
+
+class SparseTensor(Value):
+    """A sparse tensor: element type and dense shape."""
+
+    __slots__ = ("dtype", "shape")
+
+    dtype: DType
+    shape: Shape
+
+    def __new__(cls, dtype: DType, shape: Shape = TOP_SHAPE) -> SparseTensor:
+        def build() -> Value:
+            self = object.__new__(cls)
+            self.dtype, self.shape = dtype, shape
+            return self
+
+        return cast(SparseTensor, _VALUES.add((SparseTensor, dtype, shape), build))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> SparseTensor:
+        return SparseTensor(self.dtype, self.shape.replace(mapping))
+
+    def __repr__(self) -> str:
+        return f"SparseTensor({self.dtype}{self.shape})"
+
+
+class Sequence(Value):
+    """A sequence: one value that describes every element, and the length."""
+
+    __slots__ = ("element", "length")
+
+    element: Value
+    length: Dim
+
+    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE) -> Sequence:
+        def build() -> Value:
+            self = object.__new__(cls)
+            self.element, self.length = element, length
+            return self
+
+        return cast(Sequence, _VALUES.add((Sequence, element, length), build))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Sequence:
+        return Sequence(self.element.replace(mapping), _replace_dim(self.length, mapping))
+
+    def __repr__(self) -> str:
+        return f"Sequence({self.element} x {self.length})"
+
+
+class Optional(Value):
+    """An optional: what it holds where it holds something, and whether it does (None: either)."""
+
+    __slots__ = ("element", "present")
+
+    element: Value
+    present: bool | None
+
+    def __new__(cls, element: Value, present: bool | None = None) -> Optional:
+        def build() -> Value:
+            self = object.__new__(cls)
+            self.element, self.present = element, present
+            return self
+
+        return cast(Optional, _VALUES.add((Optional, element, present), build))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Optional:
+        return Optional(self.element.replace(mapping), self.present)
+
+    def __repr__(self) -> str:
+        state = {None: "maybe ", True: "", False: "no "}[self.present]
+        return f"Optional({state}{self.element})"
+
+
+class Map(Value):
+    """A map: key type, and one value that describes every entry."""
+
+    __slots__ = ("element", "key")
+
+    key: DType
+    element: Value
+
+    def __new__(cls, key: DType, element: Value) -> Map:
+        def build() -> Value:
+            self = object.__new__(cls)
+            self.key, self.element = key, element
+            return self
+
+        return cast(Map, _VALUES.add((Map, key, element), build))
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Map:
+        return Map(self.key, self.element.replace(mapping))
+
+    def __repr__(self) -> str:
+        return f"Map({self.key} -> {self.element})"
+
+
+_VALUES: InternTable[Value] = InternTable()
+
+
+def _replace_dim(dim: Dim, mapping: Mapping[Symbol, Dim]) -> Dim:
+    return substitute(dim, mapping) if isinstance(dim, Expr) else dim
+
+
+class ValueLattice:
+    """Operations on values: of one kind componentwise, of two kinds top."""
+
+    bottom: Value = BOTTOM
+    top: Value = TOP
+
+    def leq(self, a: Value, b: Value) -> bool:
+        if a is b or a is BOTTOM or b is TOP:
+            return True
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return (
+                DTYPES.leq(a.dtype, b.dtype)
+                and SHAPES.leq(a.shape, b.shape)
+                and CONTENTS.leq(a.contents, b.contents)
+            )
+        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+            return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
+        if isinstance(a, Sequence) and isinstance(b, Sequence):
+            return self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)
+        if isinstance(a, Optional) and isinstance(b, Optional):
+            return self.leq(a.element, b.element) and b.present in (None, a.present)
+        if isinstance(a, Map) and isinstance(b, Map):
+            return DTYPES.leq(a.key, b.key) and self.leq(a.element, b.element)
+        return False
+
+    def join(self, a: Value, b: Value) -> Value:
+        return self._combine(a, b, DIMS.join, SHAPES.join, CONTENTS.join)
+
+    def widen(self, old: Value, new: Value) -> Value:
+        return self._combine(old, new, DIMS.widen, SHAPES.widen, CONTENTS.widen)
+
+    def _combine(
+        self,
+        a: Value,
+        b: Value,
+        dims: Callable[[Dim, Dim], Dim],
+        shapes: Callable[[Shape, Shape], Shape],
+        contents: Callable[[Contents | None, Contents | None], Contents | None],
+    ) -> Value:
+        if a is b or b is BOTTOM:
+            return a
+        if a is BOTTOM:
+            return b
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), contents(a.contents, b.contents))
+        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+            return SparseTensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape))
+        if isinstance(a, Sequence) and isinstance(b, Sequence):
+            return Sequence(self._combine(a.element, b.element, dims, shapes, contents), dims(a.length, b.length))
+        if isinstance(a, Optional) and isinstance(b, Optional):
+            present = a.present if a.present == b.present else None
+            return Optional(self._combine(a.element, b.element, dims, shapes, contents), present)
+        if isinstance(a, Map) and isinstance(b, Map):
+            return Map(DTYPES.join(a.key, b.key), self._combine(a.element, b.element, dims, shapes, contents))
+        return TOP
+
+    def meet(self, a: Value, b: Value) -> Value:
+        """What both descriptions say together; bottom where they contradict each other."""
+        if a is b or b is TOP or a is BOTTOM:
+            return a
+        if a is TOP or b is BOTTOM:
+            return b
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
+            if dtype is DType.CONFLICT or shape.is_bottom:
+                return BOTTOM
+            return Tensor(dtype, shape, CONTENTS.meet(a.contents, b.contents))
+        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+            dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
+            return BOTTOM if dtype is DType.CONFLICT or shape.is_bottom else SparseTensor(dtype, shape)
+        if isinstance(a, Sequence) and isinstance(b, Sequence):
+            length = DIMS.meet(a.length, b.length)
+            return BOTTOM if length.bounds.is_empty else Sequence(self.meet(a.element, b.element), length)
+        if isinstance(a, Optional) and isinstance(b, Optional):
+            if a.present is not None and b.present is not None and a.present != b.present:
+                return BOTTOM
+            return Optional(self.meet(a.element, b.element), a.present if b.present is None else b.present)
+        if isinstance(a, Map) and isinstance(b, Map):
+            key = DTYPES.meet(a.key, b.key)
+            return BOTTOM if key is DType.CONFLICT else Map(key, self.meet(a.element, b.element))
+        return BOTTOM
+
+
+VALUES: Final = ValueLattice()

@@ -1,0 +1,118 @@
+"""The text form of dims and relations: one grammar, published in docs/grammar.md, that reads every dialect.
+
+`format_dim` and `format_relation` print, `parse` and `parse_relation` read, and what is printed reads back as the
+identical object. `read_dim_param` reads the `dim_param` of a model, where most texts are names and nothing is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from lattices.expr import UNKNOWN_DIM, Dim, Expr, symbol
+from lattices.parser import MAX_CONDITION_DEPTH, Names, Parser
+from lattices.printer import format_dim, format_relation
+from lattices.relation import Relation
+from lattices.tokens import MAX_DIGITS, MAX_TEXT, TextError, Token, reads_as_name, tokens
+
+
+class DimParam(NamedTuple):
+    """What a `dim_param` means, and why it does not mean more where its author may have wanted an expression."""
+
+    dim: Dim
+    hint: str | None = None
+
+
+def parse(text: str, names: Names = None) -> Dim:
+    """The dim that a text denotes.
+
+    A text without any operator is a number or a name ("batch size" too); `?` is the unknown dim. With `names`, only
+    these names are allowed; a mapping gives the dim that each stands for.
+    Raises TextError, which points at the column, for anything else and for whatever is over a limit.
+    """
+    whole = text.strip()
+    if whole == "?":
+        return UNKNOWN_DIM
+    if reads_as_name(whole) and (names is None or whole in names):
+        return names[whole] if isinstance(names, Mapping) else symbol(whole)
+    return Parser(text, names, relation=False).dim()
+
+
+def parse_relation(text: str, names: Names = None) -> Relation:
+    """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
+
+    A name that stands where a condition is expected is a boolean symbol.
+    Raises TextError, which points at the column, for any other text and for whatever is over a limit.
+    """
+    return Parser(text, names, relation=True).relation()
+
+
+def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
+    """The dim that a `dim_param` of a model denotes; a text that is not an expression is a name as it stands.
+
+    `standalone_names` are the dim_params of the graph's inputs that are names by themselves. `past-seq` and `a/b`,
+    without a space at the operator, are expressions only if each of their names is one of them.
+    """
+    name = DimParam(_named(text))
+    if reads_as_name(text):
+        return name
+    try:
+        found = list(tokens(text))
+        if len(found) == 2 and text != found[0].text and found[0].kind != "quoted":
+            return name  # " N" is not the name "N": models compare the texts
+        if _has_hyphen(text, found) and not _stands_alone(found, standalone_names):
+            return name
+        dim = parse(text)
+    except TextError as problem:
+        return name._replace(hint=str(problem)) if _EXPRESSION.search(text) else name
+    return name if dim.is_concrete and int(dim) < 0 else DimParam(dim)
+
+
+def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:
+    """The `dim_param` that `read_dim_param` reads back as this dim; empty if there is none.
+
+    There is none for an unknown dim, a negative number, and an expression with internal or integer symbols.
+    """
+    texts = [format_dim(dim)]
+    if isinstance(dim, Expr) and len(dim.symbols) == 1:
+        (only,) = dim.symbols
+        if dim is symbol(only.name):
+            texts.insert(0, only.name[1:] if _INTERNAL.match(only.name) else only.name)
+    return next((text for text in texts if read_dim_param(text, standalone_names).dim is dim), "")
+
+
+_EXPRESSION: Final = re.compile(r"[+*%^(),]|//|/:|\s[-/]|[-/]\s")
+"""What shows that a text is meant as an expression; a `-` or `/` without a space is also common inside names."""
+
+_INTERNAL: Final = re.compile(r"\\*%")
+
+
+def _named(text: str) -> Dim:
+    """The symbol of that name; one that looks internal gets a backslash in front."""
+    return symbol("\\" + text if _INTERNAL.match(text) else text)
+
+
+def _has_hyphen(text: str, found: list[Token]) -> bool:
+    """Whether a `-` or `/` between two operands has no space around it."""
+    return any(
+        token.kind == "op"
+        and token.text in ("-", "/")
+        and (before.kind != "op" or before.text == ")")
+        and not text[token.at - 1].isspace()
+        and not text[token.at + 1 : token.at + 2].isspace()
+        for before, token in pairwise(found)
+    )
+
+
+def _stands_alone(found: list[Token], standalone_names: Collection[str]) -> bool:
+    """Whether the tokens name at least one dim, and only dims that stand alone on some input."""
+    names = [token for token, after in pairwise(found) if token.kind == "name" and after.text != "("]
+    return bool(names) and all(token.text in standalone_names for token in names)
+
+
+__all__ = [
+    "MAX_CONDITION_DEPTH", "MAX_DIGITS", "MAX_TEXT", "DimParam", "TextError",
+    "format_dim", "format_dim_param", "format_relation", "parse", "parse_relation", "read_dim_param",
+]  # fmt: skip

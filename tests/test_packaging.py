@@ -1,0 +1,101 @@
+"""The wheel, installed where the checkout cannot be seen, holds all four packages and a working command."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"absint", "lattices", "solver", "transfer"}
+
+WHERE_FROM = """
+import absint, lattices, solver, transfer
+for package in (absint, lattices, solver, transfer):
+    print(package.__name__, package.__file__, sep="\\t")
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    wheel: Path
+    site: Path
+    scripts: Path
+    outside: Path  # a folder to run in, away from the checkout
+
+    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run([self.scripts / program, *arguments], cwd=self.outside)
+
+
+def run(command: list[Path | str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def build_wheel(folder: Path) -> Path:
+    if importlib.util.find_spec("build") and importlib.util.find_spec("hatchling"):
+        how: list[Path | str] = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
+    else:  # fetches the build backend
+        how = ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
+    built = run([sys.executable, *how], cwd=folder)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = folder.glob("absint-*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    base = tmp_path_factory.mktemp("packaging")
+    for name in ("dist", "outside"):
+        (base / name).mkdir()
+    wheel = build_wheel(base / "dist")
+
+    venv.create(base / "venv", symlinks=os.name == "posix", with_pip=False)
+    names = {"base": str(base / "venv"), "platbase": str(base / "venv")}
+    site = Path(sysconfig.get_path("purelib", "venv", names))
+    scripts = Path(sysconfig.get_path("scripts", "venv", names))
+    pip: list[Path | str] = [sys.executable, "-m", "pip", "--python", scripts / "python"]
+    done = run([*pip, "install", "--no-deps", "--no-index", "--quiet", wheel], cwd=base / "outside")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    # The dependencies come from the running interpreter. A folder named in a .pth file is searched after the venv's
+    # own, and its own .pth files, such as the one of a development install, are not read.
+    (site / "dependencies.pth").write_text("\n".join({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}))
+    return Installed(wheel, site, scripts, base / "outside")
+
+
+def test_the_wheel_holds_the_four_packages_and_nothing_else(installed: Installed) -> None:
+    names = zipfile.ZipFile(installed.wheel).namelist()
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == PACKAGES
+    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+    sources = {file.relative_to(ROOT).as_posix() for package in PACKAGES for file in (ROOT / package).rglob("*.py")}
+    assert sources <= set(names)
+
+
+def test_the_packages_come_from_the_wheel(installed: Installed) -> None:
+    done = installed.run("python", "-c", WHERE_FROM)
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split("\t") for line in done.stdout.splitlines())
+    assert found.keys() == PACKAGES
+    for name, file in found.items():
+        assert Path(file).resolve().is_relative_to(installed.site.resolve()), f"{name} was found at {file}"
+
+
+def test_the_command_analyzes_an_example(installed: Installed) -> None:
+    model = installed.outside / "tiny_decoder.onnx"
+    model.write_bytes((ROOT / "examples" / "tiny_decoder.onnx").read_bytes())
+    done = installed.run("absint", "analyze", model.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "logits" in done.stdout
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,376 @@
+"""What a transfer function sees: one operator instance, its inputs as abstract values, and what it may state.
+
+A rule never sees the graph, the solver or other nodes. It reads inputs and attributes, states requirements, and returns
+one abstract value for each output. Unknown dims that it returns are named by the engine; `fresh` is for a symbol that
+a requirement or a second output must mention too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast, overload
+
+from lattices import relation as rel
+from lattices.contents import ObjectArray
+from lattices.dtype import DTYPES, DType
+from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, as_dim, expr_of
+from lattices.facts import NO_FACTS, Facts
+from lattices.normal import broadcast
+from lattices.relation import FALSE, OPEN, TRUE, Relation
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import TOP, Tensor, Value
+from lattices.truth import NO, UNKNOWN, YES, Truth
+
+if TYPE_CHECKING:
+    from transfer.rule import Rule
+
+HOLE: Final = "%hole:"
+"""Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
+
+AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
+
+
+class Statement(NamedTuple):
+    """A relation with the reason why the operator states it."""
+
+    relation: Relation
+    reason: str
+    role: str
+    """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise)."""
+
+
+class Rejected(Exception):
+    """The node cannot run with these inputs."""
+
+
+class BadNode(Exception):
+    """The node is malformed: a missing input, an attribute of the wrong type."""
+
+
+class Op:
+    """One operator instance during one application of its rule."""
+
+    __slots__ = ("_names", "attributes", "facts", "inputs", "may_fails", "name", "notes", "outputs", "rule", "statements", "version")
+
+    def __init__(
+        self,
+        rule: Rule,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, AttributeValue] | None = None,
+        *,
+        version: int = 0,
+        outputs: int = 1,
+        facts: Facts = NO_FACTS,
+        name: str = "",
+    ) -> None:
+        self.rule = rule
+        self.inputs = inputs
+        self.attributes: Mapping[str, AttributeValue] = attributes or {}
+        self.version = version
+        self.outputs = outputs
+        self.facts = facts
+        self.name = name or rule.names[0]
+        self.statements: list[Statement] = []
+        self.may_fails: list[str] = []
+        self.notes: list[str] = []
+
+    # Inputs
+
+    def value(self, name: str) -> Value | None:
+        """The input of this formal name, or None if it is left out."""
+        formals = self.rule.inputs
+        try:
+            index = formals.index(name)
+        except ValueError:
+            raise BadNode(f"the rule of {self.name} names no input {name!r}") from None
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def has(self, name: str) -> bool:
+        """The input is given."""
+        return self.value(name) is not None
+
+    def tensor(self, name: str) -> Tensor:
+        """The input as a tensor; of unknown type and rank if it is not known to be one.
+
+        Raises BadNode if a required input is left out.
+        """
+        value = self.value(name)
+        if value is None:
+            raise BadNode(f"required input {name} is missing")
+        return value if isinstance(value, Tensor) else ANY_TENSOR
+
+    def optional(self, name: str) -> Tensor | None:
+        """The input as a tensor, or None if it is left out."""
+        return self.tensor(name) if self.has(name) else None
+
+    def variadic(self) -> list[Tensor]:
+        """All inputs as tensors, for an operator whose inputs all play the same part."""
+        return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
+
+    def wants(self, index: int) -> bool:
+        """The node has an output of this index."""
+        return index < self.outputs
+
+    # Attributes
+
+    @overload
+    def int(self, name: str) -> int | None: ...
+    @overload
+    def int(self, name: str, default: int) -> int: ...
+    def int(self, name: str, default: int | None = None) -> int | None:
+        """An integer attribute."""
+        value = self.attributes.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, int):
+            raise BadNode(f"attribute {name} is not an integer")
+        return value
+
+    @overload
+    def float(self, name: str) -> float | None: ...
+    @overload
+    def float(self, name: str, default: float) -> float: ...
+    def float(self, name: str, default: float | None = None) -> float | None:
+        """A float attribute."""
+        value = self.attributes.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, (float, int)):
+            raise BadNode(f"attribute {name} is not a float")
+        return value
+
+    @overload
+    def string(self, name: str) -> str | None: ...
+    @overload
+    def string(self, name: str, default: str) -> str: ...
+    def string(self, name: str, default: str | None = None) -> str | None:
+        """A string attribute."""
+        value = self.attributes.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise BadNode(f"attribute {name} is not a string")
+        return value
+
+    def ints(self, name: str) -> list[int] | None:
+        """An attribute that is a list of integers, or None if it is absent."""
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)) or not all(isinstance(v, int) for v in value):
+            raise BadNode(f"attribute {name} is not a list of integers")
+        return list(cast("list[int]", value))
+
+    def attribute_tensor(self, name: str) -> Tensor | None:
+        """A tensor attribute, as an abstract value."""
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, Tensor):
+            raise BadNode(f"attribute {name} is not a tensor")
+        return value
+
+    # Element types
+
+    def dtype(self, name: str) -> DType:
+        """The element type of an input; UNDEFINED if it is left out or unknown."""
+        value = self.value(name)
+        return value.dtype if isinstance(value, Tensor) else DType.UNDEFINED
+
+    def common_dtype(self, *names: str) -> DType:
+        """The element type that these inputs share: known as soon as one of them knows it."""
+        return self.same_dtype(*(self.dtype(name) for name in names))
+
+    def same_dtype(self, *dtypes: DType) -> DType:
+        """The one element type that all of these must be; different ones are noted and give UNDEFINED."""
+        result = DType.UNDEFINED
+        for dtype in dtypes:
+            result = DTYPES.meet(result, dtype)
+        if result is DType.CONFLICT:
+            self.note(f"inputs must have one element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
+            return DType.UNDEFINED
+        return result
+
+    # Contents
+
+    def elements(self, name: str) -> ObjectArray | None:
+        """The elements of an input as an object array (of dims, relations or reals), or None if they are unknown."""
+        value = self.value(name)
+        if not isinstance(value, Tensor) or value.contents is None:
+            return None
+        return value.contents.array(value.shape.concrete)
+
+    def integers(self, name: str) -> list[Dim] | None:
+        """The elements of an integer vector (or scalar), or None if the input is left out or its length is unknown.
+
+        A vector of known length and unknown elements gives unknown dims.
+        """
+        value = self.value(name)
+        if not isinstance(value, Tensor):
+            return None
+        found = self.elements(name)
+        if found is not None:
+            return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in found.ravel().tolist()]
+        sizes = value.shape.concrete
+        if sizes is None or len(sizes) > 1 or (sizes and sizes[0] > _LONGEST_VECTOR):
+            return None
+        return [UNKNOWN_DIM] * (sizes[0] if sizes else 1)
+
+    def constants(self, name: str) -> list[int] | None:
+        """The elements of an integer vector if every one is a constant, else None."""
+        found = self.integers(name)
+        if found is None or not all(isinstance(d, Expr) and d.const is not None for d in found):
+            return None
+        return [int(d) for d in found]
+
+    # Statements
+
+    def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
+        """A symbol for a number that the data decide; one symbol for each tag of the node. A size unless told otherwise."""
+        return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
+
+    def fresh_condition(self, tag: str) -> Relation:
+        """A boolean symbol for a condition that the data decide."""
+        return rel.boolean(f"{HOLE}{tag}")
+
+    def require(self, relation: Relation, reason: str) -> None:
+        """The node fails in every run where the relation does not hold; one over an unknown dim becomes a `may_fail`."""
+        if relation is TRUE:
+            return
+        if relation is OPEN:
+            self.may_fail(reason)
+            return
+        if relation is FALSE:
+            raise Rejected(reason)
+        self._state(relation, reason, "required")
+
+    def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
+        """Two dims must be equal; one that is unknown makes it a `may_fail`."""
+        relation = rel.eq(a, b)
+        self.require(relation, reason if relation is not FALSE else f"{reason}: {a} is not {b}")
+
+    def define(self, relation: Relation, reason: str) -> None:
+        """The relation holds of what the node computes, whenever it runs."""
+        if relation not in (TRUE, OPEN):
+            self._state(relation, reason, "defined")
+
+    def assume(self, relation: Relation, reason: str) -> None:
+        """A numeric premise on which the answer rests (DESIGN: sizes stay exact in the arithmetic of the model)."""
+        if relation not in (TRUE, OPEN):
+            self._state(relation, reason, "assumed")
+
+    def _state(self, relation: Relation, reason: str, role: str) -> None:
+        statement = Statement(relation, reason, role)
+        if statement not in self.statements:
+            self.statements.append(statement)
+
+    def may_fail(self, reason: str) -> None:
+        """The node may fail on some data of legal sizes, or for a reason that could not be stated."""
+        if reason not in self.may_fails:
+            self.may_fails.append(reason)
+
+    def note(self, text: str) -> None:
+        """A diagnostic about the node that changes no answer."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def reject(self, reason: str) -> NoReturn:
+        """The node cannot run with these inputs, whatever the sizes."""
+        raise Rejected(reason)
+
+    def decide(self, relation: Relation) -> Truth:
+        """Whether the relation holds, by exact cheap facts only."""
+        return self.facts.decide(relation)
+
+    def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
+        """Whether two dims are equal in every run."""
+        a, b = as_dim(a), as_dim(b)
+        if a is b and isinstance(a, Expr):
+            return YES
+        if not (isinstance(a, Expr) and isinstance(b, Expr)):
+            return NO if a.bounds.meet(b.bounds).is_empty else UNKNOWN
+        return self.decide(rel.eq(a, b))
+
+    # Shapes
+
+    def axis(self, axis: int, rank: int, name: str = "axis") -> int:
+        """The axis counted from the front. Rejects one outside [-rank, rank - 1]."""
+        if not -rank <= axis < rank:
+            self.reject(f"{name} {axis} is out of range for rank {rank}")
+        return axis + rank if axis < 0 else axis
+
+    def require_rank(self, shape: Shape, rank: int, what: str) -> None:
+        """The shape has this rank, if it is known."""
+        if shape.rank is not None and shape.rank != rank:
+            self.reject(f"{what} must have rank {rank}, found shape {shape}")
+
+    def broadcast(self, *shapes: Shape) -> Shape:
+        """The shape after numpy broadcasting, its requirements stated; unknown rank if one of them has unknown rank."""
+        if len(shapes) == 1:
+            return shapes[0]
+        if any(s.is_top for s in shapes):
+            return TOP_SHAPE
+        return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
+
+    def broadcast_dims(self, *dims: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The dims after numpy broadcasting: aligned at the last axis."""
+        first = dims[0]
+        if all(d == first for d in dims[1:]) and not any(d.is_unknown for d in first):
+            return tuple(first)
+        rank = max(map(len, dims))
+        return tuple(
+            self._broadcast_axis([d[i - rank + len(d)] for d in dims if i - rank + len(d) >= 0], i - rank)
+            for i in range(rank)
+        )
+
+    def _broadcast_axis(self, sizes: Iterable[Dim], axis: int) -> Dim:
+        result, *rest = sizes
+        for size in rest:
+            if size is result and isinstance(size, Expr):
+                continue
+            reason = f"dims of axis {axis} broadcast"
+            relation = rel.broadcastable(result, size)
+            self.require(relation, f"{reason}: {result} against {size}" if relation is FALSE else reason)
+            if self.decide(rel.ne(result, 1)) is YES:
+                continue
+            if self.decide(rel.ne(size, 1)) is YES:
+                result = size
+                continue
+            result = broadcast(result, size)
+        return result
+
+
+_LONGEST_VECTOR: Final = 64
+
+ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
+"""A tensor of unknown type and rank."""
+
+
+class Applied(NamedTuple):
+    """What one application of a rule gave."""
+
+    outputs: tuple[Value, ...]
+    statements: tuple[Statement, ...]
+    may_fails: tuple[str, ...]
+    notes: tuple[str, ...]
+    rejected: str | None
+
+
+def apply(rule: Rule, op: Op) -> Applied:
+    """Run the rule. A node that cannot run states `false` and gives top outputs."""
+    rejected = None
+    outputs: tuple[Value, ...] = ()
+    try:
+        result = rule.function(op)
+        outputs = (result,) if isinstance(result, Value) else tuple(result)
+    except Rejected as error:
+        rejected = str(error)
+        op.statements.append(Statement(FALSE, rejected, "required"))
+    except BadNode as error:
+        op.note(str(error))
+        op.may_fail(str(error))
+    outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
+    return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected)
+
+
+__all__ = ["ANY_TENSOR", "HOLE", "NO", "Applied", "AttributeValue", "BadNode", "Op", "Rejected", "Statement", "apply"]

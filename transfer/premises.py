@@ -1,0 +1,138 @@
+"""Numeric premises: when what a kernel computes on integers and floats is what the expression says.
+
+DESIGN section 4: an integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the
+bounds of the symbols do not show it, the premise is recorded at the node; where it would be absurd (a narrow type, a
+numerator scaled by the digits of a constant), it fails, and the element is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, isfinite
+from typing import Final
+
+import numpy as np
+
+from lattices import relation as rel
+from lattices.contents import OPAQUE, Element
+from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
+from lattices.interval import Interval
+from lattices.normal import exact_quotient
+from lattices.real import Real
+from lattices.relation import FALSE, OPEN
+from transfer.op import Op
+
+RANGES: Final = {dtype: Interval(lo, hi) for dtype, (lo, hi) in INTEGER_RANGES.items()}
+NUMPY: Final[dict[DType, type[np.floating]]] = {
+    DType.FLOAT16: np.float16,
+    DType.FLOAT: np.float32,
+    DType.DOUBLE: np.float64,
+}
+MAX_EXPONENT: Final = 64
+"""Powers of two that a symbolic float may be scaled by: far from overflow in every type that carries symbols."""
+
+
+def integer(element: Element) -> Dim:
+    """The element of an integer tensor as a dim."""
+    return element if isinstance(element, Dim) else UNKNOWN_DIM
+
+
+def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
+    """An integer result under the premise that it stays inside its type; unknown where that cannot be a premise."""
+    allowed = RANGES[dtype]
+    if value.bounds.leq(allowed) or any(value is operand for operand in operands):
+        return value
+    lo, hi = INTEGER_RANGES[dtype]
+    if hi.bit_length() < 31:
+        return Unknown(allowed)
+    return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else UNKNOWN_DIM
+
+
+def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
+    """Whether lo <= value <= hi, recorded as a premise unless the bounds show it; False if it cannot be one."""
+    if value.bounds.leq(Interval(lo, hi)):
+        return True
+    if not isinstance(value, Expr) or value.const is not None:
+        return False
+    premises = (rel.le(value, hi), rel.ge(value, lo))
+    if FALSE in premises or OPEN in premises:
+        return False
+    for premise in premises:
+        op.assume(premise, reason)
+    return True
+
+
+def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
+    """Whether the numerator is exact in the type, under the premise on sizes; operands are so already."""
+    limit = 1 << MANTISSA_BITS[dtype]
+    if num.bounds.leq(Interval(-limit, limit)):
+        return True
+    if dtype is DType.FLOAT16 or any(coef.bit_length() > MAX_EXPONENT for _, coef in num.terms):
+        return False
+    digits = _odd_part(num)
+    if any(digits is _odd_part(operand.num) for operand in operands):
+        return True
+    return _moderate(dtype, digits) and within(op, digits, -limit, limit, f"a size is exact in {dtype}")
+
+
+def _odd_part(num: Expr) -> Expr:
+    """The numerator without the power of two that divides it: the digits that the mantissa holds."""
+    content = gcd(*(coef for _, coef in num.terms))
+    power = content & -content
+    odd = exact_quotient(num, const(power)) if power > 1 else num
+    return odd if isinstance(odd, Expr) else num
+
+
+def _moderate(dtype: DType, num: Expr) -> bool:
+    """The premise on the numerator is one about sizes, not about the digits of a constant."""
+    most = 1 << MANTISSA_BITS[dtype] // 2
+    return all(abs(coef) <= most for mono, coef in num.terms if mono)
+
+
+def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
+    """Whether comparing scale*a with integers sees the quotient and not its rounding (see `lattices.real`)."""
+    if a.is_dyadic:
+        return True
+    limit = 1 << MANTISSA_BITS[dtype]
+    num = const(scale) * a.num
+    if a.den > limit or not isinstance(num, Expr) or not _moderate(dtype, num):
+        return False
+    if dtype is DType.FLOAT16:
+        return num.bounds.leq(Interval(-limit, limit))
+    return within(op, num, -limit, limit, f"a quotient rounded in {dtype} is a quotient of exact sizes")
+
+
+def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
+    """num/den, which the type holds exactly under the premise on sizes."""
+    value = Real.of(num, den)
+    if value is None or value.den.bit_length() > MAX_EXPONENT or (dtype is DType.FLOAT16 and value.den > 1 << 10):
+        return OPAQUE
+    return value if _fits_mantissa(op, dtype, value.num, *operands) else OPAQUE
+
+
+def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:
+    """A function of constants, rounded as the type does. Kernels compute in float16 or wider: exact results only there."""
+    kind = NUMPY[dtype]
+    with np.errstate(all="ignore"):
+        result = float(compute(*(kind(float(v)) for v in values)))  # type: ignore[arg-type]
+    if not isfinite(result) or (dtype is DType.FLOAT16 and compute(*values) != Fraction(result)):
+        return OPAQUE
+    return Real.constant(result)
+
+
+def representable(dtype: DType, value: Fraction) -> bool:
+    """The constant is exact in the type."""
+    try:
+        rounded = float(NUMPY[dtype](float(value)))
+    except OverflowError:
+        return False
+    return isfinite(rounded) and Fraction(rounded) == value
+
+
+def power_of_two(value: Fraction | None) -> bool:
+    if not value:
+        return False
+    num, den = abs(value.numerator), value.denominator
+    return num & (num - 1) == 0 and den & (den - 1) == 0 and max(num, den).bit_length() <= MAX_EXPONENT

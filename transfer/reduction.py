@@ -1,0 +1,242 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from lattices.contents import OPAQUE, Contents, Element
+from lattices.dim import DIMS
+from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from lattices.expr import ONE_EXPR, Dim, Expr, const, product
+from lattices.normal import maximum, minimum, truncdiv
+from lattices.real import Real
+from lattices.relation import conjunction, ge, le
+from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import Function, transfer
+
+
+class Fold(NamedTuple):
+    """What a reduction does to known elements: to a list, and to `count` equal ones. One element it leaves as it is."""
+
+    elements: Callable[[Op, DType, Sequence[Element]], Element]
+    repeated: Callable[[Op, DType, Element, Dim], Element]
+
+
+def by_attribute(fold: Fold | None) -> Function:
+    """The function of a reduction whose axes are an attribute."""
+
+    def reduce(op: Op) -> Tensor:
+        """Reduce over the axes of an attribute; over all of them if it is absent."""
+        return _reduced(op, fold, [const(axis) for axis in op.ints("axes") or ()])
+
+    return reduce
+
+
+def by_input(fold: Fold | None) -> Function:
+    """The function of a reduction whose axes are an input."""
+
+    def reduce(op: Op) -> Tensor:
+        """Reduce over the axes of an input; where there are none over all, or with noop_with_empty_axes not at all."""
+        axes: Sequence[Dim] | None = ()
+        if op.has("axes"):
+            axes = op.integers("axes")
+            if op.tensor("axes").shape.rank != 1:
+                op.may_fail("axes is a vector")
+        return _reduced(op, fold, axes, noop=op.int("noop_with_empty_axes", 0) != 0)
+
+    return reduce
+
+
+def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool = False) -> Tensor:
+    """The result over the given axes (None: how many is unknown), their elements known or not."""
+    x, dtype = op.tensor("data"), op.dtype("data")
+    identity = Tensor(dtype, x.shape, x.contents if fold is not None else None)
+    if given is not None and not given and noop:
+        return identity
+    if x.shape.is_top:
+        if given != ():
+            op.may_fail("axes are in range")
+        return Tensor(dtype, TOP_SHAPE if given or given is None or op.int("keepdims", 1) else SCALAR)
+    rank = len(x.shape)
+    if rank == 0:
+        return identity
+    constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
+    known = frozenset(op.axis(axis, rank) for axis in constants)
+    if given is None or len(constants) < len(given):
+        op.may_fail("axes are in range")
+        return Tensor(dtype, _some_axes(op, x.shape, known, None if given is None else len(given)))
+    return _over(op, fold, x, known if given else frozenset(range(rank)))
+
+
+def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
+    """The shape where some axes to reduce are unknown: each other one is kept or becomes 1."""
+    if op.int("keepdims", 1):
+        one = const(1)
+        return shape_of(tuple(one if i in known else DIMS.join(d, one) for i, d in enumerate(shape)))
+    if count == 1:
+        return shape_of(tuple(DIMS.join(a, b) for a, b in pairwise(shape)))
+    return TOP_SHAPE
+
+
+def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
+    keep = op.int("keepdims", 1) != 0
+    count = product(x.shape[axis] for axis in axes)
+    if x.dtype is DType.BOOL and op.decide(ge(count, 1)) is not YES:
+        op.may_fail("onnxruntime has no empty reduction of booleans")
+    kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
+    shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
+    if fold is None or x.contents is None:
+        return Tensor(x.dtype, shape)
+    return Tensor(x.dtype, shape, _contents(op, x, axes, shape, fold, count))
+
+
+def _contents(op: Op, x: Tensor, axes: frozenset[int], shape: Shape, fold: Fold, count: Dim) -> Contents | None:
+    if x.contents is not None and x.contents.is_fill:
+        return Contents.fill(fold.repeated(op, x.dtype, x.contents.elements[0], count))
+    elements, sizes = op.elements("data"), shape.concrete
+    if elements is None or sizes is None:
+        return None
+    order = [i for i in range(elements.ndim) if i not in axes] + sorted(axes)
+    groups = elements.transpose(order).reshape(-1, int(count)) if elements.size else np.empty((0, 0), dtype=object)
+    if not elements.size:
+        groups = np.empty((int(shape.size), 0), dtype=object)
+    return Contents.of(sizes, [fold.elements(op, x.dtype, group.tolist()) for group in groups])
+
+
+def _in_type(op: Op, value: Dim, dtype: DType) -> Element:
+    """The integer if it stays inside its type: a wrapped constant is unknown, an open one is a numeric premise."""
+    if not isinstance(value, Expr) or dtype not in INTEGER_RANGES:
+        return OPAQUE
+    lo, hi = INTEGER_RANGES[dtype]
+    if value.const is not None and not lo <= value.const <= hi:
+        return OPAQUE
+    op.assume(conjunction(ge(value, lo), le(value, hi)), f"the result stays inside {dtype}")
+    return value
+
+
+def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
+    dims = [e for e in elements if isinstance(e, Dim)]
+    if len(dims) == len(elements) and dtype.is_integer:
+        total: Dim = const(0)
+        for dim in dims:
+            total = total + dim
+        return _in_type(op, total, dtype)
+    return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
+
+
+def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Element:
+    """Exact in any order of summation: non-negative multiples of one power of two whose sum fits the mantissa."""
+    if len(reals) < count or dtype not in MANTISSA_BITS or not all(r.is_dyadic for r in reals):
+        return OPAQUE
+    den = max((r.den for r in reals), default=1)
+    total: Dim = const(0)
+    for r in reals:
+        scaled = r.num * (den // r.den)
+        if scaled.bounds.lo is None or scaled.bounds.lo < 0:
+            return OPAQUE
+        total = total + scaled
+    return _in_mantissa(op, total, den, dtype)
+
+
+def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:
+    limit = 1 << MANTISSA_BITS[dtype]
+    if not isinstance(num, Expr) or (num.const is not None and num.const > limit) or den > _FINEST:
+        return OPAQUE
+    if dtype is DType.FLOAT16 and op.decide(le(num, 1 << 11)) is not YES:
+        return OPAQUE
+    op.assume(le(num, limit), f"the sum is exact in {dtype}")
+    return Real.of(num, den) or OPAQUE
+
+
+_FINEST: Final = 1 << 10
+"""Elements with a larger divisor are not followed: a half float would round them."""
+
+
+def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
+    dims = [e for e in elements if isinstance(e, Dim)]
+    if len(dims) < len(elements) or not dtype.is_integer:
+        return OPAQUE
+    return _in_type(op, product(dims), dtype)
+
+
+def _extreme(combine: Callable[..., Dim]) -> Callable[[Op, DType, Sequence[Element]], Element]:
+    def fold(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
+        dims = [e for e in elements if isinstance(e, Dim)]
+        if dims and len(dims) == len(elements):
+            return combine(*dims)
+        reals = [e for e in elements if isinstance(e, Real) and e.is_dyadic]
+        if not reals or len(reals) < len(elements):
+            return OPAQUE
+        den = max(r.den for r in reals)
+        return Real.of(combine(*(r.num * (den // r.den) for r in reals)), den) or OPAQUE
+
+    return fold
+
+
+def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
+    total = _sum(op, dtype, elements) if elements else OPAQUE
+    if isinstance(total, Dim):
+        return truncdiv(total, len(elements))
+    count = len(elements)
+    if isinstance(total, Real) and count & (count - 1) == 0:
+        return Real.of(total.num, total.den * count) or OPAQUE
+    return OPAQUE
+
+
+def _same(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
+    """Some equal elements: each of them."""
+    return element if op.decide(ge(count, 1)) is YES else OPAQUE
+
+
+def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
+    """The mean of equal elements; that of floats is rounded."""
+    return _same(op, dtype, element, count) if isinstance(element, Dim) else OPAQUE
+
+
+def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
+    if isinstance(element, Dim) and dtype.is_integer:
+        return _in_type(op, element * count, dtype)
+    if isinstance(element, Real) and element.is_dyadic and dtype in MANTISSA_BITS and element.num.bounds.lo is not None:
+        return _in_mantissa(op, element.num * count, element.den, dtype) if element.num.bounds.lo >= 0 else OPAQUE
+    return OPAQUE
+
+
+def _product_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
+    if isinstance(element, Dim) and dtype.is_integer and isinstance(count, Expr):
+        if element is ONE_EXPR:
+            return element
+        if count.const is not None and count.const <= _MAX_POWER:
+            return _in_type(op, product([element] * count.const), dtype)
+    return OPAQUE
+
+
+_MAX_POWER: Final = 16
+
+SUM: Final = Fold(_sum, _sum_repeated)
+PROD: Final = Fold(_product, _product_repeated)
+MAX: Final = Fold(_extreme(maximum), _same)
+MIN: Final = Fold(_extreme(minimum), _same)
+MEAN: Final = Fold(_mean, _same_integer)
+
+_NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
+
+reduce_sum_7 = transfer("ReduceSum", inputs="data", until=12, complete=True)(by_attribute(SUM))
+reduce_prod_7 = transfer("ReduceProd", inputs="data", until=17, complete=True)(by_attribute(PROD))
+reduce_max_7 = transfer("ReduceMax", inputs="data", until=17, complete=True)(by_attribute(MAX))
+reduce_min_7 = transfer("ReduceMin", inputs="data", until=17, complete=True)(by_attribute(MIN))
+reduce_mean_7 = transfer("ReduceMean", inputs="data", until=17, complete=True)(by_attribute(MEAN))
+reduce_norm_7 = transfer(_NORMS, inputs="data", until=17, complete=True)(by_attribute(None))
+
+reduce_sum = transfer("ReduceSum", inputs="data axes", since=13, complete=True)(by_input(SUM))
+reduce_prod = transfer("ReduceProd", inputs="data axes", since=18, complete=True)(by_input(PROD))
+reduce_max = transfer("ReduceMax", inputs="data axes", since=18, complete=True)(by_input(MAX))
+reduce_min = transfer("ReduceMin", inputs="data axes", since=18, complete=True)(by_input(MIN))
+reduce_mean = transfer("ReduceMean", inputs="data axes", since=18, complete=True)(by_input(MEAN))
+reduce_norm = transfer(_NORMS, inputs="data axes", since=18, complete=True)(by_input(None))

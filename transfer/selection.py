@@ -1,0 +1,220 @@
+"""Operators that pick elements by their value: the size of the result is a count that the data decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lattices.contents import Contents, Element, ObjectArray
+from lattices.dtype import DType
+from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
+from lattices.interval import Interval
+from lattices.real import Real
+from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, gt, ite, le, ne
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+
+_MAX_TERMS = 16
+"""A count is written as a sum over at most this many open conditions."""
+
+
+# The k largest
+
+
+@transfer("TopK", inputs="X", outputs="Values Indices", until=9)
+def top_k_attribute(op: Op) -> Sequence[Tensor]:
+    """The k largest elements of each lane; k is an attribute."""
+    k = op.int("k")
+    if k is None or k < 0:
+        op.reject("attribute k is missing or negative")
+    if k == 0:
+        op.may_fail("onnxruntime wants k > 0 before opset 10")
+    return _top_k(op, const(k))
+
+
+@transfer("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True)
+def top_k(op: Op) -> Sequence[Tensor]:
+    """The k largest (or smallest) elements of each lane; K holds k."""
+    shape = op.tensor("K").shape
+    op.require_rank(shape, 1, "K")
+    if shape.is_top:
+        op.may_fail("K holds one element")
+    else:
+        op.require_equal(shape[0], 1, "K holds one element")
+    found = op.integers("K")
+    k = found[0] if found and len(found) == 1 else None
+    if not isinstance(k, Expr):
+        op.may_fail("k is not negative and not larger than the axis")
+        k = op.fresh("k")
+    else:
+        op.require(ge(k, 0), f"k is not negative, found {k}")
+    return _top_k(op, k)
+
+
+def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
+    x, dtype = op.tensor("X"), op.dtype("X")
+    if x.shape.is_top:
+        op.may_fail("k is not larger than the axis")
+        return Tensor(dtype), Tensor(DType.INT64)
+    axis = op.axis(op.int("axis", -1), len(x.shape))
+    op.require(ge(x.shape[axis], k), f"k is not larger than axis {axis}: {k} against {x.shape[axis]}")
+    shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
+    return Tensor(dtype, shape), Tensor(DType.INT64, shape)
+
+
+@transfer("ArgMax ArgMin", inputs="data", complete=True)
+def arg_extreme(op: Op) -> Tensor:
+    """numpy.argmax: the index of the extreme of each lane; the axis becomes 1 or goes."""
+    shape = op.tensor("data").shape
+    if shape.is_top:
+        op.may_fail("the axis is in range and not empty")
+        return Tensor(DType.INT64)
+    if len(shape) == 0:
+        return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
+    axis = op.axis(op.int("axis", 0), len(shape))
+    rest = (*shape[:axis], *shape[axis + 1 :])
+    op.require(disjunction(ge(shape[axis], 1), eq(product(rest), 0)), f"axis {axis} is not empty")
+    kept = (const(1),) if op.int("keepdims", 1) else ()
+    contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
+    return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)
+
+
+# Counts
+
+
+@transfer("NonZero", inputs="X", complete=True)
+def non_zero(op: Op) -> Tensor:
+    """numpy.nonzero: one column of coordinates for each element that is not zero."""
+    x = op.tensor("X")
+    shape = x.shape
+    found = op.elements("X")
+    if found is not None and found.ndim and (contents := _coordinates(found)) is not None:
+        return Tensor(DType.INT64, contents=contents)
+    count = _count_true(op, found, x, shape.size)
+    return Tensor(DType.INT64, shape_of((_coordinate_rows(op, shape), count)))
+
+
+def _coordinate_rows(op: Op, shape: Shape) -> Dim:
+    """The rank; of a scalar the spec says 0, onnxruntime 1."""
+    if shape.rank == 0:
+        op.note("NonZero of a scalar: the spec gives no coordinate, onnxruntime one")
+        return Unknown(Interval(0, 1))
+    return Unknown(Interval(0, None)) if shape.rank is None else const(shape.rank)
+
+
+def truth_of(element: Element) -> Relation:
+    """The element is not zero."""
+    if isinstance(element, Relation):
+        return element
+    if isinstance(element, Dim):
+        return ne(element, 0) if 0 in element.bounds else TRUE
+    return ne(element.num, 0) if isinstance(element, Real) else OPEN
+
+
+def _coordinates(elements: ObjectArray) -> Contents | None:
+    """The result of NonZero where every element is known to be zero or not."""
+    truths = [truth_of(e) for e in elements.ravel().tolist()]
+    if not all(t is TRUE or t is FALSE for t in truths):
+        return None
+    flags = np.array([t is TRUE for t in truths], dtype=bool).reshape(elements.shape)
+    found = np.stack(np.nonzero(flags))
+    return Contents.of(found.shape, [const(int(i)) for i in found.ravel()])
+
+
+def _count_true(op: Op, elements: ObjectArray | None, tensor: Tensor, size: Dim) -> Dim:
+    """How many elements are not zero: a sum over known conditions, else a symbol within certain bounds."""
+    if elements is not None:
+        truths = [truth_of(e) for e in elements.ravel().tolist()]
+        sure = sum(t is TRUE for t in truths)
+        other = [t for t in truths if t is not TRUE and t is not FALSE]
+        if OPEN not in other and len(other) <= _MAX_TERMS:
+            return _sum(const(sure), other)
+        return op.fresh("count", sure, sure + len(other))
+    if tensor.contents is not None and tensor.contents.is_fill:
+        alike = truth_of(tensor.contents.elements[0])
+        if alike is not OPEN:
+            return ite(alike, size, 0)
+    count = op.fresh("count")
+    op.define(le(count, size), "no more results than elements")
+    return count
+
+
+def _sum(start: Dim, conditions: Sequence[Relation]) -> Dim:
+    total = start
+    for condition in conditions:
+        total = total + ite(condition, 1, 0)
+    return total
+
+
+@transfer("Compress", inputs="input condition", outputs="output", complete=True)
+def compress(op: Op) -> Tensor:
+    """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
+    x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
+    axis = op.int("axis")
+    if axis is None:
+        count = _selected(op, condition, x.shape.size)
+        return Tensor(dtype, shape_of((count,)), _compressed(op, None))
+    if x.shape.is_top:
+        op.may_fail("the axis is in range")
+        return Tensor(dtype)
+    axis = op.axis(axis, len(x.shape))
+    count = _selected(op, condition, x.shape[axis])
+    shape = shape_of((*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    return Tensor(dtype, shape, _compressed(op, axis))
+
+
+def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
+    """How many of the first `extent` conditions are true (onnxruntime ignores the ones past the axis)."""
+    found = op.elements("condition")
+    if found is not None:
+        inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.ravel().tolist())]
+        if OPEN not in inside and sum(c is not TRUE for c in inside) <= _MAX_TERMS:
+            return _sum(const(0), inside)
+    count = op.fresh("count")
+    op.define(le(count, extent), "no more results than slices")
+    op.define(le(count, condition.shape.size), "no more results than conditions")
+    return count
+
+
+def _compressed(op: Op, axis: int | None) -> Contents | None:
+    data, condition = op.elements("input"), op.elements("condition")
+    if data is None or condition is None:
+        return None
+    truths = [truth_of(e) for e in condition.ravel().tolist()]
+    if not all(t is TRUE or t is FALSE for t in truths):
+        return None
+    lanes = data.reshape(-1) if axis is None else data
+    kept = [i for i, t in enumerate(truths) if t is TRUE and i < lanes.shape[axis or 0]]
+    return Contents.from_array(np.take(lanes, np.array(kept, dtype=np.int64), axis=axis or 0))
+
+
+@transfer("Unique", inputs="X", outputs="Y indices inverse_indices counts")
+def unique(op: Op) -> Sequence[Tensor]:
+    """numpy.unique: distinct elements, or distinct slices along an axis."""
+    x, axis = op.tensor("X"), op.int("axis")
+    if x.shape.is_top and axis is not None:
+        op.may_fail("the axis is in range")
+        each = Tensor(DType.INT64, Shape([None]))
+        return Tensor(op.dtype("X")), each, each, each
+    axis = axis if axis is None else op.axis(axis, len(x.shape))
+    extent = x.shape.size if axis is None else x.shape[axis]
+    count = _distinct(op, extent)
+    shape = shape_of((count,) if axis is None else (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    each = Tensor(DType.INT64, shape_of((count,)))
+    return Tensor(op.dtype("X"), shape), each, Tensor(DType.INT64, shape_of((extent,))), each
+
+
+def _distinct(op: Op, extent: Dim) -> Dim:
+    """As many as there are, at least one of any."""
+    if extent is ZERO_EXPR or extent is ONE_EXPR:
+        return extent
+    if op.decide(le(extent, 1)) is YES:
+        return extent
+    count = op.fresh("distinct")
+    op.define(le(count, extent), "no more results than elements")
+    op.define(disjunction(eq(extent, 0), ge(count, 1)), "some result unless there is nothing")
+    return count
