@@ -1,8 +1,9 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
 Start with `absint.analyze(model)`. Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any
-analysis over any graph, `shapes` is the shape analysis, `control` its control flow, `api` the result, `cli` the commands.
-The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the proofs.
+analysis over any graph, `shapes` is the shape analysis, `control` its control flow, `api` the result, `cli` the
+commands. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the
+proofs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from absint.api import Result, analyze
@@ -42,7 +43,22 @@ _HOMES = {
     "transfer": "transfer.rule",
 }
 
-__all__ = ["TABLE", "AbsintError", "Diagnostic", "Dim", "ModelError", "Result", "Rule", "Severity", "Shape", "Table", "UsageError", "analyze", "parse", "transfer"]
+__all__ = [
+    "TABLE",
+    "AbsintError",
+    "Diagnostic",
+    "Dim",
+    "ModelError",
+    "Result",
+    "Rule",
+    "Severity",
+    "Shape",
+    "Table",
+    "UsageError",
+    "analyze",
+    "parse",
+    "transfer",
+]
 
 
 def _check_siblings() -> None:
@@ -62,7 +78,7 @@ def _check_siblings() -> None:
 _check_siblings()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "TABLE":
         from transfer.table import shipped
 

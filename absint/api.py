@@ -32,7 +32,7 @@ Assumption = str | Relation
 
 
 def analyze(
-    model: ModelLike,
+    model: ModelLike | Loaded,
     *,
     assume: Sequence[Assumption] = (),
     bind: Mapping[str, int] | None = None,
@@ -75,7 +75,9 @@ def _facts(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Seque
         try:
             relation = parse_relation(item) if isinstance(item, str) else item
         except TextError as error:
-            raise UsageError(f"assumption does not parse: {error}") from None
+            raise UsageError(
+                f"assumption {item!r} does not parse: {error.reason}, at column {error.column + 1}"
+            ) from None
         _known(relation.free_symbols, symbols, f"assumption {item!s}")
         relations.append(relation)
     for name, size in bind.items():
@@ -222,7 +224,10 @@ class Result:
         return self._main[name]
 
     def at(self, path: str) -> View:
-        """The values of a subgraph or inlined function by its path (`loop1/body`). Raises UsageError if there is none."""
+        """The values of a subgraph or inlined function by its path (`loop1/body`).
+
+        Raises UsageError if there is none.
+        """
         scope = self._lowered.program.scopes.get(path)
         if scope is None:
             known = ", ".join(repr(p) for p in self.paths) or "none"
@@ -285,9 +290,9 @@ class Result:
     def annotate(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> onnx.ModelProto:
         """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
 
-        `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes per
-        dim the more exact of the two, `strict` raises UsageError where they contradict each other. With `outputs`
-        the types of graph outputs are written too.
+        `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
+        per dim the more exact of the two, `strict` raises UsageError where they contradict each other. With
+        `outputs` the types of graph outputs are written too.
         """
         from absint.annotate import annotate
 

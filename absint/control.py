@@ -1,9 +1,9 @@
 """Transfer of the nodes that control flow is lowered to: gates, joins, loop heads and exits.
 
-A loop head keeps, for each carried dim and element, a claim that gets weaker in at most three steps: the initial term;
-`d0 + i*c` for iteration number i, found by running the body once on a fresh symbol and proved by running it on the claim
-itself (an induction); a symbol for "its value in this iteration". So a head is stable after finitely many visits without
-any widening by the engine.
+A loop head keeps, for each carried dim and element, a claim that gets weaker in at most three steps: the initial
+term; `d0 + i*c` for iteration number i, found by running the body once on a fresh symbol and proved by running it on
+the claim itself (an induction); a symbol for "its value in this iteration". So a head is stable after finitely many
+visits without any widening by the engine.
 """
 
 from __future__ import annotations
@@ -15,10 +15,35 @@ from typing import TYPE_CHECKING, Final
 from absint.graph import Operand
 from lattices.contents import OPAQUE, Contents, Element, element_symbols
 from lattices.dtype import DTYPES, INTEGER_RANGES, DType
-from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Symbol, expr_of, mul, sub, substitute
+from lattices.expr import (
+    MAX_DIM,
+    UNKNOWN_DIM,
+    UNKNOWN_SIZE,
+    ZERO_EXPR,
+    Dim,
+    Expr,
+    Symbol,
+    expr_of,
+    mul,
+    sub,
+    substitute,
+)
 from lattices.normal import maximum
-from lattices.relation import FALSE, TRUE, Relation, boolean, conjunction, disjunction, eq, ge, implies, ite, le, negation
-from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.relation import (
+    FALSE,
+    TRUE,
+    Relation,
+    boolean,
+    conjunction,
+    disjunction,
+    eq,
+    ge,
+    implies,
+    ite,
+    le,
+    negation,
+)
+from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
@@ -142,7 +167,9 @@ class _Join:
             return ite(self.condition, a, b)
         named = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
         for condition, term in ((self.condition, a), (negation(self.condition), b)):
-            self.statements.append(Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined"))
+            self.statements.append(
+                Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined")
+            )
         return named
 
     def _inside(self, symbol: Symbol) -> bool:
@@ -271,14 +298,18 @@ def loop_free(value: Value) -> Value:
     return value
 
 
-@dataclass
 class LoopBody(Control):
-    """A loop head: the state at the start of iteration i, for every i up to and including the last."""
+    """A loop head: the state at the start of iteration i, for every i up to and including the last.
 
-    back: list[Operand] = field(default_factory=list)
-    first: int = -1
-    last: int = -1
-    carried: Carried = field(default_factory=Carried)
+    `back` are the operands of the back edge; `first` and `last` bound the ids of the head and its body.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.back: list[Operand] = []
+        self.first = -1
+        self.last = -1
+        self.carried = Carried()
 
     @property
     def iteration(self) -> Symbol:
@@ -327,7 +358,9 @@ class LoopBody(Control):
         return self.leave(value)
 
 
-def stacked(loop: LoopBody, tag: str, value: Value, trips: Dim, certain: bool, axis: int, out: list[Statement]) -> Value:
+def stacked(
+    loop: LoopBody, tag: str, value: Value, trips: Dim, certain: bool, axis: int, out: list[Statement]
+) -> Value:
     """A scan output: the body's value of each trip along a new axis.
 
     Its inner dims are the body's only where a trip is certain: after zero trips runtimes give whatever they like.
@@ -340,8 +373,10 @@ def stacked(loop: LoopBody, tag: str, value: Value, trips: Dim, certain: bool, a
     for at, d in enumerate(value.shape):
         inner = loop.outside(d)
         if not certain and isinstance(inner, Expr) and isinstance(trips, Expr):
-            named = expr_of(Symbol(f"{HOLE}{tag}.{at}", 0, MAX_DIM))
-            out.append(Statement(implies(ge(trips, 1), eq(named, inner)), "the body's size, if there is a trip", "defined"))
+            named = expr_of(Symbol(f"{HOLE}{tag}.inner{at}", 0, MAX_DIM))
+            out.append(
+                Statement(implies(ge(trips, 1), eq(named, inner)), "the body's size, if there is a trip", "defined")
+            )
             inner = named
         elif not certain:
             inner = UNKNOWN_SIZE
@@ -352,17 +387,14 @@ def stacked(loop: LoopBody, tag: str, value: Value, trips: Dim, certain: bool, a
     return Tensor(value.dtype, shape_of((*dims[:position], trips, *dims[position:])))
 
 
-@dataclass
 class LoopHead(LoopBody):
     """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values."""
 
-    count: int = 0
-    operator: str = "Loop"
+    operator = "Loop"
 
     def __init__(self, count: int) -> None:
-        super().__init__()
+        super().__init__(count + 2)
         self.count = count
-        self.width = count + 2
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         self.first = node
@@ -445,7 +477,9 @@ class LoopExit(Control):
         if isinstance(most, Expr):
             statements.append(Statement(le(trips, most), "at most M trips", "defined"))
         if initially is not None and initially is not TRUE:
-            statements.append(Statement(implies(negation(initially), eq(trips, 0)), "no trip without the condition", "defined"))
+            statements.append(
+                Statement(implies(negation(initially), eq(trips, 0)), "no trip without the condition", "defined")
+            )
         return trips
 
 
@@ -472,17 +506,14 @@ class ScanSettings:
         return ScanSettings(operands - scans, scans, tuple(axes), tuple(out), batched)
 
 
-@dataclass
 class ScanHead(LoopBody):
     """Head of an ONNX Scan: state variables and one slice of each scan input."""
 
-    settings: ScanSettings = None  # type: ignore[assignment]
-    operator: str = "Scan"
+    operator = "Scan"
 
     def __init__(self, settings: ScanSettings) -> None:
-        super().__init__()
+        super().__init__(settings.states + settings.scans)
         self.settings = settings
-        self.width = settings.states + settings.scans
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         self.first = node
@@ -563,6 +594,3 @@ def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
         return value
     batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
     return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
-
-
-__all__ = ["LOWERED", "ONE_EXPR", "TOP_SHAPE", "Control", "Gate", "IfJoin", "LoopExit", "LoopHead", "ScanExit", "ScanHead", "ScanSettings"]

@@ -1,8 +1,8 @@
 """The fixpoint engine: any monotone analysis over any directed graph. It knows nothing of ONNX.
 
-An analysis is a value: a lattice, a direction, and a transfer function that computes a node's state from the states of its
-predecessors. `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable,
-in the recursive strategy over a weak topological order; heads are widened after a few visits, and a bounded descending
+An analysis is a value: a lattice, a direction, and a transfer function that computes a node's state from the states of
+its predecessors. `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is
+stable, in the recursive strategy over a weak topological order; heads are widened after a few visits, and a bounded descending
 phase takes back what widening gave away.
 
 Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
@@ -89,8 +89,8 @@ def fixpoint(graph: nx.DiGraph[int], analysis: Analysis[S], policy: Policy = DEF
 class WeakTopologicalOrder:
     """A linear order in which every edge that points backwards leads to the head of a component around both ends.
 
-    `end[p]` is, for a position p that holds a component's head, the position after the component's last node; it is None
-    for a node that heads nothing. Components nest.
+    `end[p]` is, for a position p that holds a component's head, the position after the component's last node; it is
+    None for a node that heads nothing. Components nest.
     """
 
     order: list[int]

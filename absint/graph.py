@@ -17,8 +17,8 @@ from transfer.op import AttributeValue
 from transfer.rule import Rule
 
 if TYPE_CHECKING:
-    from absint.shapes import Template
     from absint.control import Control
+    from absint.shapes import Template
 
 Operand = tuple[int, int]
 """Producing node and index among its outputs."""
@@ -65,7 +65,7 @@ class Scope:
 
 
 class Kernel:
-    """What equal operator instances share: operator, version, rule, decoded attributes, arity; and the memo of its results."""
+    """What equal operator instances share: operator, version, rule, decoded attributes, arity; with their memo."""
 
     __slots__ = ("attributes", "domain", "memo", "op_type", "outputs", "rule", "version")
 
@@ -93,7 +93,7 @@ class Kernel:
 
 
 class Node:
-    """One node. Exactly one of `kernel` (an operator), `control` (control flow) and `value` (an input or initialiser) is set."""
+    """One node: an operator (`kernel`), control flow (`control`), or an input or initialiser (`value`)."""
 
     __slots__ = ("control", "gate", "kernel", "name", "operands", "outputs", "path", "value")
 

@@ -28,8 +28,10 @@ class Loaded:
         self.folder = folder
 
 
-def load(model: ModelLike) -> Loaded:
+def load(model: ModelLike | Loaded) -> Loaded:
     """Read a model. Raises ModelError, in one line, for anything that is not one."""
+    if isinstance(model, Loaded):
+        return model
     if isinstance(model, onnx.ModelProto):
         return _checked(Loaded(model, "the model"))
     if isinstance(model, bytes):

@@ -54,6 +54,8 @@ class Lowered:
     diagnostics: list[Diagnostic]
     declared: list[tuple[str, Operand, Value]]
     """Claims of the author: (what, value, declared type)."""
+    bodies: list[tuple[GraphProto, Scope, str]]
+    """Subgraphs that were lowered outside of functions, with their names and paths."""
 
 
 class _Frame:
@@ -96,6 +98,7 @@ class Lowerer:
         self.declared: list[tuple[str, Operand, Value]] = []
         self.signature = Signature()
         self._frames: list[_Frame] = []
+        self._bodies: list[tuple[GraphProto, Scope, str]] = []
         self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Kernel | None]] = {}
         self._values: dict[object, Value] = {}
         proto = loaded.proto
@@ -114,7 +117,7 @@ class Lowerer:
                 self._frames.pop()
                 frame.done()
         self._bind_outputs(proto.graph)
-        return Lowered(self.program, self.signature, self.diagnostics, self.declared)
+        return Lowered(self.program, self.signature, self.diagnostics, self.declared, self._bodies)
 
     # Declarations
 
@@ -137,11 +140,11 @@ class Lowerer:
                 continue
             if info.name not in initialisers:
                 self.signature.inputs[info.name] = self._source(info.name, read_type(info.type), names)
-        declared = {info.name for info in graph.input}
+        declared = frozenset(info.name for info in graph.input)
         self._bind_initialisers(graph, names, overridable=declared)
 
     def _bind_initialisers(
-        self, graph: GraphProto, names: dict[str, Operand], overridable: set[str] = frozenset(), gate: int = -1  # type: ignore[assignment]
+        self, graph: GraphProto, names: dict[str, Operand], overridable: frozenset[str] = frozenset(), gate: int = -1
     ) -> None:
         for tensor in graph.initializer:
             value = self._constant(tensor)
@@ -244,14 +247,14 @@ class Lowerer:
             number = next(frame.numbers)
             op_type = node.op_type
             outputs = tuple(node.output)
-            attributes = node.attribute
+            attributes: Sequence[AttributeProto] = node.attribute
             key: object
             if not attributes:
                 key = (op_type, node.domain, len(outputs))
             elif frame.attributes is None:
                 key = _attribute_key(op_type, node.domain, len(outputs), attributes)
             else:
-                attributes = _resolved(attributes, frame.attributes)  # type: ignore[assignment]
+                attributes = _resolved(attributes, frame.attributes)
                 key = _attribute_key(op_type, node.domain, len(outputs), attributes)
             try:
                 kernel = kernels[key]
@@ -297,9 +300,18 @@ class Lowerer:
             return None
         version = imports.get(domain, 1)
         rule = self.table.lookup(domain, op_type, version)
+        if self.table.overridden(domain, op_type, version) is not None:
+            self._override(domain, op_type, version)
         if rule is None and schemas.function_body(domain, op_type, version) is not None:
             return None
         return Kernel(domain, op_type, version, rule, self._decoded(attributes), len(node.output))
+
+    def _override(self, domain: str, op_type: str, version: int) -> None:
+        where = f"{domain}::{op_type}" if domain else op_type
+        message = f"the shipped rule for version {version} is replaced by one of your own"
+        diagnostic = Diagnostic(Severity.INFO, "rule-replaced", where, message)
+        if diagnostic not in self.diagnostics:
+            self.diagnostics.append(diagnostic)
 
     def _function(self, node: NodeProto) -> FunctionProto | None:
         if not self._functions:
@@ -372,7 +384,9 @@ class Lowerer:
     def _too_deep(
         self, node: NodeProto, number: int, operands: list[Operand], outputs: tuple[str, ...], frame: _Frame, place: str
     ) -> None:
-        self._warn("lowering-limit", place, f"left opaque: over {MAX_NODES:,} nodes or {MAX_NESTING:,} levels of nesting")
+        self._warn(
+            "lowering-limit", place, f"left opaque: over {MAX_NODES:,} nodes or {MAX_NESTING:,} levels of nesting"
+        )
         self._opaque(node, number, operands, outputs, frame)
 
     def _opaque(
@@ -463,6 +477,8 @@ class Lowerer:
         scope.names.update(bindings)
         path = Path(frame.path, label)
         self.program.scopes.setdefault(str(path), scope)
+        if not frame.stack:
+            self._bodies.append((graph, scope, str(path)))
         for info in (*graph.input, *graph.value_info):
             if info.name in bindings:
                 self.declared.append((f"{path} input {info.name!r}", bindings[info.name], read_type(info.type)))
@@ -499,7 +515,9 @@ class Lowerer:
         def join(then_results: list[Operand], else_results: list[Operand]) -> None:
             width = len(outputs)
             if len(then_results) != width or len(else_results) != width:
-                self._error("branch-outputs", self._place(node, number, frame), "the branches have other numbers of outputs")
+                self._error(
+                    "branch-outputs", self._place(node, number, frame), "the branches have other numbers of outputs"
+                )
                 self._opaque(node, number, operands, outputs, frame)
                 return
             step = control.IfJoin(gates["then_branch"], gates["else_branch"])
@@ -530,7 +548,9 @@ class Lowerer:
         operands = operands + [ABSENT] * (2 - len(operands))
         carried = len(operands) - 2
         if len(body.input) != carried + 2 or len(body.output) < carried + 1:
-            self._error("loop-arity", self._place(node, number, frame), "the body's inputs or outputs do not fit the loop's")
+            self._error(
+                "loop-arity", self._place(node, number, frame), "the body's inputs or outputs do not fit the loop's"
+            )
             self._opaque(node, number, operands, outputs, frame)
             return
         head_step = control.LoopHead(carried)
@@ -563,7 +583,9 @@ class Lowerer:
             operands = operands[1:]
         settings = control.ScanSettings.read(self._decoded(attributes), len(operands), batched)
         if settings is None or len(body.input) != len(operands) or len(body.output) != len(outputs):
-            self._error("scan-arity", self._place(node, number, frame), "the body's inputs or outputs do not fit the scan's")
+            self._error(
+                "scan-arity", self._place(node, number, frame), "the body's inputs or outputs do not fit the scan's"
+            )
             self._opaque(node, number, operands, outputs, frame)
             return
         head_step = control.ScanHead(settings)

@@ -105,8 +105,5 @@ def parse_type(text: str) -> Value:
 def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context."""
     found = schema(domain, name, version)
-    if found is None or not found.has_function:
-        return None
-    body = onnx.FunctionProto()
-    body.ParseFromString(found.get_function_with_opset_version(version) or found.function_body.SerializeToString())
-    return body
+    body = None if found is None else found.function_body
+    return body if body is not None and body.node else None

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from absint import schemas
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
-from lattices.contents import OPAQUE, Contents, Element, element_symbols
+from lattices.contents import Contents, Element, element_symbols
 from lattices.dtype import INTEGER_RANGES, DType
-from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from lattices.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from lattices.facts import NO_FACTS, Facts
 from lattices.interval import ANY, Interval
 from lattices.relation import Relation, boolean, eq
@@ -46,24 +46,31 @@ class Template(NamedTuple):
 
 
 class StateLattice:
-    """States are tuples of values; the empty tuple is "not computed"."""
+    """States are tuples of values; the empty tuple is "not computed", and those of two lengths only meet at the ends."""
 
     bottom: State = ()
     top: State = (TOP,)
 
     def leq(self, a: State, b: State) -> bool:
-        if a == b or not a:
+        if a == b or not a or b == self.top:
             return True
-        return bool(b) and len(a) == len(b) and all(map(VALUES.leq, a, b))
+        return len(a) == len(b) and all(map(VALUES.leq, a, b))
 
     def join(self, a: State, b: State) -> State:
-        return b if not a else a if not b else tuple(map(VALUES.join, a, b))
+        return self._pointwise(a, b, VALUES.join)
 
     def meet(self, a: State, b: State) -> State:
-        return tuple(map(VALUES.meet, a, b))
+        if a == self.top or b == self.top:
+            return b if a == self.top else a
+        return tuple(map(VALUES.meet, a, b)) if len(a) == len(b) else self.bottom
 
     def widen(self, old: State, new: State) -> State:
-        return new if not old else old if not new else tuple(map(VALUES.widen, old, new))
+        return self._pointwise(old, new, VALUES.widen)
+
+    def _pointwise(self, a: State, b: State, combine: Callable[[Value, Value], Value]) -> State:
+        if not a or not b:
+            return a or b
+        return tuple(map(combine, a, b)) if len(a) == len(b) else self.top
 
 
 STATES: Final = StateLattice()
@@ -75,8 +82,9 @@ def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
 
 
 def birthplace(symbol: Symbol) -> int | None:
-    """The node that invented a symbol; None for a symbol of the inputs."""
-    return int(symbol.name[1 : symbol.name.index(":")]) if symbol.name.startswith(_BORN) else None
+    """The node that invented a symbol; None for a symbol of the inputs, and for a hole of a template."""
+    place = symbol.name[1:].partition(":")[0] if symbol.name.startswith(_BORN) else ""
+    return int(place) if place.isdecimal() else None
 
 
 class ShapeAnalysis(Analysis[State]):
@@ -85,7 +93,9 @@ class ShapeAnalysis(Analysis[State]):
     lattice = STATES
     direction = "forward"
 
-    def __init__(self, program: Program, facts: Facts = NO_FACTS, *, memoise: bool = True, trace: Trace | None = None) -> None:
+    def __init__(
+        self, program: Program, facts: Facts = NO_FACTS, *, memoise: bool = True, trace: Trace | None = None
+    ) -> None:
         self.program = program
         self.nodes = program.nodes
         self.facts = facts
@@ -152,7 +162,9 @@ class ShapeAnalysis(Analysis[State]):
     def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
         self.applications += 1
         if kernel.rule is None:
-            return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",))
+            return name_unknowns(
+                self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
+            )
         op = Op(
             kernel.rule,
             inputs,
@@ -200,7 +212,9 @@ class ShapeAnalysis(Analysis[State]):
         mapping = self.filling(node, template)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in template.statements]
 
-    def record(self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()) -> State:
+    def record(
+        self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()
+    ) -> State:
         """Keep what a control-flow node said, and name its unknown dims."""
         template = name_unknowns(outputs, tuple(statements), tuple(may_fails))
         self.applied[node] = template
@@ -319,6 +333,3 @@ def name_unknowns(
     for statement in statements:
         namer._keep(statement.relation.symbols)
     return Template(named, tuple(namer.holes), (*statements, *namer.statements), may_fails, notes, rejected)
-
-
-__all__ = ["OPAQUE", "STATES", "UNKNOWN_DIM", "ShapeAnalysis", "State", "Template", "birthplace", "born", "name_unknowns"]

@@ -8,6 +8,8 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Final
 
+from onnx import TensorProto
+
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import const
@@ -15,8 +17,6 @@ from lattices.real import Real
 from lattices.relation import FALSE, TRUE
 from lattices.shape import Shape
 from lattices.tensor import Tensor
-
-from onnx import TensorProto
 
 MAX_FLOATS: Final = 64
 """Floats matter for scales and ranges only, so fewer of them are decoded."""
@@ -70,7 +70,7 @@ def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
 def _numbers(tensor: TensorProto, dtype: DType, count: int, folder: Path | None) -> Sequence[int | float | bool] | None:
     layout = f"<{count}{_FORMATS[dtype]}"
     if tensor.data_location == _EXTERNAL:
-        raw = _external_bytes(tensor, struct.calcsize(layout), folder)
+        raw: bytes | None = _external_bytes(tensor, struct.calcsize(layout), folder)
     elif tensor.HasField("raw_data"):
         raw = tensor.raw_data
     else:
@@ -108,6 +108,7 @@ def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> byte
             return None
         with path.open("rb") as file:
             file.seek(int(entries.get("offset", "0")))
-            return file.read(size)
+            content: bytes = file.read(size)
+            return content
     except (OSError, ValueError):
         return None

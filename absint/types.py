@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from onnx import TypeProto
+from onnx import TensorShapeProto, TypeProto
 
 from absint.tensors import dtype_of
-from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim, const
 from lattices.shape import Shape
 from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor, Value
@@ -14,7 +13,10 @@ from lattices.text import read_dim_param
 
 
 def read_type(proto: TypeProto) -> Value:
-    """The value that a TypeProto describes; an absent dim is an unknown size. Names are read as opaque or expressions later."""
+    """The value that a TypeProto describes; an absent dim is an unknown size.
+
+    A text like `past-seq`, which only names elsewhere in the model tell apart from a name, is read as a name.
+    """
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type))
@@ -32,16 +34,14 @@ def read_type(proto: TypeProto) -> Value:
 def _shape(proto: TypeProto.Tensor | TypeProto.SparseTensor) -> Shape:
     if not proto.HasField("shape"):
         return Shape(None)
-    dims: list[Dim] = []
-    for dim in proto.shape.dim:
-        kind = dim.WhichOneof("value")
-        if kind == "dim_value" and dim.dim_value >= 0:
-            dims.append(const(dim.dim_value))
-        elif kind == "dim_param" and dim.dim_param:
-            dims.append(read_dim_param(dim.dim_param, ()).dim)
-        else:
-            dims.append(UNKNOWN_SIZE)
-    return Shape(dims)
+    return Shape([read_dim(dim) for dim in proto.shape.dim])
 
 
-__all__ = ["DType", "read_type"]
+def read_dim(proto: TensorShapeProto.Dimension) -> Dim:
+    """A declared dim; unknown if it is absent or negative."""
+    kind = proto.WhichOneof("value")
+    if kind == "dim_value" and proto.dim_value >= 0:
+        return const(proto.dim_value)
+    if kind == "dim_param" and proto.dim_param:
+        return read_dim_param(proto.dim_param, ()).dim
+    return UNKNOWN_SIZE

@@ -65,7 +65,9 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
         for note in template.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
     for node, text in result.analysis.crashes.items():
-        yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"its rule failed ({text}); outputs unknown")
+        yield Diagnostic(
+            Severity.WARNING, "rule-failed", str(result.nodes[node]), f"its rule failed ({text}); outputs unknown"
+        )
     for operator, count in result.unruled.items():
         times = f"{count} nodes" if count > 1 else "1 node"
         yield Diagnostic(Severity.WARNING, "no-rule", operator, f"no transfer rule ({times}); outputs are unknown")

@@ -1,0 +1,12 @@
+"""The abstract domains, from integers up to values. Standard library only (numpy for index work in `contents`).
+
+    intern truth interval        one object per structure; three-valued truth; intervals and congruences
+    expr normal relation         symbolic integers in normal form, their rewrites, relations over them
+    facts                        what is known of symbols: `simplify` and `decide`
+    text                         the grammar: parse and print expressions and relations
+    lattice dim shape dtype      the protocol of a domain; dims, shapes, element types
+    real contents tensor         exact floats, known elements, abstract values of every kind
+
+To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; the laws it must
+pass are `tests/laws.py`.
+"""

@@ -8,17 +8,18 @@ fill: every element is the same, whatever the shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from lattices.dim import DIMS
+from lattices.dim import BOTTOM_DIM, DIMS
 from lattices.expr import Dim, Expr, Symbol, substitute
 from lattices.intern import InternTable
 from lattices.real import Real
-from lattices.relation import OPEN, Relation
+from lattices.relation import FALSE, OPEN, TRUE, Relation
 
 MAX_ELEMENTS: Final = 1024
 
@@ -137,6 +138,10 @@ def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Con
     return found if found is not None else _CONTENTS.add(key, build)
 
 
+NO_CONTENTS: Final = _intern(None, ())
+"""Bottom: no tensor at all. Only a meet gives it, and a value that has it is bottom itself."""
+
+
 def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:
     """The element with symbols replaced."""
     if isinstance(element, Expr):
@@ -163,68 +168,97 @@ def join_elements(a: Element, b: Element) -> Element:
         return a
     if isinstance(a, Dim) and isinstance(b, Dim):
         return DIMS.join(a, b)
-    return a if a == b else OPAQUE
+    return b if leq_elements(a, b) else a if leq_elements(b, a) else OPAQUE
 
 
 def leq_elements(a: Element, b: Element) -> bool:
     """Every value that a allows, b allows."""
-    if b is OPAQUE or a is b:
+    if b is OPAQUE or a is b or a is BOTTOM_DIM:
         return True
-    return DIMS.leq(a, b) if isinstance(a, Dim) and isinstance(b, Dim) else a == b
+    return DIMS.leq(a, b) if isinstance(a, Dim) and isinstance(b, Dim) else type(a) is type(b) and a == b
+
+
+def meet_elements(a: Element, b: Element) -> Element:
+    """A description of the values that both allow: the more exact one; BOTTOM_DIM where they contradict each other."""
+    if leq_elements(a, b):
+        return a
+    if leq_elements(b, a):
+        return b
+    if isinstance(a, Dim) and isinstance(b, Dim):
+        return DIMS.meet(a, b)
+    if isinstance(a, Relation) and isinstance(b, Relation):
+        constant = [r for r in (a, b) if r in (TRUE, FALSE)]
+        return BOTTOM_DIM if len(constant) == 2 else constant[0] if constant else min(a, b, key=lambda r: r.key)
+    if isinstance(a, Real) and isinstance(b, Real):
+        exact = [r for r in (a, b) if r.fraction is not None and r.is_dyadic]
+        return BOTTOM_DIM if len(exact) == 2 else exact[0] if exact else min(a, b, key=lambda r: (r.den, r.num.key))
+    return BOTTOM_DIM
+
+
+def widen_elements(old: Element, new: Element) -> Element:
+    """An element that describes both, on a chain that ends."""
+    if isinstance(old, Dim) and isinstance(new, Dim):
+        return DIMS.widen(old, new)
+    return join_elements(old, new)
 
 
 class ContentsLattice:
-    """Pointwise on elements; None is top (nothing known). There is no bottom: a tensor without runs is bottom itself."""
+    """Pointwise on elements; of two shapes a fill. None is top (nothing known), `NO_CONTENTS` bottom."""
 
+    bottom: Contents | None = NO_CONTENTS
     top: Contents | None = None
 
     def leq(self, a: Contents | None, b: Contents | None) -> bool:
-        if a is b or b is None:
+        if a is b or b is None or a is NO_CONTENTS:
             return True
-        if a is None:
+        if a is None or b is NO_CONTENTS:
             return False
         if b.is_fill:
             return all(leq_elements(e, b.elements[0]) for e in a.elements)
         return a.shape == b.shape and all(map(leq_elements, a.elements, b.elements))
 
     def join(self, a: Contents | None, b: Contents | None) -> Contents | None:
-        return self._pointwise(a, b, join_elements)
+        return self._upper(a, b, join_elements)
 
     def widen(self, old: Contents | None, new: Contents | None) -> Contents | None:
-        return self._pointwise(old, new, _widen_elements)
+        return self._upper(old, new, widen_elements)
 
-    def _pointwise(
-        self, a: Contents | None, b: Contents | None, combine: Callable[[Element, Element], Element]
+    @staticmethod
+    def _upper(
+        a: Contents | None, b: Contents | None, combine: Callable[[Element, Element], Element]
     ) -> Contents | None:
         if a is None or b is None:
             return None
-        if a is b:
+        if a is b or b is NO_CONTENTS:
             return a
-        if a.is_fill and b.is_fill:
-            return Contents.fill(combine(a.elements[0], b.elements[0]))
-        if a.is_fill or b.is_fill:
-            return self._with_fill(a, b, combine)
-        return Contents.of(a.shape or (), map(combine, a.elements, b.elements)) if a.shape == b.shape else None
-
-    @staticmethod
-    def _with_fill(a: Contents, b: Contents, combine: Callable[[Element, Element], Element]) -> Contents | None:
-        """Join of a fill and a tuple: the fill of all elements, since the shapes may differ."""
-        first, *rest = (*a.elements, *b.elements)
-        for e in rest:
-            first = combine(first, e)
-        return Contents.fill(first)
+        if a is NO_CONTENTS:
+            return b
+        if a.shape == b.shape:
+            return _built(a.shape, map(combine, a.elements, b.elements))
+        # The shapes may differ, so only what holds of every element is left.
+        none: Element = BOTTOM_DIM
+        return Contents.fill(reduce(combine, (*a.elements, *b.elements), none))
 
     def meet(self, a: Contents | None, b: Contents | None) -> Contents | None:
-        """The more exact of the two."""
-        if a is None or self.leq(b, a):
+        if a is None or a is b:
             return b
-        return a
+        if b is None:
+            return a
+        if NO_CONTENTS in (a, b):
+            return NO_CONTENTS
+        if a.is_fill and not b.is_fill:
+            a, b = b, a
+        if b.is_fill and not a.is_fill:
+            return _built(a.shape, (meet_elements(e, b.elements[0]) for e in a.elements))
+        return _built(a.shape, map(meet_elements, a.elements, b.elements)) if a.shape == b.shape else NO_CONTENTS
 
 
-def _widen_elements(old: Element, new: Element) -> Element:
-    if isinstance(old, Dim) and isinstance(new, Dim):
-        return DIMS.widen(old, new)
-    return join_elements(old, new)
+def _built(shape: tuple[int, ...] | None, elements: Iterable[Element]) -> Contents | None:
+    """The contents of these elements: a fill if there is no shape; bottom if there is an element without a value."""
+    items = tuple(elements)
+    if shape is None:
+        return Contents.fill(items[0])
+    return NO_CONTENTS if BOTTOM_DIM in items else Contents.of(shape, items)
 
 
 CONTENTS: Final = ContentsLattice()

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown
-from lattices.interval import Congruence, Interval
+from lattices.interval import EMPTY
 
-BOTTOM_DIM: Final = Unknown(Interval(1, 0), Congruence(1, 0))
+BOTTOM_DIM: Final = Unknown(EMPTY)
 """No integer at all."""
 
 
@@ -53,12 +53,7 @@ class DimLattice:
         if isinstance(a, Expr) or isinstance(b, Expr):
             exact = [d for d in (a, b) if isinstance(d, Expr)]
             return min(exact, key=lambda e: (e.const is None, e.size, e.key))
-        return unknown(bounds, congruence)
-
-
-def unknown(bounds: Interval, congruence: Congruence = Congruence(1, 0)) -> Dim:
-    """An unknown dim, or bottom if no integer fits the bounds."""
-    return BOTTOM_DIM if bounds.is_empty else Unknown(bounds, congruence)
+        return Unknown(bounds, congruence)
 
 
 DIMS: Final = DimLattice()

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from lattices.intern import InternTable
-from lattices.interval import ANY, FULL, Congruence, Interval
+from lattices.interval import ANY, EMPTY, FULL, Congruence, Interval
 
 if TYPE_CHECKING:
     from lattices.relation import Relation
@@ -272,6 +273,9 @@ class Unknown(Dim):
     _congruence: Congruence
 
     def __new__(cls, bounds: Interval = FULL, congruence: Congruence = ANY) -> Unknown:
+        if bounds.is_empty:
+            bounds, congruence = EMPTY, ANY
+
         def build() -> Unknown:
             self = object.__new__(cls)
             self._bounds, self._congruence = bounds, congruence
@@ -575,9 +579,9 @@ def boolean_names(nodes: Iterable[Atom]) -> frozenset[str]:
 
 
 def values_of(root: Expr | Relation, binding: Binding) -> Values:
-    """The value of every atom and boolean symbol of the root.
+    """The value of every atom and boolean symbol of the root; an atom that divides by zero has none.
 
-    Raises KeyError for a missing symbol, ValueError for a size outside its bounds, UndefinedError for a zero divisor.
+    Raises KeyError for a missing symbol, ValueError for a size outside its bounds.
     """
     values: dict[Atom | str, int] = {}
     for name in root.booleans:
@@ -586,7 +590,8 @@ def values_of(root: Expr | Relation, binding: Binding) -> Values:
         values[name] = binding[name]
     for node in postorder(root.atoms()):
         if not isinstance(node, Symbol):
-            values[node] = EVALUATE[node.op](values, node.args)
+            with suppress(UndefinedError):  # a branch that is not taken may divide by zero
+                values[node] = EVALUATE[node.op](values, node.args)
             continue
         if node.name not in binding:
             raise KeyError(f"no size given for symbol {node.name!r} of {root}")
@@ -600,11 +605,14 @@ def values_of(root: Expr | Relation, binding: Binding) -> Values:
 
 
 def expr_value(values: Values, expr: Expr) -> int:
-    """The value of a sum whose atoms have been evaluated."""
+    """The value of a sum whose atoms have been evaluated. Raises UndefinedError if one of them has no value."""
     total = 0
     for mono, coef in expr.terms:
         for factor in mono:
-            coef *= values[factor]
+            value = values.get(factor)
+            if value is None:
+                raise UndefinedError("division by zero")
+            coef *= value
         total += coef
     return total
 

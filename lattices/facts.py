@@ -7,17 +7,33 @@ as it stands and used as a premise. Nothing here searches: an answer costs a few
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from math import gcd
 from typing import Final, cast
 
-from lattices.expr import Dim, Expr, Symbol, const, expr_of, mul, sub, substitute
+from lattices.expr import (
+    ONE_EXPR,
+    REBUILD,
+    ZERO_EXPR,
+    Atom,
+    Dim,
+    Expr,
+    Symbol,
+    add,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    rebuild,
+    sub,
+    substitute,
+)
 from lattices.interval import ANY, Congruence, Interval
-from lattices.normal import nonneg
-from lattices.relation import FALSE, TRUE, Relation, negation
+from lattices.normal import floordiv, nonneg
+from lattices.relation import FALSE, OPEN, TRUE, Relation, negation
 from lattices.truth import NO, UNKNOWN, YES, Truth
 
 _MAX_CASES: Final = 64
+_MAX_PASSES: Final = 8
 
 
 class Facts:
@@ -29,11 +45,16 @@ class Facts:
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
-        self._premises: list[Expr] = []
-        self._sets: dict[Symbol, frozenset[int]] = {}
-        self._congruences: dict[Symbol, Congruence] = {}
-        for relation in self.relations:
-            self._learn(relation)
+        for _ in range(_MAX_PASSES):
+            # What a later relation solves may let an earlier one say more, so learn until nothing is bound any more.
+            bound = self._mapping
+            self._premises: list[Expr] = []
+            self._sets: dict[Symbol, frozenset[int]] = {}
+            self._congruences: dict[Symbol, Congruence] = {}
+            for relation in self.relations:
+                self._learn(relation)
+            if bound is self._mapping:
+                break
 
     def __bool__(self) -> bool:
         return bool(self.relations)
@@ -50,6 +71,8 @@ class Facts:
             self._learn_equality(relation.expr)
         elif relation.op == ">=":
             self._learn_bound(relation.expr)
+        elif relation.op == "!=":
+            self._learn_difference(relation.expr)
         elif relation.op == "or":
             self._learn_set(relation)
 
@@ -70,64 +93,104 @@ class Facts:
 
     def _learn_bound(self, e: Expr) -> None:
         """a*s + c >= 0 narrows the symbol s; anything else is a premise."""
-        linear = [(mono, coef) for mono, coef in e.terms if mono]
-        if len(linear) == 1 and len(linear[0][0]) == 1 and isinstance(symbol := linear[0][0][0], Symbol):
-            coef = linear[0][1]
-            rest = sum(c for m, c in e.terms if not m)
-            bound = Interval(-(rest // coef), None) if coef > 0 else Interval(None, rest // -coef)
-            narrowed = symbol.bounds.meet(bound)
-            if narrowed.is_empty:
-                self.contradiction = True
-            elif narrowed.lo == narrowed.hi and narrowed.lo is not None:
-                self._bind(symbol, const(narrowed.lo))
-            elif narrowed != symbol.bounds:
-                self._bind(symbol, expr_of(Symbol(symbol.name, *narrowed)))
-        else:
+        found = _of_one_symbol(e)
+        if found is None:
             self._premises.append(e)
+            return
+        symbol, coef, rest = found
+        self._narrow(symbol, Interval(-(rest // coef), None) if coef > 0 else Interval(None, rest // -coef))
+
+    def _learn_difference(self, e: Expr) -> None:
+        """s != c takes a value out of the finite set, or off the end of the bounds, of the symbol s."""
+        found = _of_one_symbol(e)
+        if found is None or found[2] % found[1]:
+            return
+        symbol, value = found[0], -found[2] // found[1]
+        lo, hi = symbol.bounds
+        if value == lo:
+            self._narrow(symbol, Interval(lo + 1, None))
+        elif value == hi:
+            self._narrow(symbol, Interval(None, hi - 1))
+        elif symbol in self._sets:
+            self._limit(symbol, self._sets[symbol] - {value})
 
     def _learn_set(self, relation: Relation) -> None:
         """s == a or s == b or ... gives a finite set."""
         values: set[int] = set()
         symbols = set()
         for part in relation.parts:
-            solved = solve(part.expr) if part.op == "==" else None
-            if solved is None or not isinstance(solved[1], Expr) or solved[1].const is None:
+            found = _of_one_symbol(part.expr) if part.op == "==" else None
+            if found is None or found[2] % found[1]:
                 return
-            symbols.add(solved[0])
-            values.add(solved[1].const)
+            symbols.add(found[0])
+            values.add(-found[2] // found[1])
         if len(symbols) == 1:
             symbol = symbols.pop()
-            self._sets[symbol] = self._sets.get(symbol, frozenset(values)) & values
+            self._limit(symbol, self._sets.get(symbol, frozenset(values)) & values)
+
+    def _limit(self, symbol: Symbol, values: frozenset[int]) -> None:
+        """The symbol has one of the values."""
+        values = frozenset(v for v in values if v in symbol.bounds)
+        if not values:
+            self.contradiction = True
+            return
+        self._sets[symbol] = values
+        self._narrow(symbol, Interval(min(values), max(values)))
+
+    def _narrow(self, symbol: Symbol, bounds: Interval) -> None:
+        narrowed = symbol.bounds.meet(bounds)
+        if narrowed.is_empty:
+            self.contradiction = True
+        elif narrowed.lo == narrowed.hi and narrowed.lo is not None:
+            self._bind(symbol, const(narrowed.lo))
+        elif narrowed != symbol.bounds:
+            self._bind(symbol, expr_of(Symbol(symbol.name, *narrowed)))
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
         step = {symbol: value}
         self._mapping = {s: _replace(v, step) for s, v in self._mapping.items()}
         self._mapping[symbol] = value
-        self._premises = [p for e in self._premises if isinstance(p := substitute(e, step), Expr)]
 
     def simplify(self, dim: Dim) -> Dim:
-        """The dim under the solved equalities, bounds and congruences; the same value in every run that meets the facts."""
+        """The dim under solved equalities, bounds and congruences; the same value in every run that meets the facts."""
         if not isinstance(dim, Expr) or dim.const is not None:
             return dim
         if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
             dim = substitute(dim, self._mapping)
-        if self._congruences and isinstance(dim, Expr):
-            dim = self._exact_quotients(dim)
+        if self._congruences and isinstance(dim, Expr) and not self._congruences.keys().isdisjoint(dim.symbols):
+            dim = self._without_remainders(dim)
         return dim
 
-    def _exact_quotients(self, e: Expr) -> Dim:
-        """k*m*(a // m) is k*(a - r) where a = r (mod m) is known."""
-        for mono, coef in e.terms:
-            if len(mono) == 1 and mono[0].op == "floordiv":
-                a, b = cast(tuple[Expr, Expr], mono[0].args)
-                m = b.const
-                if m is None or coef % m:
+    def _without_remainders(self, e: Expr) -> Dim:
+        """Every sum in the expression, operands of atoms included, with its exact quotients divided."""
+        values: dict[Atom, Dim] = {}
+        for node in postorder(e.atoms()):
+            args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]
+            unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
+            values[node] = expr_of(node) if unchanged else REBUILD[node.op](*args)
+        return self._exact_quotients(rebuild(e, values))
+
+    def _exact_quotients(self, e: Dim) -> Dim:
+        """k*m*(a // m)*b is k*(a - r)*b, and (a + c) // m is a // m + (r + c) // m, where a = r (mod m) is known."""
+        total: Dim = ZERO_EXPR
+        for mono, coef in e.terms if isinstance(e, Expr) else ():
+            term: Dim = ONE_EXPR
+            for factor in mono:
+                divisor = _divisor(factor)
+                known = self.congruence(cast(Expr, factor.args[0])) if divisor else ANY
+                if not divisor or known.modulus % divisor:
+                    term = mul(term, expr_of(factor))
                     continue
-                known = self.congruence(a)
-                if known.modulus % m == 0:
-                    quotient = mul(const(coef // m), sub(a, const(known.remainder % m)))
-                    return self.simplify(sub(e, sub(mul(const(coef), expr_of(mono[0])), quotient)))
-        return e
+                over = cast(Expr, factor.args[0])
+                if coef % divisor == 0:
+                    coef //= divisor
+                    term = mul(term, sub(over, const(known.remainder % divisor)))
+                else:
+                    shift = sum(c for m, c in over.terms if not m)
+                    carry = ((known.remainder - shift) % divisor + shift) // divisor
+                    term = mul(term, add(floordiv(sub(over, const(shift)), divisor), const(carry)))
+            total = add(total, mul(const(coef), term))
+        return total if isinstance(e, Expr) else e
 
     def congruence(self, e: Expr) -> Congruence:
         """A congruence that all values of the expression meet."""
@@ -146,28 +209,28 @@ class Facts:
             return YES
         if relation is FALSE:
             return NO
-        if relation.op == "and":
-            return _all(self.decide(part) for part in relation.parts)
-        if relation.op == "or":
-            return YES if relation in self.relations else ~_all(~self.decide(part) for part in relation.parts)
         if relation in self.relations:
             return YES
         if negation(relation) in self.relations:
             return NO
+        if relation.op == "and":
+            return _all(self.decide(part) for part in relation.parts)
+        if relation.op == "or":
+            return ~_all(~self.decide(part) for part in relation.parts)
         if relation.op in ("symbol", "not", "open") or not self.relations:
             return UNKNOWN
-        return self._decide_comparison(relation)
+        return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 
-    def _decide_comparison(self, relation: Relation) -> Truth:
-        e = self.simplify(relation.expr)
+    def _decide_zero(self, op: str, e: Dim, cases: int) -> Truth:
+        """How a simplified expression compares with 0."""
         if not isinstance(e, Expr):
             return UNKNOWN
-        if relation.op == ">=":
-            return YES if self._shown(e) else NO if self._shown(-e - 1) else self._by_cases(relation, e)
-        equal = self._equal_zero(e)
-        if equal is UNKNOWN:
-            return self._by_cases(relation, e)
-        return equal if relation.op == "==" else ~equal
+        if op == ">=":
+            answer = YES if self._shown(e) else NO if self._shown(-e - 1) else UNKNOWN
+        else:
+            equal = self._equal_zero(e)
+            answer = equal if op == "==" else ~equal
+        return answer if answer is not UNKNOWN else self._by_cases(op, e, cases)
 
     def _equal_zero(self, e: Expr) -> Truth:
         if e.const is not None:
@@ -179,19 +242,14 @@ class Facts:
     def _shown(self, e: Dim) -> bool:
         return nonneg(e) or any(nonneg(sub(e, premise)) for premise in self._premises)
 
-    def _by_cases(self, relation: Relation, e: Expr) -> Truth:
-        """Enumerate the finite set of the one symbol that occurs."""
-        if len(e.symbols) != 1:
+    def _by_cases(self, op: str, e: Expr, cases: int) -> Truth:
+        """Enumerate the finite set of a symbol."""
+        symbol = min((s for s in e.symbols if s in self._sets), key=lambda s: s.key, default=None)
+        if symbol is None or len(self._sets[symbol]) > cases:
             return UNKNOWN
-        (symbol,) = e.symbols
-        values = self._sets.get(symbol)
-        if values is None:
-            return UNKNOWN
-        cases = list(islice(sorted(values), _MAX_CASES + 1))
-        if len(cases) > _MAX_CASES:
-            return UNKNOWN
-        truths = {relation.substitute({symbol: const(v)}) for v in cases}
-        return YES if truths == {TRUE} else NO if truths == {FALSE} else UNKNOWN
+        values = sorted(self._sets[symbol])
+        truths = {self._decide_zero(op, substitute(e, {symbol: const(v)}), cases // len(values)) for v in values}
+        return truths.pop() if len(truths) == 1 else UNKNOWN
 
     def __repr__(self) -> str:
         return f"Facts({', '.join(map(str, self.relations))})"
@@ -200,12 +258,11 @@ class Facts:
 def solve(e: Expr) -> tuple[Symbol, Dim] | None:
     """e == 0 as symbol == term, where a symbol occurs once, linearly and with coefficient 1 or -1.
 
-    The symbol that stands last in the order of keys is solved, so the earlier (input) names survive. A solution that could
-    leave the bounds of the symbol is not one.
+    An invented symbol is solved before one of the inputs, and else the one that stands last in the order of keys, so
+    the earlier names survive. A solution that could leave the bounds of the symbol is not one.
     """
-    for mono, coef in sorted(e.terms, key=lambda term: [a.key for a in term[0]], reverse=True):
-        if len(mono) != 1 or coef not in (1, -1) or not isinstance(symbol := mono[0], Symbol):
-            continue
+    linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
+    for symbol, coef in sorted(linear, key=lambda term: (term[0].name.startswith("%"), term[0].key), reverse=True):
         value = mul(const(-coef), sub(e, mul(const(coef), expr_of(symbol))))
         if isinstance(value, Expr) and symbol not in value.symbols and _within(value, symbol.bounds):
             return symbol, value
@@ -221,7 +278,7 @@ def _congruence_of(e: Expr) -> tuple[Symbol, Congruence] | None:
     """s - m*(s // m) - r == 0 (that is, s % m == r) as a congruence of s; sums over one symbol only."""
     for mono, coef in e.terms:
         if len(mono) == 1 and mono[0].op == "floordiv":
-            a, b = cast(tuple[Expr, Expr], mono[0].args)
+            b = cast(Expr, mono[0].args[1])
             rest = sub(e, mul(const(coef), expr_of(mono[0])))
             if b.const is None or not isinstance(rest, Expr):
                 continue
@@ -240,11 +297,24 @@ def _congruence_of(e: Expr) -> tuple[Symbol, Congruence] | None:
     return None
 
 
+def _of_one_symbol(e: Expr) -> tuple[Symbol, int, int] | None:
+    """Symbol, coefficient and constant of a*s + c."""
+    linear = [(mono, coef) for mono, coef in e.terms if mono]
+    if len(linear) != 1 or len(linear[0][0]) != 1 or not isinstance(symbol := linear[0][0][0], Symbol):
+        return None
+    return symbol, linear[0][1], sum(c for m, c in e.terms if not m)
+
+
+def _divisor(factor: Atom) -> int | None:
+    """The divisor of a floor division by a constant."""
+    return cast(Expr, factor.args[1]).const if factor.op == "floordiv" else None
+
+
 def _flat(relations: Iterable[Relation]) -> Iterator[Relation]:
     for relation in relations:
         if relation.op == "and":
             yield from relation.parts
-        elif relation is not TRUE:
+        elif relation is not TRUE and relation is not OPEN:
             yield relation
 
 

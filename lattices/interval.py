@@ -47,7 +47,7 @@ class Interval(NamedTuple):
     def meet(self, other: Interval) -> Interval:
         lo = other.lo if self.lo is None else self.lo if other.lo is None else max(self.lo, other.lo)
         hi = other.hi if self.hi is None else self.hi if other.hi is None else min(self.hi, other.hi)
-        return Interval(lo, hi)
+        return Interval(lo, hi) if lo is None or hi is None or lo <= hi else EMPTY
 
     def widen(self, other: Interval) -> Interval:
         """Join in which a bound that moved jumps to the next landmark: 0 for lower bounds, then infinity."""
@@ -152,6 +152,7 @@ def _clamped(lo: Bound, hi: Bound) -> Interval:
 
 
 FULL = Interval(None, None)
+EMPTY = Interval(1, 0)
 ZERO = Interval(0, 0)
 POSITIVE = Interval(1, None)
 

@@ -10,9 +10,10 @@ T = TypeVar("T")
 class Lattice(Protocol[T]):
     """An abstract domain with elements of type T.
 
-    `leq` is a partial order with `bottom` least and `top` greatest; `join` is an upper bound; `meet` over-approximates
-    the values that both describe and is below at least one of its operands; `widen(old, new)` is an upper bound of both, and
-    no chain of widenings grows forever.
+    `leq` is a partial order with `bottom` least and `top` greatest; `join` is the least upper bound; `meet` describes
+    every value that both describe, is the smaller of two comparable operands, and below one of two others (in a
+    product, factor by factor); `widen(old, new)` is an upper bound of both, and no chain of widenings grows forever.
+    `tests/laws.py` in the repository holds these laws in executable form.
     """
 
     bottom: T

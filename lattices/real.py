@@ -2,15 +2,15 @@
 
 Source of the exactness rules: IEEE 754 correct rounding. A value whose divisor is a power of two is exact in the float
 type while its numerator fits the mantissa; another divisor stands for a quotient of two integers that has been rounded
-once, which floor, ceil and truncation still see exactly (no integer lies between the quotient and its rounding while the
-numerator fits the mantissa).
+once, which floor, ceil and truncation still see exactly (no integer lies between the quotient and its rounding while
+the numerator fits the mantissa).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from lattices.expr import Dim, Expr, const
 from lattices.normal import ceildiv, floordiv, truncdiv
@@ -28,10 +28,10 @@ class Real(NamedTuple):
         if not isinstance(num, Expr):
             return None
         if den < 0:
-            num, den = -num, -den  # type: ignore[assignment]
+            num, den = cast(Expr, -num), -den
         shared = gcd(den, *(coef for _, coef in num.terms))
         if shared > 1:
-            num = floordiv(num, shared)  # type: ignore[assignment]
+            num = cast(Expr, floordiv(num, shared))
         return Real(num, den // shared)
 
     @staticmethod

@@ -115,8 +115,12 @@ class Relation(ex.Interned):
         return self.truth(ex.values_of(self, binding))
 
     def truth(self, values: ex.Values) -> bool:
-        """The truth once every atom and boolean symbol has a value."""
-        truths: dict[Relation, bool] = {}
+        """The truth once every atom and boolean symbol has a value.
+
+        A part that divides by zero has no truth; the whole has one if the other parts settle it. Raises UndefinedError
+        if they do not.
+        """
+        truths: dict[Relation, bool | None] = {}
         for r in self.subformulas():
             if r.op == "symbol":
                 truths[r] = bool(values[cast(str, r.args[0])])
@@ -125,13 +129,18 @@ class Relation(ex.Interned):
             elif r.op == "open":
                 raise ValueError("a relation over an unknown dim has no truth")
             elif r.op == "not":
-                truths[r] = not truths[r.parts[0]]
+                inner = truths[r.parts[0]]
+                truths[r] = None if inner is None else not inner
             elif r.op in ("and", "or"):
-                truths[r] = (all if r.op == "and" else any)(truths[part] for part in r.parts)
+                parts = [truths[part] for part in r.parts]
+                settled = r.op == "or"
+                truths[r] = settled if settled in parts else None if None in parts else not settled
             else:
-                value = ex.expr_value(values, r.expr)
-                truths[r] = value == 0 if r.op == "==" else value != 0 if r.op == "!=" else value >= 0
-        return truths[self]
+                truths[r] = _comparison_truth(r, values)
+        result = truths[self]
+        if result is None:
+            raise ex.UndefinedError("division by zero")
+        return result
 
     def __reduce__(self) -> tuple[Callable[..., Relation], tuple[object, ...]]:
         return _relation, (self.op, *self.args)
@@ -143,6 +152,14 @@ class Relation(ex.Interned):
     def substitute(self, mapping: Mapping[Symbol, Dim]) -> Relation:
         """Replace symbols and renormalise."""
         return _map_exprs(self, lambda e: ex.substitute(e, mapping))
+
+
+def _comparison_truth(r: Relation, values: ex.Values) -> bool | None:
+    try:
+        value = ex.expr_value(values, r.expr)
+    except ex.UndefinedError:
+        return None
+    return value == 0 if r.op == "==" else value != 0 if r.op == "!=" else value >= 0
 
 
 _RELATIONS: InternTable[Relation] = InternTable()

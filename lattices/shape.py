@@ -182,4 +182,14 @@ class ShapeLattice:
 
 SHAPES: Final = ShapeLattice()
 
-__all__ = ["BOTTOM_DIM", "BOTTOM_SHAPE", "MAX_RANK", "SCALAR", "SHAPES", "TOP_SHAPE", "Shape", "ShapeLattice", "shape_of"]
+__all__ = [
+    "BOTTOM_DIM",
+    "BOTTOM_SHAPE",
+    "MAX_RANK",
+    "SCALAR",
+    "SHAPES",
+    "TOP_SHAPE",
+    "Shape",
+    "ShapeLattice",
+    "shape_of",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
-from lattices.contents import CONTENTS, Contents
+from lattices.contents import CONTENTS, NO_CONTENTS, Contents
 from lattices.dim import DIMS
 from lattices.dtype import DTYPES, DType
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
@@ -195,9 +195,7 @@ class ValueLattice:
             return False
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             return (
-                DTYPES.leq(a.dtype, b.dtype)
-                and SHAPES.leq(a.shape, b.shape)
-                and CONTENTS.leq(a.contents, b.contents)
+                DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape) and CONTENTS.leq(a.contents, b.contents)
             )
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
@@ -248,9 +246,10 @@ class ValueLattice:
             return b
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
-            if dtype is DType.CONFLICT or shape.is_bottom:
+            contents = CONTENTS.meet(a.contents, b.contents)
+            if dtype is DType.CONFLICT or shape.is_bottom or contents is NO_CONTENTS:
                 return BOTTOM
-            return Tensor(dtype, shape, CONTENTS.meet(a.contents, b.contents))
+            return Tensor(dtype, shape, contents)
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
             return BOTTOM if dtype is DType.CONFLICT or shape.is_bottom else SparseTensor(dtype, shape)

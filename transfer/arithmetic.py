@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from math import gcd, isqrt
+from math import gcd, isfinite, isqrt
 from typing import Final
 
 import numpy as np
@@ -35,16 +35,22 @@ Binary = Callable[[Op, DType, Element, Element], Element]
 
 
 def zero(dtype: DType) -> Element:
-    """The element 0 (or false)."""
-    return (
-        ZERO_EXPR
-        if dtype.is_integer
-        else FALSE
-        if dtype is DType.BOOL
-        else Real(ZERO_EXPR, 1)
-        if dtype.is_float
-        else OPAQUE
-    )
+    """The element 0, false for booleans."""
+    if dtype.is_float:
+        return Real(ZERO_EXPR, 1)
+    return ZERO_EXPR if dtype.is_integer else FALSE if dtype is DType.BOOL else OPAQUE
+
+
+def constant(element: Element) -> Fraction | None:
+    """The value of an integer or float that is a constant."""
+    if isinstance(element, Real):
+        return element.fraction
+    return Fraction(element.const) if isinstance(element, Expr) and element.const is not None else None
+
+
+def float_element(value: float) -> Element:
+    """A float as an element; nan and infinities are unknown."""
+    return Real.constant(value) if isfinite(value) else OPAQUE
 
 
 # Sum, product, quotient
@@ -148,13 +154,7 @@ _MAX_STEPS: Final = 64
 
 def power(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a ** b for a constant b, of any type: only where the result is exact, since pow is not correctly rounded."""
-    exponent = (
-        b.fraction
-        if isinstance(b, Real)
-        else Fraction(b.const)
-        if isinstance(b, Expr) and b.const is not None
-        else None
-    )
+    exponent = constant(b)
     if exponent is None:
         return OPAQUE
     if isinstance(a, Real) and dtype.is_float:

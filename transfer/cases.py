@@ -1,16 +1,16 @@
-"""Reasoning by cases over dims: choices that collapse, extremes under facts, when a product vanishes.
+"""Reasoning by cases over dims: choices that collapse, extremes under facts, when a product is zero.
 
-Everything here is exact: a simplification is made only where the value is the same in every run.
+All of it is exact: a simplification is made only where the value is the same in every run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product, substitute
+from lattices.expr import ZERO_EXPR, Dim, Expr, expr_of, substitute
 from lattices.facts import Facts, solve
 from lattices.normal import exact_quotient, maximum, minimum
-from lattices.relation import Relation, conjunction, eq, ge, gt, ite, le, ne
+from lattices.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from lattices.truth import NO, YES
 from transfer.op import Op
 
@@ -22,25 +22,70 @@ def under(condition: Relation, dim: Dim) -> Dim:
     if condition.op == "==":
         solved = solve(condition.expr)
         return dim if solved is None else substitute(dim, {solved[0]: solved[1]})
-    # Facts narrow the bounds of symbols, so only a constant may leave this scope.
+    # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     narrowed = Facts([condition]).simplify(dim)
-    return narrowed if narrowed.is_concrete else dim
+    return narrowed if isinstance(narrowed, Expr) and narrowed.symbols <= dim.symbols else dim
 
 
 def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
     """a where the condition holds, else b; one of them alone where that is the same."""
-    truth = op.decide(condition)
-    if truth is not (YES and NO) and truth in (YES, NO):
-        return a if truth is YES else b
+    match op.decide(condition):
+        case truth if truth is YES:
+            return a
+        case truth if truth is NO:
+            return b
     narrowed = under(condition, a)
-    return b if isinstance(narrowed, Expr) and narrowed is under(condition, b) else ite(condition, narrowed, b)
+    if isinstance(narrowed, Expr) and narrowed is under(condition, b):
+        return b
+    return ite(condition, narrowed, under(negation(condition), b))
 
 
 def least(op: Op, *dims: Dim | int) -> Dim:
-    """The smallest of the dims, those dropped that the facts show not to be needed."""
-    return minimum(*_undominated(op, dims, lambda a, b: le(a, b)))
+    """The smallest of the dims, without those that the facts show not to matter."""
+    return minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES))
 
 
 def greatest(op: Op, *dims: Dim | int) -> Dim:
-    """The largest of the dims, those dropped that the facts show not to be needed."""
-    return maximum(*_undominated(op, dims, lambda a, b: ge(a, b)))
+    """The largest of the dims, without those that the facts show not to matter."""
+    return maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES))
+
+
+def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], bool]) -> list[Dim | int]:
+    kept: list[Dim | int] = []
+    for dim in dims:
+        if any(beats(other, dim) for other in kept):
+            continue
+        kept = [other for other in kept if not beats(dim, other)]
+        kept.append(dim)
+    return kept
+
+
+def is_positive(op: Op, dim: Dim) -> bool:
+    """The facts show that the dim is at least 1."""
+    return op.decide(ge(dim, 1)) is YES
+
+
+def is_natural(op: Op, dim: Dim) -> bool:
+    """The facts show that the dim is at least 0."""
+    return op.decide(ge(dim, 0)) is YES
+
+
+def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
+    """What it takes for a natural number to be other than 0: each factor of a product is at least 1."""
+    if isinstance(dim, Expr) and len(dim.terms) == 1:
+        factors = dim.terms[0][0]
+        if factors and all(f.bounds.lo is not None and f.bounds.lo >= 0 for f in factors):
+            return tuple(dict.fromkeys(ge(expr_of(f), 1) for f in factors))
+    if isinstance(dim, Expr) and dim.bounds.lo is not None and dim.bounds.lo >= 0:
+        return (ge(dim, 1),)
+    return (ne(dim, 0),)
+
+
+def vanishes_with(dim: Dim, other: Dim) -> bool:
+    """The dim is 0 wherever the other one is."""
+    zero = eq(other, 0)
+    if zero is FALSE:
+        return True
+    if zero is TRUE or zero.op != "==" or not isinstance(dim, Expr):
+        return dim is ZERO_EXPR
+    return exact_quotient(dim, zero.expr) is not None or under(zero, dim) is ZERO_EXPR

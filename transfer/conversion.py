@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from fractions import Fraction
 from math import isfinite
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,20 @@ from transfer.arithmetic import Binary
 from transfer.logic import compare_integers
 from transfer.op import Op
 from transfer.premises import NUMPY, RANGES, exact, fit, integer, sees_integers
+
+
+def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType:
+    """The element type of an attribute: a number, or a name as before opset 6; UNDEFINED for a foreign one."""
+    value = op.attributes.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return DType.__members__.get(value.upper(), DType.UNDEFINED)
+    number = op.int(name, 0)
+    return DType(number) if number in _NUMBERS else DType.UNDEFINED
+
+
+_NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype is not DType.CONFLICT)
 
 
 def cast(op: Op, source: DType, target: DType, element: Element) -> Element:
@@ -66,7 +81,8 @@ def _as_float(op: Op, target: DType, value: Expr) -> Element:
     if number not in RANGES[wide]:
         return OPAQUE
     stored = np.array(number, dtype=np.uint64 if number > 0 else np.int64)
-    return _constant(target, stored.astype(NUMPY[target]), Fraction(number))
+    with np.errstate(all="ignore"):
+        return _constant(target, stored.astype(NUMPY[target]), Fraction(number))
 
 
 def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lattices.contents import Contents, Element
+from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM
-from lattices.shape import Shape
+from lattices.relation import FALSE
 from lattices.tensor import Tensor, Value
 from transfer import arithmetic as ar
 from transfer.arithmetic import Unary
-from transfer.conversion import bitwise_not, cast
+from transfer.conversion import bitwise_not, cast, type_attribute
 from transfer.folding import pointwise
 from transfer.logic import invert
 from transfer.op import BadNode, Op
@@ -33,7 +33,7 @@ def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
 
 
 activation = _unary(
-    "Sigmoid Tanh Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu Mish Swish Shrink",
+    "Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu Mish Swish Shrink",
     "An activation: shape and type of X.",
 )
 transcendental = _unary(
@@ -84,68 +84,96 @@ def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
 @transfer("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True)
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
-    ratio, mode = op.optional("ratio"), op.optional("training_mode")
-    if ratio is not None:
-        require_scalar(op, ratio, "ratio")
-        if not _is_probability(op.elements("ratio")):
+    if op.has("ratio"):
+        require_scalar(op, "ratio")
+        ratios = op.elements("ratio")
+        if ratios is None or not all(_is_probability(e) for e in ratios.ravel().tolist()):
             op.may_fail("ratio is in [0, 1)")
-    return _dropped(op.tensor("X"), DType.BOOL, unchanged=mode is None)
+    modes = op.elements("training_mode")
+    training = op.has("training_mode") and (modes is None or any(e is not FALSE for e in modes.ravel().tolist()))
+    return _dropped(op.tensor("X"), DType.BOOL, unchanged=not training)
 
 
 def _dropped(x: Tensor, mask: DType, unchanged: bool = True) -> tuple[Tensor, Tensor]:
-    return (x if unchanged else Tensor(x.dtype, x.shape)), Tensor(mask, x.shape)
+    return x if unchanged else Tensor(x.dtype, x.shape), Tensor(mask, x.shape)
 
 
-def _is_probability(elements: ar.Elements | None) -> bool:
-    values = [ar.constant(e) for e in elements.ravel().tolist()] if elements is not None else [None]
-    return all(v is not None and 0 <= v < 1 for v in values)
+def _is_probability(element: Element) -> bool:
+    value = ar.constant(element)
+    return value is not None and 0 <= value < 1
 
 
-def require_scalar(op: Op, x: Tensor, name: str) -> None:
-    """The input is a scalar; a vector of one element passes for one, as onnxruntime has it."""
-    rank = x.shape.rank
-    if rank is None:
+def require_scalar(op: Op, name: str) -> None:
+    """The input is a scalar; a vector of one element passes for one in onnxruntime."""
+    shape = op.tensor(name).shape
+    if shape.is_top:
         op.may_fail(f"{name} is a scalar")
-    elif rank > 1:
-        op.reject(f"{name} must be a scalar, found shape {x.shape}")
-    elif rank == 1:
-        op.require_equal(x.shape[0], 1, f"{name} is a scalar")
+    elif len(shape) > 1:
+        op.reject(f"{name} must be a scalar, found shape {shape}")
+    elif len(shape) == 1:
+        op.require_equal(shape[0], 1, f"{name} is a scalar")
 
 
 @transfer("Clip", inputs="X", until=10, complete=True)
 def clip_1(op: Op) -> Tensor:
-    """min(max(x, attribute min), attribute max) of each element."""
-    x = op.tensor("X")
-    contents: Contents | None = x.contents
-    for name, fold in (("min", ar.maximum), ("max", ar.minimum)):
-        bound = op.float(name)
-        if contents is not None and bound is not None:
-            limit = ar.float_constant(x.dtype, bound)
-            contents = contents.map(lambda e, fold=fold, limit=limit: fold(op, x.dtype, e, limit))  # type: ignore[misc]
-    return Tensor(x.dtype, x.shape, contents)
+    """min(max(x, min), max) of each element, the ends as attributes."""
+    lo, hi = (None if v is None else ar.float_element(v) for v in (op.float("min"), op.float("max")))
+    return _clipped(op, op.tensor("X"), lo, hi)
 
 
 @transfer("Clip", inputs="X min max", since=11, complete=True)
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
-    dtype = op.common_dtype("X", "min", "max")
-    result = Tensor(dtype, x.shape, x.contents)
-    for name, fold in (("min", ar.maximum), ("max", ar.minimum)):
-        bound = op.optional(name)
-        if bound is None:
-            continue
-        require_scalar(op, bound, name)
-        if result.contents is None and (not dtype.is_integer or bound.contents is None):
-            continue
-        limit = bound.contents.elements[0] if bound.contents and bound.contents.elements else ar.unknown(dtype)
-        whole = Tensor(dtype, result.shape, result.contents)
-        contents = pointwise([whole], x.shape, lambda e: fold(op, dtype, e, limit), missing=UNKNOWN_DIM)  # noqa: B023
-        result = Tensor(dtype, result.shape, contents)
-    return result
+    for name in ("min", "max"):
+        if op.has(name):
+            require_scalar(op, name)
+    x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
+    return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 
 
-@transfer("Cast BitCast", inputs="input", complete=True)
+def _end(op: Op, name: str) -> Element | None:
+    """The one element of an optional input."""
+    if not op.has(name):
+        return None
+    elements = op.elements(name)
+    return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
+
+
+def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tensor:
+    def fold(element: Element) -> Element:
+        if lo is not None:
+            element = ar.maximum(op, x.dtype, element, lo)
+        return element if hi is None else ar.minimum(op, x.dtype, element, hi)
+
+    missing = UNKNOWN_DIM if x.dtype.is_integer else None
+    return Tensor(x.dtype, x.shape, pointwise([x], x.shape, fold, missing))
+
+
+@transfer("Cast", inputs="input", complete=True)
 def cast_to(op: Op) -> Tensor:
-    """numpy.astype to attribute `to`."""
-    raise NotImplementedError
+    """numpy.astype to the type of attribute `to`."""
+    return _converted(op, type_attribute(op, "to"))
+
+
+@transfer("CastLike", inputs="input target_type", complete=True)
+def cast_like(op: Op) -> Tensor:
+    """numpy.astype to the type of the second input."""
+    return _converted(op, op.dtype("target_type"))
+
+
+def _converted(op: Op, target: DType) -> Tensor:
+    x = op.tensor("input")
+    if x.dtype is target:
+        return x
+    if x.dtype in (DType.STRING, DType.UNDEFINED):
+        op.may_fail("every string is a number")
+    if x.contents is None or target is DType.UNDEFINED:
+        return Tensor(target, x.shape)
+    return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
+
+
+@transfer("BitCast", inputs="input")
+def bit_cast(op: Op) -> Tensor:
+    """numpy.ndarray.view as a type of the same width: the shape stays."""
+    return Tensor(type_attribute(op, "to"), op.tensor("input").shape)

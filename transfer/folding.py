@@ -28,7 +28,7 @@ def elementwise(op: Op, names: Iterable[str], combine: Combine, shape: Shape | N
 def pointwise(
     tensors: Sequence[Tensor], shape: Shape, combine: Combine, missing: Element | None = None
 ) -> Contents | None:
-    """`combine` of the elements of the tensors, broadcast to `shape`; None if the result is large or too little is known.
+    """`combine` of the elements of the tensors, broadcast to `shape`; None if that is large or too little is known.
 
     Tensors without contents give None, or count as filled with `missing`.
     """

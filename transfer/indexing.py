@@ -177,7 +177,8 @@ def gather_nd(op: Op) -> Tensor:
     if indexed is None:
         op.may_fail(_IN_RANGE)
         return Tensor(dtype, contents=_fill_only(data))
-    _require_batch(op, data.shape, indices.shape, batch)
+    shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
+    _require_batch(op, data.shape, indices.shape, batch, shape)
     known = op.elements("indices")
     if known is None:
         for axis in range(batch, batch + indexed):
@@ -186,7 +187,6 @@ def gather_nd(op: Op) -> Tensor:
             op.may_fail(_IN_RANGE)
     else:
         _require_tuples(op, known, data.shape[batch:], op.decide(ge(product(data.shape[batch + indexed :]), 1)) is YES)
-    shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
     return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))
 
 
@@ -203,13 +203,13 @@ def _tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int 
     return length.const if isinstance(length, Expr) else None
 
 
-def _require_batch(op: Op, data: Shape, indices: Shape, batch: int) -> None:
-    """onnxruntime takes any multiple of the data's batch; the spec wants the same sizes."""
+def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
+    """The batches agree. onnxruntime takes a multiple of the data's too, and anything where there is nothing to do."""
     mine, theirs = product(data[:batch]), product(indices[:batch])
     if mine is theirs and isinstance(mine, Expr):
         return
     fits = conjunction(ge(mine, 1), divisible(theirs, mine)) if mine is not ZERO_EXPR else FALSE
-    op.require(disjunction(eq(theirs, 0), fits), "the batch dims of indices fit those of data")
+    op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices fit those of data")
 
 
 def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> None:

@@ -1,10 +1,15 @@
-"""Matrix products."""
+"""Matrix products and determinants."""
 
 from __future__ import annotations
 
-from lattices.expr import Dim
-from lattices.shape import Shape, shape_of
+from itertools import zip_longest
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.relation import conjunction, disjunction, eq, ne
+from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
+from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -16,13 +21,77 @@ def matmul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a.shape, b.shape))
 
 
+@transfer("MatMulInteger", inputs="A B a_zero_point b_zero_point")
+def matmul_integer(op: Op) -> Tensor:
+    """MatMul of 8-bit integers, accumulated in int32."""
+    return Tensor(DType.INT32, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
+
+
+@transfer("QLinearMatMul", inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point", outputs="y")
+def qlinear_matmul(op: Op) -> Tensor:
+    """MatMul of quantised tensors, quantised again to the type of y_zero_point."""
+    return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, op.tensor("b").shape))
+
+
+@transfer("Gemm", inputs="A B C", complete=True)
+def gemm(op: Op) -> Tensor:
+    """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
+    rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.int("transA", 0) != 0)
+    inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.int("transB", 0) != 0)
+    op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    bias = op.optional("C")
+    if bias is not None:
+        _require_one_way(op, bias.shape, (rows, columns))
+    return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
+
+
+def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim]:
+    """Rows and columns after the optional transposition."""
+    if shape.is_top:
+        return UNKNOWN_SIZE, UNKNOWN_SIZE
+    dims = shape.dims
+    if len(dims) == 1 and name == "A":
+        # onnxruntime takes a vector for a matrix of one row; ONNX's own inference rejects it.
+        op.may_fail("A is a vector; Gemm needs a matrix")
+        dims = (Dim(1), dims[0])
+    elif len(dims) != 2:
+        op.reject(f"{name} must have rank 2, found shape {shape}")
+    return (dims[1], dims[0]) if transposed else (dims[0], dims[1])
+
+
+def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
+    """C broadcasts to the shape of the product, which it never enlarges."""
+    if bias.is_top:
+        op.may_fail("C broadcasts to (M, N)")
+        return
+    if len(bias) > 2:
+        op.reject(f"C must have rank 2 or less, found shape {bias}")
+    for axis, (dim, size) in enumerate(zip(reversed(bias.dims), reversed(target), strict=False), start=1):
+        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C is 1 or that of the product")
+
+
+@transfer("Det", inputs="X")
+def det(op: Op) -> Tensor:
+    """numpy.linalg.det: a number for each square matrix of the last two axes."""
+    x = op.tensor("X")
+    if x.shape.is_top:
+        return Tensor(x.dtype)
+    if len(x.shape) < 2:
+        op.reject(f"X must have rank 2 or more, found shape {x.shape}")
+    op.require_equal(x.shape[-1], x.shape[-2], "the matrices of X are square")
+    return Tensor(x.dtype, shape_of(x.shape[:-2]))
+
+
 def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     """The shape of numpy.matmul, requirements stated; unknown rank if either rank is unknown."""
     if a.is_top or b.is_top:
-        return Shape(None)
+        op.may_fail("inner dimensions of A and B agree")
+        return TOP_SHAPE
     batch_a, rows, inner_a = _left_matrix(op, a)
     batch_b, columns, inner_b = _right_matrix(op, b)
     op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    if len(b) == 1 or batch_b:
+        _note_empty_batches(op, batch_a, batch_b)
     return shape_of((*op.broadcast_dims(batch_a, batch_b), *rows, *columns))
 
 
@@ -38,3 +107,14 @@ def _right_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...
     if len(shape) == 0:
         op.reject("B is a scalar; MatMul needs rank 1 or more")
     return (shape[:-2], shape[-1:], shape[-2]) if len(shape) >= 2 else ((), (), shape[0])
+
+
+def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
+    """numpy broadcasts a batch of 1 to an empty one; onnxruntime fails on most such pairs."""
+    for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
+        clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
+        if op.decide(~clash) is not YES:
+            op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
+
+
+__all__ = ["det", "gemm", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

@@ -17,7 +17,7 @@ from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, as_dim, expr_
 from lattices.facts import NO_FACTS, Facts
 from lattices.normal import broadcast
 from lattices.relation import FALSE, OPEN, TRUE, Relation
-from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import TOP, Tensor, Value
 from lattices.truth import NO, UNKNOWN, YES, Truth
 
@@ -50,7 +50,19 @@ class BadNode(Exception):
 class Op:
     """One operator instance during one application of its rule."""
 
-    __slots__ = ("_names", "attributes", "facts", "inputs", "may_fails", "name", "notes", "outputs", "rule", "statements", "version")
+    __slots__ = (
+        "_names",
+        "attributes",
+        "facts",
+        "inputs",
+        "may_fails",
+        "name",
+        "notes",
+        "outputs",
+        "rule",
+        "statements",
+        "version",
+    )
 
     def __init__(
         self,
@@ -309,6 +321,10 @@ class Op:
         if len(shapes) == 1:
             return shapes[0]
         if any(s.is_top for s in shapes):
+            ranked = [s for s in shapes if s is not SCALAR]
+            if len(ranked) == 1:
+                return ranked[0]
+            self.may_fail("shapes of unknown rank broadcast")
             return TOP_SHAPE
         return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
 

@@ -22,6 +22,7 @@ from lattices.interval import Interval
 from lattices.normal import exact_quotient
 from lattices.real import Real
 from lattices.relation import FALSE, OPEN
+from lattices.truth import YES
 from transfer.op import Op
 
 RANGES: Final = {dtype: Interval(lo, hi) for dtype, (lo, hi) in INTEGER_RANGES.items()}
@@ -47,6 +48,8 @@ def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
     lo, hi = INTEGER_RANGES[dtype]
     if hi.bit_length() < 31:
         return Unknown(allowed)
+    if lo == 0 and op.decide(rel.ge(value, 0)) is not YES:
+        return UNKNOWN_DIM  # a difference below 0 is no matter of magnitude
     return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else UNKNOWN_DIM
 
 
@@ -113,7 +116,7 @@ def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
 
 
 def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:
-    """A function of constants, rounded as the type does. Kernels compute in float16 or wider: exact results only there."""
+    """A function of constants, rounded as the type does; in float16 only if exact, since kernels may compute wider."""
     kind = NUMPY[dtype]
     with np.errstate(all="ignore"):
         result = float(compute(*(kind(float(v)) for v in values)))  # type: ignore[arg-type]

@@ -12,8 +12,10 @@ from transfer.rule import Rule
 class Table:
     """An immutable set of rules. Where several hold for a version, a closed range wins, then the highest `since`."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], base: Table | None = None) -> None:
         self.rules: tuple[Rule, ...] = tuple(rules)
+        self.base = base
+        """The table that this one extends."""
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
         for rule in self.rules:
             for name in rule.names:
@@ -34,7 +36,12 @@ class Table:
 
     def extended(self, rules: Sequence[Rule]) -> Table:
         """This table with more rules; a new rule wins over a shipped one of the same range."""
-        return Table((*self.rules, *rules))
+        return Table((*self.rules, *rules), self)
+
+    def overridden(self, domain: str, name: str, version: int) -> Rule | None:
+        """The rule of the extended table that another one of this table replaces."""
+        before = self.base.lookup(domain, name, version) if self.base is not None else None
+        return before if before is not None and before is not self.lookup(domain, name, version) else None
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)

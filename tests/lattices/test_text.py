@@ -99,15 +99,24 @@ def source(tree: Tree) -> str:
     return f"({op} {texts[0]})" if op == "not" else f"{op}({', '.join(texts)})"
 
 
+def parsed(text: str) -> Dim | None:
+    """The dim, or None for a text that divides by the constant zero."""
+    try:
+        return parse(text)
+    except TextError as problem:
+        if "by zero" not in problem.reason:
+            raise
+        return None
+
+
 @given(trees, bindings)
 def test_a_text_means_what_it_says(tree: Tree, binding: dict[str, int]) -> None:
     try:
         expected = reference.value(tree, binding)
-        assert parse(source(tree)).evaluate(binding) == expected
+        dim = parsed(source(tree))
+        assert dim is None or dim.evaluate(binding) == expected
     except (NoValueError, UndefinedError):
-        pass
-    except TextError as problem:
-        assert "by zero" in problem.reason  # a subexpression always does
+        return  # it divides by zero
 
 
 @given(conditions(leaves), bindings)
@@ -135,11 +144,10 @@ def test_rounded_quotients_are_exact(text: str, rounding: str, binding: dict[str
     rounders = {name: lambda x, f=f: Fraction(f(x)) for name, f in exact.items()}
     try:
         expected = eval(fractions, {"Fraction": Fraction, **values, **rounders})
-        assert parse(text).evaluate(binding) == expected
+        dim = parsed(text)
+        assert dim is None or dim.evaluate(binding) == expected
     except (ZeroDivisionError, UndefinedError):
-        pass
-    except TextError as problem:
-        assert "by zero" in problem.reason
+        return
 
 
 # What prints
@@ -152,7 +160,8 @@ def test_rounded_quotients_are_exact(text: str, rounding: str, binding: dict[str
         "N*(M//N)", "4*((N + 3)//4)", "max(N, 1)", "max(N - 5, 0)", "min(M, N)", "broadcast(M, N)", "ite(N == 2, 1, N)",
         "truncdiv(N - 5, 2)", "fmod(N - 9, 4)", "N % 8", "2*(N % 8)", "(N + 3) % 8", "7 - (N + 2) % 8", "-(N % 8)",
         "7 % N", "M % (N + 1)", "-(N//2)", "-N*(M//2)", "M*N**2", "(N//2)**3", "7//N", "2*N//5", "N//(2*M)",
-        "M//(N + 1)", "`batch size` + 1", "`max` + 1", "`and` + 1", "`a\\`b` + 1", "past_key_values.0.key_dim_2 + 1", "größe + 1",
+        "M//(N + 1)", "`batch size` + 1", "`max` + 1", "`and` + 1", "`a\\`b` + 1", "past_key_values.0.key_dim_2 + 1",
+        "größe + 1",
         "ite(c, N, 1)", "ite(N >= 4 and (M == N or c), M, N)", "(N - M)//K",
     ],
 )  # fmt: skip

@@ -43,7 +43,8 @@ class Arg:
 
     `dims`: ints, or texts over symbols ("N", "2*N + 1"). `elements`: a nested list or array of ints, texts, floats or bools.
     `data` makes the array for a concrete shape; `low` and `high` bound random integers. `hidden` keeps the elements from
-    the rule while the run still gets them.
+    the rule while the run still gets them; `fed` shows them to the rule, but the run gets them as an input, as it gets
+    what a model computed (else they are an initializer, which onnxruntime checks when it loads the model).
     """
 
     dims: Sequence[Size] | None = None
@@ -53,6 +54,7 @@ class Arg:
     low: int = 0
     high: int = 10
     hidden: bool = False
+    fed: bool = False
     unknown_rank: bool = False
 
     def value(self) -> Tensor:
@@ -315,7 +317,7 @@ def build_model(case: Case, arrays: Sequence[np.ndarray | None]) -> onnx.ModelPr
     for arg, name, array in zip(case.inputs, names, arrays, strict=True):
         if arg is None or array is None:
             continue
-        if arg.elements is not None and not arg.hidden:
+        if arg.elements is not None and not arg.hidden and not arg.fed:
             initializers.append(numpy_helper.from_array(array, name))
         else:
             inputs.append(helper.make_tensor_value_info(name, arg.dtype, None))

@@ -1,0 +1,248 @@
+"""Writing what was inferred into a copy of the model: `value_info` of the main graph and of subgraph bodies.
+
+Equal texts mean equal sizes in every run: an invented symbol is written as `_dN`, a name that nothing else in the model
+has, and a dim that no text can express gets such a name of its own. The bodies of functions are left alone, since a
+body serves many calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
+
+from absint.errors import UsageError
+from absint.graph import Operand, Scope
+from absint.merge import Merger
+from absint.shapes import birthplace
+from lattices.dtype import DType
+from lattices.expr import Dim, Expr, Symbol, substitute, symbol
+from lattices.shape import Shape
+from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+from lattices.text import format_dim_param, read_dim_param
+
+if TYPE_CHECKING:
+    from absint.api import MergePolicy, Result
+
+POLICIES: Final = ("skip", "override", "refine", "strict")
+_ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
+
+
+def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = False) -> ModelProto:
+    """A copy of the analysed model with inferred types written into it; see `Result.annotate`.
+
+    Raises UsageError for an unknown policy, and under `strict` for a declaration that contradicts what was inferred.
+    """
+    if merge not in POLICIES:
+        raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
+    copy = ModelProto()
+    copy.CopyFrom(result.model)
+    bodies = list(_bodies(result, copy))
+    writer = Writer(result, _foreign_names(result, copy, bodies, merge))
+    merger = Merger(result, writer) if merge in ("refine", "strict") else None
+    for body in bodies:
+        _fill(result, body, writer, merge, merger, outputs)
+    return copy
+
+
+class _Body(NamedTuple):
+    """A graph of the copy with the names that the analysis knows in it."""
+
+    graph: GraphProto
+    scope: Scope
+    path: str
+
+
+def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
+    """The main graph, and every body of control flow that was lowered outside of functions."""
+    lowered = result._lowered
+    scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
+    pending = [(result.model.graph, _Body(copy.graph, lowered.program.main, ""))]
+    while pending:
+        original, body = pending.pop()
+        yield body
+        inner = []
+        for node, twin in zip(original.node, body.graph.node, strict=True):
+            for attribute, other in zip(node.attribute, twin.attribute, strict=True):
+                if attribute.type == AttributeProto.GRAPH and id(attribute.g) in scopes:
+                    inner.append((attribute.g, _Body(other.g, *scopes[id(attribute.g)])))
+        pending.extend(reversed(inner))
+
+
+def _value(result: Result, operand: Operand) -> Value:
+    """A value with the engine's own symbols."""
+    state = result.states[operand[0]] if operand[0] >= 0 else ()
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
+
+def _fill(
+    result: Result, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
+) -> None:
+    graph = body.graph
+    existing: dict[str, ValueInfoProto] = {}
+    for declared in graph.value_info:
+        existing.setdefault(declared.name, declared)
+    fixed = {tensor.name for tensor in graph.initializer}
+    fixed.update(sparse.values.name for sparse in graph.sparse_initializer)
+    fixed.update(info.name for info in graph.input)
+    declared_outputs = {info.name: info for info in graph.output}
+    info: ValueInfoProto | None
+    for name, operand in body.scope.names.items():
+        if name in fixed:
+            continue
+        if name in declared_outputs:
+            if not outputs:
+                continue
+            info = declared_outputs[name]
+        else:
+            info = existing.get(name)
+        if info is not None and info.HasField("type") and merge == "skip":
+            continue
+        value = _value(result, operand)
+        inferred = writer.type_of(value)
+        if merger is not None and info is not None and info.HasField("type"):
+            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
+        elif inferred is not None:
+            if info is None:
+                info = graph.value_info.add(name=name)
+            info.type.CopyFrom(inferred)
+
+
+class Writer:
+    """Abstract values as TypeProtos, with names for the symbols that the analysis invented."""
+
+    def __init__(self, result: Result, foreign: set[str]) -> None:
+        self._taken = foreign | set(result.symbols)
+        self._numbers = count()
+        shown = {born: str(dim) for born, dim in result.names.items()}
+        self._names = {born: text for born, text in shown.items() if text not in self._taken}
+        self._taken.update(self._names.values())
+        self._texts: dict[Dim, int | str | None] = {}
+        self._types: dict[Value, TypeProto | None] = {}
+
+    def _unused(self) -> str:
+        return next(text for n in self._numbers if (text := f"_d{n}") not in self._taken)
+
+    def _symbol(self, found: Symbol) -> Dim | None:
+        """The symbol as a name of the model; None for one that may be negative, which no `dim_param` can be."""
+        if found.bounds.lo is None or found.bounds.lo < 0:
+            return None
+        if birthplace(found) is None:
+            return symbol(found.name)
+        if found not in self._names:
+            self._names[found] = self._unused()
+        return symbol(self._names[found])
+
+    def printed(self, dim: Expr) -> Dim | None:
+        """The dim over names of the model, or None if some symbol has none."""
+        mapping = {s: self._symbol(s) for s in dim.symbols}
+        named = {s: d for s, d in mapping.items() if d is not None}
+        return substitute(dim, named) if len(named) == len(mapping) else None
+
+    def text(self, dim: Dim) -> int | str | None:
+        """What is written for a dim: a size, a text, or None for an unknown one."""
+        if not isinstance(dim, Expr):
+            return None
+        if dim.const is not None:
+            return dim.const if dim.const >= 0 else None
+        if dim not in self._texts:
+            printed = self.printed(dim)
+            text = "" if printed is None else format_dim_param(printed)
+            self._texts[dim] = text or self._unused()
+        return self._texts[dim]
+
+    def type_of(self, value: Value) -> TypeProto | None:
+        """The type of a value; None where not even the element type is known. Not to be changed."""
+        if value not in self._types:
+            self._types[value] = self._type(value)
+        return self._types[value]
+
+    def _type(self, value: Value) -> TypeProto | None:
+        proto = TypeProto()
+        if isinstance(value, Tensor):
+            return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
+        if isinstance(value, SparseTensor):
+            return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
+        if isinstance(value, (SequenceValue, Optional, Map)):
+            element = self.type_of(value.element)
+            if element is None:
+                return None
+            if isinstance(value, SequenceValue):
+                proto.sequence_type.elem_type.CopyFrom(element)
+            elif isinstance(value, Optional):
+                proto.optional_type.elem_type.CopyFrom(element)
+            elif value.key > 0:
+                proto.map_type.key_type = int(value.key)
+                proto.map_type.value_type.CopyFrom(element)
+            else:
+                return None
+            return proto
+        return None
+
+    def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, dtype: DType, shape: Shape) -> bool:
+        if dtype in (DType.UNDEFINED, DType.CONFLICT):
+            return False
+        proto.elem_type = int(dtype)
+        if shape.rank is not None:
+            proto.shape.SetInParent()
+            for dim in shape.dims:
+                self.write(proto.shape.dim.add(), dim)
+        return True
+
+    def write(self, proto: object, dim: Dim) -> None:
+        """Write a dim into a Dimension that is empty or holds another one."""
+        text = self.text(dim)
+        if isinstance(text, int):
+            proto.dim_value = text  # type: ignore[attr-defined]
+        elif text:
+            proto.dim_param = text  # type: ignore[attr-defined]
+
+
+def _foreign_names(result: Result, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> set[str]:
+    """Names of the form `_dN` that stay in the model and mean something else there than in the result."""
+    foreign: set[str] = set()
+    for function in copy.functions:
+        for info in getattr(function, "value_info", ()):
+            foreign.update(n for text in _texts(info.type) for n in _ENGINE_NAME.findall(text))
+    for body in bodies:
+        names = body.scope.names
+        for infos in (body.graph.value_info, body.graph.input, body.graph.output):
+            for info in infos:
+                operand = names.get(info.name)
+                value = result.value_of(operand) if operand is not None else None
+                replaced = infos is body.graph.value_info and merge == "override"
+                if replaced and isinstance(value, (Tensor, SequenceValue, Optional, Map, SparseTensor)):
+                    continue
+                foreign.update(_disagreeing(info.type, value))
+    return foreign
+
+
+def _disagreeing(proto: TypeProto, value: Value | None) -> Iterator[str]:
+    """Names of the form `_dN` in a declaration, except where it is what the result shows at that place."""
+    if isinstance(value, Tensor) and value.shape.rank is not None and proto.HasField("tensor_type"):
+        dims = proto.tensor_type.shape.dim
+        if len(dims) == value.shape.rank:
+            for declared, dim in zip(dims, value.shape, strict=True):
+                text = declared.dim_param
+                if "_d" in text and read_dim_param(text, ()).dim is not dim:
+                    yield from _ENGINE_NAME.findall(text)
+            return
+    for text in _texts(proto):
+        yield from _ENGINE_NAME.findall(text)
+
+
+def _texts(proto: TypeProto) -> Iterator[str]:
+    """All dim_params inside a type."""
+    pending = [proto]
+    while pending:
+        kind = (current := pending.pop()).WhichOneof("value")
+        if kind in ("tensor_type", "sparse_tensor_type"):
+            yield from (dim.dim_param for dim in getattr(current, kind).shape.dim if dim.dim_param)
+        elif kind in ("sequence_type", "optional_type"):
+            pending.append(getattr(current, kind).elem_type)
+        elif kind == "map_type":
+            pending.append(current.map_type.value_type)

@@ -1,0 +1,96 @@
+"""The report as JSON. The form is versioned: a key is added without notice, but none changes its meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from absint.report.summary import computed, totals
+from lattices.contents import Contents
+from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.report.tracing import Traced
+
+SCHEMA = "absint.analyze/1"
+
+Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
+
+
+def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Sequence[Traced]) -> str:
+    """The whole result; every dim is a text of the grammar."""
+    from absint import __version__
+
+    counts = totals(result)
+    inputs: list[Json] = [{"name": name, **described(result[name])} for name in result.inputs]
+    outputs: list[Json] = [
+        {"name": name, **described(result.values[name])} for name in result.outputs if name in result.values
+    ]
+    values: list[Json] = [
+        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **described(row.value)}
+        for row in computed(result)
+    ]
+    whole: dict[str, Json] = {
+        "schema": SCHEMA,
+        "absint": __version__,
+        "model": result.origin,
+        "can_run": result.can_run,
+        "symbols": list(result.symbols),
+        "inputs": inputs,
+        "outputs": outputs,
+        "values": values,
+        "totals": {
+            "values": counts.values,
+            "values_of_unknown_rank": counts.unranked,
+            "dims": counts.dims,
+            "concrete": counts.concrete,
+            "expression": counts.expression,
+            "unknown": counts.unknown,
+        },
+        "operators_without_rule": dict(result.unruled),
+        "diagnostics": [
+            {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
+            for d in result.diagnostics
+        ],
+    }
+    if missing:
+        whole["missing"] = {requirement: list(lines) for requirement, lines in missing.items()}
+    if traced:
+        whole["trace"] = [
+            {
+                "value": history.place,
+                "node": history.node,
+                "changes": [{"visit": change.visit, **described(change.value)} for change in history.changes],
+            }
+            for history in traced
+        ]
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def described(value: Value) -> dict[str, Json]:
+    """A value as JSON: `kind`, and what the kind has."""
+    if isinstance(value, (Tensor, SparseTensor)):
+        shape: list[Json] | None = None if value.shape.rank is None else [str(dim) for dim in value.shape.dims]
+        result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
+        if isinstance(value, SparseTensor):
+            result["kind"] = "sparse_tensor"
+        elif value.contents is not None:
+            result["contents"] = _contents(value.contents)
+        return result
+    if isinstance(value, SequenceValue):
+        return {"kind": "sequence", "length": str(value.length), "element": described(value.element)}
+    if isinstance(value, Optional):
+        return {"kind": "optional", "present": value.present, "element": described(value.element)}
+    if isinstance(value, Map):
+        return {"kind": "map", "key": str(value.key), "element": described(value.element)}
+    return {"kind": "never computed" if value is BOTTOM else "unknown"}
+
+
+def _contents(contents: Contents) -> Json:
+    """Row-major elements with their shape, or the one element of a fill."""
+    if contents.shape is None:
+        return {"fill": str(contents.elements[0])}
+    return {"shape": list(contents.shape), "elements": [str(element) for element in contents.elements]}

@@ -1,0 +1,87 @@
+"""Writing a model to a file: all of it or nothing, and never over something that would be lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_LIMIT = (1 << 31) - 1
+
+
+def check_target(source: str, target: str, force: bool) -> None:
+    """Raises UsageError if the target cannot be written, or is the source and that is not allowed."""
+    if target == "-":
+        if sys.stdout.isatty():
+            raise UsageError("-o -: a model is binary, so standard output must not be a terminal")
+        return
+    path = Path(target)
+    if path.is_dir():
+        raise UsageError(f"{target} is a directory: give the path of a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{target} cannot be written: {path.parent} is not a directory")
+    if not force and path.exists() and os.path.exists(source) and os.path.samefile(source, path):
+        raise UsageError(f"{target} is the model itself: --force allows that, or give another file to -o")
+
+
+def write_model(model: ModelProto, source: str, target: str) -> None:
+    """Write the model to a temporary file beside the target, then rename it.
+
+    Raises UsageError for a model that is too large for one file, and for a target that holds its weights.
+    """
+    weights = sorted(set(_external(model)))
+    folder = Path(source).parent
+    for name in weights:
+        if target != "-" and os.path.realpath(folder / name) == os.path.realpath(target):
+            raise UsageError(f"{target} holds weights of the model: give another file to -o")
+    try:
+        content = model.SerializeToString()
+    except Exception as error:
+        raise UsageError(f"the annotated model cannot be written ({type(error).__name__}: {error})") from None
+    if len(content) > _LIMIT:
+        raise UsageError("the annotated model is over 2 GB: keep its weights in an external file")
+    if target == "-":
+        sys.stdout.buffer.write(content)
+        return
+    path = Path(os.path.realpath(target))
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a device or a pipe
+        return
+    _replace(path, content)
+    if weights and path.parent != folder.resolve():
+        print(
+            f"absint: note: the weights stay in {weights[0]}"
+            + (f" and {len(weights) - 1} more files" if len(weights) > 1 else "")
+            + f", which runtimes look for beside the model: copy or link them into {path.parent}",
+            file=sys.stderr,
+        )
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    file = open(temporary, "xb")  # noqa: SIM115 (a file that is already there is not ours to remove)
+    try:
+        with file:
+            file.write(content)
+        if path.exists():
+            os.chmod(temporary, path.stat().st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _external(model: ModelProto) -> Iterator[str]:
+    """Locations of external data of the main graph."""
+    for tensor in model.graph.initializer:
+        if tensor.external_data:
+            yield from (entry.value for entry in tensor.external_data if entry.key == "location")

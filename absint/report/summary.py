@@ -1,0 +1,116 @@
+"""The facts that a report shows, apart from how it shows them: rows of values, totals, and what `--require` misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from lattices.expr import Dim, Expr
+from lattices.tensor import BOTTOM, TOP, Map, Optional, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+Requirement = Literal["shapes", "ranks", "rules"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value with the operator that computes it; `path` is that of its subgraph, empty in the main graph."""
+
+    path: str
+    name: str
+    operator: str
+    node: str
+    value: Value
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}/{self.name}" if self.path else self.name
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts over every value that a node computes, in the main graph, subgraphs and inlined functions."""
+
+    values: int
+    unranked: int
+    concrete: int
+    expression: int
+    unknown: int
+
+    @property
+    def dims(self) -> int:
+        return self.concrete + self.expression + self.unknown
+
+
+def kind_of(dim: Dim, result: Result) -> Literal["concrete", "expression", "unknown"]:
+    """`unknown`: nothing is known, or the dim mentions a symbol that the analysis invented."""
+    if dim.is_concrete:
+        return "concrete"
+    return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(result.symbols) else "unknown"
+
+
+def computed(result: Result) -> Iterator[Row]:
+    """Every value that a node computes, in execution order within each body; the main graph first."""
+    seen = set()
+    for path, scope in result._lowered.program.scopes.items():
+        for name, operand in scope.names.items():
+            if operand[0] < 0 or operand in seen:
+                continue
+            seen.add(operand)
+            node = result.nodes[operand[0]]
+            if node.value is None:
+                yield Row(path, name, node.operator, node.name, result.value_of(operand))
+
+
+def totals(result: Result) -> Totals:
+    """Counts of values and dims."""
+    counts = {"concrete": 0, "expression": 0, "unknown": 0}
+    values = unranked = 0
+    for row in computed(result):
+        values += 1
+        tensor = tensor_of(row.value)
+        if tensor is None or tensor.shape.rank is None:
+            unranked += row.value is not BOTTOM
+            continue
+        for dim in tensor.shape.dims:
+            counts[kind_of(dim, result)] += 1
+    return Totals(values, unranked, **counts)
+
+
+def tensor_of(value: Value) -> Tensor | None:
+    """The tensor that a value is, or that the elements of a sequence, optional or map are."""
+    while isinstance(value, (SequenceValue, Optional, Map)):
+        value = value.element
+    return value if isinstance(value, Tensor) else None
+
+
+def missing(result: Result, requirement: Requirement) -> list[str]:
+    """What keeps the result from meeting a requirement, one line each.
+
+    `rules`: every operator has one; `ranks`: the rank of every computed tensor is known; `shapes`: so is every dim, as
+    a number or in terms of the inputs.
+    """
+    if requirement == "rules":
+        return [
+            f"{operator}: no rule ({count} {'node' if count == 1 else 'nodes'})"
+            for operator, count in result.unruled.items()
+        ]
+    found = []
+    for row in computed(result):
+        value = row.value
+        tensor = tensor_of(value)
+        if tensor is None:
+            if value is TOP:
+                found.append(f"{row.place}: nothing is known ({row.operator})")
+        elif tensor.shape.is_top:
+            found.append(f"{row.place}: the rank is unknown ({row.operator})")
+        elif requirement == "shapes" and tensor.shape.rank is not None:
+            axes = [axis for axis, dim in enumerate(tensor.shape.dims) if kind_of(dim, result) == "unknown"]
+            if axes:
+                word = "axis" if len(axes) == 1 else "axes"
+                found.append(f"{row.place}: {word} {', '.join(map(str, axes))} of {tensor.shape} ({row.operator})")
+    return found

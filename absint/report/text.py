@@ -1,0 +1,220 @@
+"""The report as text: sections of aligned rows.
+
+Rows that are too long for a terminal break between their columns or at a comma; text that goes to a pipe or a file is
+never broken, so that one row is one line there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.report.summary import Row, computed, totals
+from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.report.tracing import Traced
+
+SHOWN_OF_A_KIND: Final = 10
+SHOWN_MISSING: Final = 20
+_LONGEST: Final = 400
+_UNBROKEN: Final = 1 << 30
+_STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+class Line(NamedTuple):
+    """A line of the report, and how it is shown on a terminal."""
+
+    text: str
+    style: str = ""
+
+
+def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
+    """Print the lines, with their styles if the output is a terminal."""
+    out = out if out is not None else sys.stdout
+    if not out.isatty():
+        out.writelines(f"{line.text}\n" for line in lines)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text(line.text, line.style))
+
+
+def width_of(out: TextIO | None = None) -> int:
+    """How wide a line may be: the terminal's width, or no limit where there is none."""
+    import shutil
+
+    out = out if out is not None else sys.stdout
+    return max(shutil.get_terminal_size().columns, 40) if out.isatty() else _UNBROKEN
+
+
+def report(
+    result: Result,
+    width: int,
+    *,
+    values: bool = False,
+    missing: Mapping[str, Sequence[str]] | None = None,
+    traced: Sequence[Traced] = (),
+) -> Iterator[Line]:
+    """The lines of `absint analyze`."""
+    yield from _title(result)
+    for title, names in (("inputs", result.inputs), ("outputs", result.outputs)):
+        known = result.values
+        rows = [(name, described(known[name]) if name in known else "not computed") for name in names]
+        yield from _section(title, rows, width)
+    if values:
+        yield from _values(result, width)
+    for history in traced:
+        yield from _trace(history, width)
+    yield from _summary(result, width)
+    yield from diagnostics(result.diagnostics, width)
+    for requirement, lines in (missing or {}).items():
+        yield from _missing(requirement, lines, width)
+
+
+def _title(result: Result) -> Iterator[Line]:
+    proto = result.model
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    versions = ", ".join(f"{plain(domain)} {version}" for domain, version in opsets.items())
+    nodes = len(proto.graph.node)
+    yield Line(
+        f"{plain(result.origin)}: {nodes:,} {'node' if nodes == 1 else 'nodes'}, opset {versions or 'unknown'}", "bold"
+    )
+
+
+def _section(title: str, rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
+    yield Line("")
+    yield Line(title, "bold")
+    if not rows:
+        yield Line("  none")
+    for text in aligned(rows, width):
+        yield Line(text)
+
+
+def _values(result: Result, width: int) -> Iterator[Line]:
+    for path, group in groupby(computed(result), key=lambda row: row.path):
+        rows = [(row.name, row.operator, described(row.value)) for row in group]
+        yield from _section(f"values of {plain(path)}" if path else "values", rows, width)
+
+
+def _trace(history: Traced, width: int) -> Iterator[Line]:
+    rows = [(f"visit {change.visit}", described(change.value)) for change in history.changes]
+    yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
+
+
+def _summary(result: Result, width: int) -> Iterator[Line]:
+    counts = totals(result)
+    ranks = "every rank known" if not counts.unranked else f"{counts.unranked:,} of unknown rank"
+    kinds = f"{counts.concrete:,} concrete, {counts.expression:,} expressions, {counts.unknown:,} unknown"
+    without = ", ".join(f"{operator} ({count:,})" for operator, count in result.unruled.most_common(SHOWN_OF_A_KIND))
+    more = len(result.unruled) - SHOWN_OF_A_KIND
+    rows = [
+        ("symbols", ", ".join(result.symbols) or "none"),
+        ("values", f"{counts.values:,} computed, {ranks}"),
+        ("dims", f"{counts.dims:,}: {kinds}"),
+        ("no rule", (without + (f", and {more:,} more" if more > 0 else "")) or "none"),
+    ]
+    yield from _section("totals", rows, width)
+
+
+def diagnostics(found: Sequence[Diagnostic], width: int) -> Iterator[Line]:
+    """Diagnostics by severity and code; of each code only the first few."""
+    for severity in Severity:
+        of_severity = [d for d in found if d.severity is severity]
+        if not of_severity:
+            continue
+        yield Line("")
+        word = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}[severity]
+        yield Line(f"{len(of_severity):,} {word}{'' if len(of_severity) == 1 else 's'}", _STYLES[severity])
+        by_code: dict[str, list[Diagnostic]] = {}
+        for d in of_severity:
+            by_code.setdefault(d.code, []).append(d)
+        for code, items in by_code.items():
+            for d in items[:SHOWN_OF_A_KIND]:
+                yield from map(Line, wrapped(f"  {plain(d.where)}: {plain(d.message)} [{code}]", width, 6))
+            if len(items) > SHOWN_OF_A_KIND:
+                yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: --format json)")
+
+
+def _missing(requirement: str, lines: Sequence[str], width: int) -> Iterator[Line]:
+    yield Line("")
+    if not lines:
+        yield Line(f"required {requirement}: all there", "green")
+        return
+    yield Line(f"required {requirement}: {len(lines):,} missing", "bold red")
+    for line in lines[:SHOWN_MISSING]:
+        yield from map(Line, wrapped(f"  {plain(line)}", width, 6))
+    if len(lines) > SHOWN_MISSING:
+        yield Line(f"  and {len(lines) - SHOWN_MISSING:,} more (all: --format json)")
+
+
+def described(value: Value) -> str:
+    """A value in one line: `INT64 [2] = [batch, seq]`."""
+    if isinstance(value, Tensor):
+        known = "" if value.contents is None else f" = {value.contents}"
+        return f"{value.dtype} {_shape(value)}{known}"
+    if isinstance(value, SparseTensor):
+        return f"sparse {value.dtype} {_shape(value)}"
+    if isinstance(value, SequenceValue):
+        return f"sequence of {value.length} x {described(value.element)}"
+    if isinstance(value, Optional):
+        state = {None: "optional", True: "optional (present)", False: "optional (absent)"}[value.present]
+        return f"{state} {described(value.element)}"
+    if isinstance(value, Map):
+        return f"map of {value.key} to {described(value.element)}"
+    return "never computed" if value is BOTTOM else "unknown" if value is TOP else repr(value)
+
+
+def _shape(value: Tensor | SparseTensor) -> str:
+    return "of unknown rank" if value.shape.is_top else str(value.shape)
+
+
+def aligned(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Rows with aligned columns. The last column is broken at commas; a first column over its share stands alone."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    if not cells:
+        return
+    share = max(width // 2 - 2, 12)
+    short = [len(row[0]) for row in cells if len(row[0]) <= share]
+    widths = [max(short, default=4), *(max(map(len, column)) for column in list(zip(*cells, strict=True))[1:-1])]
+    for first, *rest in cells:
+        lead = "  "
+        if len(first) > widths[0]:
+            yield lead + first
+            first = ""
+        for cell, room in zip([first, *rest[:-1]], widths, strict=True):
+            lead += cell.ljust(room) + "  "
+        yield from wrapped(lead + rest[-1], width, len(lead))
+
+
+def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
+    """The text in lines of the width, broken after a comma or space; lines after the first are indented."""
+    text = text if len(text) <= _LONGEST + indent or width == _UNBROKEN else text[: _LONGEST + indent - 3] + "..."
+    indent = indent if indent <= width - 20 else 6
+    while len(text) > width:
+        at = text.rfind(" ", indent + 1, width + 1)
+        if at <= indent:
+            at = text.find(" ", width)
+            if at < 0:
+                break
+        yield text[:at].rstrip()
+        text = " " * indent + text[at:].lstrip()
+    yield text
+
+
+def plain(text: str) -> str:
+    """The text with characters that could steer a terminal written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+__all__ = ["Line", "Row", "aligned", "described", "diagnostics", "plain", "report", "width_of", "wrapped", "write"]

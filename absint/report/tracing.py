@@ -1,0 +1,85 @@
+"""`--trace`: how the type, shape or contents of one value change from visit to visit of its node."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.graph import Operand
+    from absint.shapes import State
+    from lattices.tensor import Value
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a value became at one visit of its node."""
+
+    visit: int
+    value: Value
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The history of one value."""
+
+    place: str
+    node: str
+    changes: list[Change]
+
+
+class Recorder:
+    """Give it to `analyze` as `trace`; then ask for the history of values."""
+
+    def __init__(self) -> None:
+        self._visits: dict[int, int] = {}
+        self._states: dict[int, list[tuple[int, State]]] = {}
+
+    def __call__(self, node: int, state: State) -> None:
+        visit = self._visits[node] = self._visits.get(node, 0) + 1
+        history = self._states.setdefault(node, [])
+        if not history or history[-1][1] != state:
+            history.append((visit, state))
+
+    def traced(self, result: Result, names: Sequence[str]) -> list[Traced]:
+        """The histories of the named values. Raises UsageError, with the nearest names, for one that is not there."""
+        from absint.names import display_names
+
+        found = [(place, operand) for name in names for place, operand in _find(result, name)]
+        states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]
+        printed = display_names(result.nodes, [*result.states, *states], set(result.symbols))
+        histories = []
+        for place, operand in found:
+            changes: list[Change] = []
+            for visit, state in self._states.get(operand[0], ()):
+                if operand[1] < len(state):
+                    value = state[operand[1]].replace(printed)
+                    if not changes or changes[-1].value is not value:
+                        changes.append(Change(visit, value))
+            histories.append(Traced(place, str(result.nodes[operand[0]]), changes))
+        return histories
+
+
+def _find(result: Result, name: str) -> Iterator[tuple[str, Operand]]:
+    """The value of this name in the main graph, or at a path (`loop1/body/y`), or of this name in any subgraph."""
+    scopes = result._lowered.program.scopes
+    places = {
+        f"{path}/{value}" if path else value: (value, operand)
+        for path, scope in scopes.items()
+        for value, operand in scope.names.items()
+        if operand[0] >= 0
+    }
+    if name in places:
+        yield name, places[name][1]
+        return
+    inner = [(place, operand) for place, (value, operand) in places.items() if value == name]
+    if not inner:
+        near = difflib.get_close_matches(name, places, 3)
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else "'--values' lists the values"
+        raise UsageError(f"--trace {name}: the model has no such value; {hint}")
+    yield from inner

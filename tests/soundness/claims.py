@@ -1,0 +1,211 @@
+"""Holding the claims of an analysis against one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from absint import Result
+from lattices.contents import Element
+from lattices.dtype import DType
+from lattices.expr import Dim, Expr, Symbol, UndefinedError
+from lattices.normal import sole_atom
+from lattices.real import Real
+from lattices.relation import Relation
+from lattices.tensor import Bottom, Map, Optional, Tensor, Top, Value
+from lattices.tensor import Sequence as SequenceValue
+from transfer.op import Statement
+
+Known = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What an analysis claims of the values of the main graph and of every run, invented symbols under printed names."""
+
+    values: Mapping[str, Value]
+    statements: tuple[tuple[str, Statement], ...]
+    """With the node that states each; of nodes that every run computes."""
+    rejected: tuple[str, ...]
+    """Nodes that are claimed never to run."""
+    may_fail: tuple[str, ...]
+
+    @staticmethod
+    def of(result: Result) -> Claims:
+        """The claims of a result."""
+        statements: list[tuple[str, Statement]] = []
+        rejected, may_fail = [], []
+        for number, node in enumerate(result.nodes):
+            template = result.analysis.applied.get(number)
+            if template is None or node.gate >= 0:
+                continue
+            may_fail.extend(f"{node}: {reason}" for reason in template.may_fails)
+            if template.rejected is not None:
+                rejected.append(f"{node}: {template.rejected}")
+            for statement in result.analysis.statements(number):
+                relation = statement.relation.substitute(result.names)
+                statements.append((str(node), statement._replace(relation=relation)))
+        return Claims(dict(result.values), tuple(statements), tuple(rejected), tuple(may_fail))
+
+    def wrong(self, binding: Mapping[str, int], run: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
+        """Every claim that the run contradicts. `run` holds the concrete values by name.
+
+        A run that is not `strict` may succeed where the operator should have failed: it says nothing then.
+        """
+        if self.rejected:
+            if strict:
+                yield f"runs, but is claimed never to: {self.rejected[0]}"
+            return
+        known = dict(binding)
+        for name, actual in run.items():
+            yield from learn(name, self.values[name], actual, known)
+        if any(s.role == "assumed" and truth(s.relation, known) is False for _, s in self.statements):
+            return
+        if not strict and any(s.role == "required" and truth(s.relation, known) is False for _, s in self.statements):
+            return
+        for name, actual in run.items():
+            yield from against(name, self.values[name], actual, known)
+        for node, statement in self.statements:
+            if truth(statement.relation, known) is False:
+                yield f"runs, but {node} {statement.role}: {statement.relation} ({statement.reason}), at {known}"
+
+    def broken(self, binding: Mapping[str, int]) -> bool:
+        """Some requirement does not hold under the binding, or cannot be decided."""
+        return bool(self.rejected) or any(
+            truth(s.relation, binding) is not True for _, s in self.statements if s.role != "defined"
+        )
+
+
+def truth(relation: Relation, known: Mapping[str, int]) -> bool | None:
+    """The truth under a binding; None if a symbol has no value or a division is undefined."""
+    try:
+        return relation.evaluate(known)
+    except (KeyError, UndefinedError, ValueError):
+        return None
+
+
+def learn(where: str, value: Value, actual: Any, known: Known) -> Iterator[str]:
+    """Bind invented symbols to the numbers that the run showed; yields contradictions."""
+    for claim, number in _numbers(value, actual):
+        node = sole_atom(claim)
+        if isinstance(node, Symbol):
+            if node.name in known and known[node.name] != number:
+                yield f"{where}: {node.name} is {known[node.name]}, and {number} here"
+            known.setdefault(node.name, number)
+            if number not in node.bounds:
+                yield f"{where}: {node.name} is claimed in {node.bounds}, ran {number}"
+
+
+def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
+    """Pairs of a claimed expression and the number that the run showed."""
+    if isinstance(value, SequenceValue) and isinstance(actual, list) and isinstance(value.length, Expr):
+        yield value.length, len(actual)
+    if not isinstance(value, Tensor) or not isinstance(actual, np.ndarray):
+        return
+    if value.shape.rank == actual.ndim:
+        for dim, size in zip(value.shape, actual.shape, strict=True):
+            if isinstance(dim, Expr):
+                yield dim, size
+    contents = value.contents
+    if contents is not None and not contents.is_fill and actual.size == len(contents.elements):
+        for element, number in zip(contents.elements, actual.ravel().tolist(), strict=True):
+            if isinstance(element, Expr):
+                yield element, int(number)
+            elif isinstance(element, Relation) and element.op == "==" and len(element.symbols) == 1:
+                symbol = next(iter(element.symbols))
+                if tuple(symbol.bounds) == (0, 1) and sole_atom(element.expr + 1) is symbol:
+                    expr = element.expr + 1
+                    assert isinstance(expr, Expr)
+                    yield expr, int(bool(number))
+
+
+def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str]:
+    """What of one abstract value one concrete value contradicts."""
+    if isinstance(value, Bottom):
+        yield f"{where}: claimed never to be computed, ran {actual}"
+    elif isinstance(value, Top):
+        return
+    elif isinstance(value, SequenceValue):
+        if not isinstance(actual, list):
+            yield f"{where}: claimed a sequence, ran {type(actual).__name__}"
+            return
+        yield from _dim(f"{where}, length", value.length, len(actual), known)
+        for item in actual:
+            yield from against(f"{where}, an element", value.element, item, known)
+    elif isinstance(value, Optional):
+        if actual is None:
+            if value.present is True:
+                yield f"{where}: claimed to be present"
+        elif value.present is False:
+            yield f"{where}: claimed to be absent"
+        else:
+            yield from against(where, value.element, actual, known)
+    elif isinstance(value, Map):
+        return
+    elif isinstance(value, Tensor):
+        if isinstance(actual, (list, dict)):
+            yield f"{where}: claimed {value}, ran a {type(actual).__name__}"
+        elif actual is not None:
+            yield from _tensor(where, value, np.asarray(actual), known)
+    else:
+        yield f"{where}: cannot check {value}"
+
+
+def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iterator[str]:
+    if value.dtype is not DType.UNDEFINED:
+        ran = DType.STRING if actual.dtype.kind in "OUST" else DType(helper.np_dtype_to_tensor_dtype(actual.dtype))
+        if value.dtype is not ran:
+            yield f"{where}: claimed {value.dtype}, ran {ran}"
+    if value.shape.rank is not None:
+        if value.shape.rank != actual.ndim:
+            yield f"{where}: claimed {value.shape}, ran {actual.shape}"
+            return
+        for axis, (claim, size) in enumerate(zip(value.shape, actual.shape, strict=True)):
+            yield from _dim(f"{where}[{axis}]", claim, size, known)
+    if value.contents is not None:
+        claims, flat = value.contents.elements, actual.ravel().tolist()
+        if value.contents.is_fill:
+            claims = claims * len(flat)
+        if len(claims) != len(flat):
+            yield f"{where}: claimed {len(claims)} elements, ran {len(flat)}"
+            return
+        for at, (element, number) in enumerate(zip(claims, flat, strict=True)):
+            yield from _element(f"{where}, element {at}", element, number, known)
+
+
+def _dim(where: str, claim: Dim, actual: int, known: Known) -> Iterator[str]:
+    if not isinstance(claim, Expr):
+        if actual not in claim.bounds or actual not in claim.congruence:
+            yield f"{where}: claimed in {claim.bounds}, {claim.congruence}, ran {actual}"
+        return
+    if actual not in claim.bounds or actual not in claim.congruence:
+        yield f"{where}: {claim} is claimed in {claim.bounds}, {claim.congruence}, ran {actual}"
+    if all(s.name in known for s in claim.symbols):
+        try:
+            value: object = claim.evaluate(known)
+        except (UndefinedError, ValueError) as error:
+            value = error
+        if value != actual:
+            yield f"{where}: {claim} is {value}, ran {actual}, at {_shown(claim, known)}"
+
+
+def _shown(claim: Expr, known: Known) -> dict[str, int]:
+    return {name: known[name] for name in sorted(claim.free_symbols) if name in known}
+
+
+def _element(where: str, claim: Element, actual: Any, known: Known) -> Iterator[str]:
+    if isinstance(claim, Dim):
+        yield from _dim(where, claim, int(actual), known)
+    elif isinstance(claim, Relation):
+        holds = truth(claim, known)
+        if holds is not None and holds != bool(actual):
+            yield f"{where}: {claim} is {holds}, ran {actual}"
+    elif isinstance(claim, Real) and claim.is_dyadic and all(s.name in known for s in claim.num.symbols):
+        value = Fraction(claim.num.evaluate(known), claim.den)
+        if not np.isfinite(actual) or value != Fraction(float(actual)):
+            yield f"{where}: {claim} is {value}, ran {actual}"

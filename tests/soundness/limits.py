@@ -1,0 +1,44 @@
+"""Where a runtime does other than the spec says, so that a run of it says nothing about a claim or a promise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from onnx import NodeProto, helper
+
+REFUSED: Final[tuple[tuple[str, str, str], ...]] = ()
+"""(operator, part of the failure, why): legal by the spec, yet refused by the runtime that executes it here. A failure
+that matches does not count against a rule declared complete."""
+
+UNTRUSTED: Final[tuple[tuple[str, str], ...]] = (
+    ("test_range_bfloat16.*_expanded", "onnx.reference stacks the scalars that a Loop scans as [n, 1], not [n]"),
+)
+"""(pattern of node tests, why): outputs of the runtime that contradict the spec; such tests are not executed."""
+
+
+REDUCTIONS: Final = re.compile("Reduce[A-Z].*|ArgMax|ArgMin")
+
+
+def misreduces(nodes: Sequence[NodeProto], values: Mapping[str, Any]) -> bool:
+    """onnxruntime 1.31 ignores an axis of a reduction that is negative or out of range if the input is empty."""
+    for node in nodes:
+        data = values.get(node.input[0]) if node.input else None
+        if REDUCTIONS.fullmatch(node.op_type) and isinstance(data, np.ndarray) and data.size == 0:
+            attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+            axes = attributes.get("axes", attributes.get("axis", values.get(node.input[1]) if node.input[1:] else None))
+            if axes is not None and np.any((np.asarray(axes) < 0) | (np.asarray(axes) >= data.ndim)):
+                return True
+    return False
+
+
+def is_refused(operator: str, failure: str) -> bool:
+    """The failure is a known limit of the runtime."""
+    return any(re.fullmatch(op, operator) and re.search(text, failure) for op, text, _ in REFUSED)
+
+
+def is_untrusted(name: str) -> bool:
+    """The runtime is known to compute something else than the spec says for this node test."""
+    return any(re.fullmatch(pattern, name) for pattern, _ in UNTRUSTED)

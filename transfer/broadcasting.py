@@ -1,0 +1,234 @@
+"""Elementwise operators of several inputs, which are broadcast against each other as in numpy."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial, reduce
+
+from lattices import relation as rel
+from lattices.contents import OPAQUE
+from lattices.dim import DIMS
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_DIM, Dim, Expr
+from lattices.relation import FALSE
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer import arithmetic as ar
+from transfer.arithmetic import Binary
+from transfer.conversion import bitwise, shift_left, shift_right
+from transfer.folding import elementwise, pointwise
+from transfer.logic import Comparison, compare, conjoin, differ, disjoin, where
+from transfer.op import BadNode, Op
+from transfer.premises import integer
+from transfer.rule import Rule, transfer
+
+
+def _binary(names: str, says: str, fold: Binary, *, since: int = 7) -> Rule:
+    """The rule of operators A, B -> C of one element type."""
+
+    def rule(op: Op) -> Tensor:
+        return arithmetic(op, fold)
+
+    rule.__doc__ = says
+    return transfer(names, inputs="A B", outputs="C", since=since, complete=True)(rule)
+
+
+def arithmetic(op: Op, fold: Binary) -> Tensor:
+    """The broadcast of A and B in their common type, contents folded."""
+    shape, dtype = op.broadcast(op.tensor("A").shape, op.tensor("B").shape), op.common_dtype("A", "B")
+    return Tensor(dtype, shape, elementwise(op, ("A", "B"), lambda a, b: fold(op, dtype, a, b), shape))
+
+
+add = _binary("Add", "numpy.add.", ar.add)
+subtract = _binary("Sub", "numpy.subtract.", ar.sub)
+multiply = _binary("Mul", "numpy.multiply.", ar.mul)
+bits_and = _binary("BitwiseAnd", "numpy.bitwise_and.", bitwise(operator.and_), since=18)
+bits_or = _binary("BitwiseOr", "numpy.bitwise_or.", bitwise(operator.or_), since=18)
+bits_xor = _binary("BitwiseXor", "numpy.bitwise_xor.", bitwise(operator.xor), since=18)
+logical_and = _binary("And", "numpy.logical_and.", lambda op, dtype, a, b: conjoin(a, b))
+logical_or = _binary("Or", "numpy.logical_or.", lambda op, dtype, a, b: disjoin(a, b))
+logical_xor = _binary("Xor", "numpy.logical_xor.", lambda op, dtype, a, b: differ(a, b))
+
+
+@transfer("Div", inputs="A B", outputs="C", since=7, complete=True)
+def divide(op: Op) -> Tensor:
+    """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a divisor that is not 0."""
+    result = arithmetic(op, ar.div)
+    _require_divisor(op, result)
+    return result
+
+
+@transfer("Mod", inputs="A B", outputs="C", complete=True)
+def modulo(op: Op) -> Tensor:
+    """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
+    c_sign = op.int("fmod", 0) == 1
+    if not c_sign and op.version < 28 and op.common_dtype("A", "B") in _FLOATS:
+        op.reject("attribute fmod must be 1 for floats")
+    result = arithmetic(op, ar.fmod if c_sign else ar.mod)
+    _require_divisor(op, result)
+    return result
+
+
+_FLOATS = (DType.FLOAT, DType.DOUBLE, DType.FLOAT16, DType.BFLOAT16)
+
+
+def _require_divisor(op: Op, result: Tensor) -> None:
+    """Integer division fails on a zero divisor, in onnxruntime even where the result is empty."""
+    if result.dtype in _FLOATS:
+        return
+    contents = op.tensor("B").contents
+    for divisor in dict.fromkeys(contents.elements) if contents is not None else (OPAQUE,):
+        _require_nonzero(op, integer(divisor), result.shape)
+
+
+def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
+    if -1 in divisor.bounds and -1 in divisor.congruence:
+        op.may_fail("the quotient of the smallest integer by -1 overflows")
+    if 0 not in divisor.bounds or 0 not in divisor.congruence:
+        return
+    if not isinstance(divisor, Expr):
+        op.may_fail("no element of the divisor is 0")
+        return
+    nonzero = rel.ne(divisor, 0)
+    empty = rel.eq(shape.size, 0)
+    if empty is not FALSE:
+        op.may_fail("no element of the divisor is 0, even if the result is empty")
+    op.require(rel.disjunction(nonzero, empty), "no element of the divisor is 0")
+
+
+@transfer("Pow", inputs="X Y", outputs="Z", since=7, complete=True)
+def power(op: Op) -> Tensor:
+    """numpy.power, in the type of X."""
+    x, y = op.tensor("X"), op.tensor("Y")
+    shape = op.broadcast(x.shape, y.shape)
+    contents = elementwise(op, ("X", "Y"), lambda a, b: ar.power(op, x.dtype, a, b), shape)
+    return Tensor(x.dtype, shape, contents)
+
+
+@transfer("BitShift", inputs="X Y", outputs="Z", complete=True)
+def bit_shift(op: Op) -> Tensor:
+    """numpy.left_shift or right_shift, by attribute direction."""
+    fold = shift_left if op.string("direction") == "LEFT" else shift_right
+    dtype, shape = op.common_dtype("X", "Y"), op.broadcast(op.tensor("X").shape, op.tensor("Y").shape)
+    return Tensor(dtype, shape, elementwise(op, ("X", "Y"), lambda a, b: fold(op, dtype, a, b), shape))
+
+
+# Comparisons
+
+
+def _comparison(name: str, test: Comparison, *, since: int = 7) -> Rule:
+    """The rule of a comparison A, B -> C."""
+
+    def rule(op: Op) -> Tensor:
+        dtype, shape = op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape)
+        contents = elementwise(op, ("A", "B"), lambda a, b: compare(op, dtype, test, a, b), shape)
+        return Tensor(DType.BOOL, shape, contents)
+
+    rule.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
+    return transfer(name, inputs="A B", outputs="C", since=since, complete=True)(rule)
+
+
+equal = _comparison("Equal", rel.eq)
+less = _comparison("Less", rel.lt)
+greater = _comparison("Greater", rel.gt)
+less_or_equal = _comparison("LessOrEqual", rel.le, since=12)
+greater_or_equal = _comparison("GreaterOrEqual", rel.ge, since=12)
+
+
+@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6)
+def arithmetic_1(op: Op) -> Tensor:
+    """Before opset 7 B is broadcast to the shape of A."""
+    return Tensor(op.common_dtype("A", "B"), op.tensor("A").shape)
+
+
+@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6)
+def comparison_1(op: Op) -> Tensor:
+    """Before opset 7 B is broadcast to the shape of A."""
+    return Tensor(DType.BOOL, op.tensor("A").shape)
+
+
+# Any number of inputs
+
+
+def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
+    """The rule of an operator of one or more inputs, which broadcast."""
+
+    def rule(op: Op) -> Tensor:
+        inputs = _given(op)
+        return _combined(op, inputs, op.broadcast(*(t.shape for t in inputs)), fold)
+
+    rule.__doc__ = says
+    return transfer(name, inputs="data_0*", since=8, complete=True)(rule)
+
+
+def _given(op: Op) -> list[Tensor]:
+    inputs = op.variadic()
+    if not inputs:
+        raise BadNode(f"{op.name} needs an input")
+    return inputs
+
+
+def _combined(op: Op, inputs: list[Tensor], shape: Shape, fold: Binary | None) -> Tensor:
+    """The inputs in their common type, contents combined from left to right."""
+    dtype = op.same_dtype(*(t.dtype for t in inputs))
+    if len(inputs) == 1:
+        return inputs[0]
+    if fold is None or all(t.contents is None for t in inputs):
+        return Tensor(dtype, shape)
+    missing = UNKNOWN_DIM if dtype.is_integer and fold in (ar.maximum, ar.minimum) else None
+    combine = partial(fold, op, dtype)
+    return Tensor(dtype, shape, pointwise(inputs, shape, lambda *elements: reduce(combine, elements), missing))
+
+
+maximum = _variadic("Max", "numpy.maximum of all inputs.", ar.maximum)
+minimum = _variadic("Min", "numpy.minimum of all inputs.", ar.minimum)
+total = _variadic("Sum", "The sum of all inputs, broadcast.", ar.add)
+mean = _variadic("Mean", "The mean of all inputs, broadcast.", None)
+
+
+@transfer("Max Min Sum Mean", inputs="data_0*", until=7, complete=True)
+def variadic_1(op: Op) -> Tensor:
+    """Before opset 8 all inputs have one shape."""
+    inputs = _given(op)
+    shape = inputs[0].shape
+    for other in inputs[1:]:
+        shape = _same_shape(op, shape, other.shape)
+    return Tensor(op.same_dtype(*(t.dtype for t in inputs)), shape)
+
+
+def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
+    if a.is_top or b.is_top:
+        op.may_fail("all inputs have one shape")
+        return b if a.is_top else a
+    if len(a) != len(b):
+        op.reject(f"all inputs must have one shape, found {a} and {b}")
+    for x, y in zip(a, b, strict=True):
+        op.require_equal(x, y, "all inputs have one shape")
+    return shape_of(tuple(map(DIMS.meet, a, b)))
+
+
+# Selection
+
+
+@transfer("Where", inputs="condition X Y", outputs="output", complete=True)
+def choose(op: Op) -> Tensor:
+    """numpy.where: all three inputs broadcast."""
+    inputs = [op.tensor("condition"), op.tensor("X"), op.tensor("Y")]
+    shape = op.broadcast(*(t.shape for t in inputs))
+    dtype = op.common_dtype("X", "Y")
+    if sum(t.contents is not None for t in inputs) < 2:
+        return Tensor(dtype, shape)
+    return Tensor(dtype, shape, pointwise(inputs, shape, partial(where, op), missing=OPAQUE))
+
+
+@transfer("PRelu", inputs="X slope", since=7, complete=True)
+def parametric_relu(op: Op) -> Tensor:
+    """X or slope * X; the spec broadcasts slope to X, onnxruntime both ways, so the shape is that of the broadcast."""
+    x, slope = op.tensor("X"), op.tensor("slope")
+    return Tensor(op.common_dtype("X", "slope"), op.broadcast(x.shape, slope.shape))
+
+
+@transfer("PRelu", inputs="X slope", until=6)
+def parametric_relu_1(op: Op) -> Tensor:
+    """X or slope * X, slope given for each channel."""
+    return Tensor(op.common_dtype("X", "slope"), op.tensor("X").shape)

@@ -1,0 +1,1 @@
+"""Operators of other domains than ONNX's own."""

@@ -1,0 +1,228 @@
+"""The ai.onnx.ml domain: classical machine learning on rows of features.
+
+A tensor of rank 1 is one row. Shapes follow onnxruntime where the spec gives none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Outputs
+
+from lattices.dtype import DType
+from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
+from lattices.interval import Interval
+from lattices.relation import ge
+from lattices.shape import SCALAR, shape_of
+from lattices.tensor import Map, Sequence, Tensor, Value
+from transfer.op import Op
+from transfer.rule import ML, transfer
+
+
+def _count(op: Op, *names: str) -> int:
+    """The length of the first of these list attributes that is given."""
+    for name in names:
+        value = op.attributes.get(name)
+        if isinstance(value, (list, tuple)) and value:
+            return len(value)
+    return 0
+
+
+def _label_dtype(op: Op, strings: str = "classlabels_strings") -> DType:
+    return DType.STRING if _count(op, strings) else DType.INT64
+
+
+def _rows(op: Op) -> Dim:
+    """The number of rows of X, which has rank 1 (one row) or 2."""
+    shape = op.tensor("X").shape
+    if shape.is_top:
+        op.may_fail("X has rank 1 or 2")
+        return UNKNOWN_SIZE
+    if len(shape) not in (1, 2):
+        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    return shape[0] if len(shape) == 2 else ONE_EXPR
+
+
+def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
+    """One row of results for each row of X."""
+    return Tensor(dtype, shape_of((_rows(op), UNKNOWN_SIZE if columns is None else const(columns))))
+
+
+def _classified(op: Op, classes: int | None, labels: DType) -> Outputs[Tensor]:
+    """The label of each row, and its scores."""
+    op.may_fail("the attributes fit the features")
+    return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
+
+
+@transfer("Scaler", inputs="X", domain=ML)
+def scaler(op: Op) -> Tensor:
+    """(X - offset) * scale, as floats."""
+    op.may_fail("scale and offset fit the features")
+    return Tensor(DType.FLOAT, op.tensor("X").shape)
+
+
+@transfer("Normalizer", inputs="X", domain=ML)
+def normalizer(op: Op) -> Tensor:
+    """Each row divided by its norm, as floats."""
+    shape = op.tensor("X").shape
+    op.may_fail("X has rank 1 or 2")
+    return Tensor(DType.FLOAT, shape)
+
+
+@transfer("Imputer Binarizer", inputs="X", domain=ML)
+def imputer(op: Op) -> Tensor:
+    """The input with some elements replaced."""
+    op.may_fail("the attributes fit the features")
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@transfer("OneHotEncoder", inputs="X", domain=ML)
+def one_hot_encoder(op: Op) -> Tensor:
+    """A last axis with one column for each category."""
+    shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
+    if not op.int("zeros", 1):
+        op.may_fail("every element is a known category")
+    if not categories:
+        op.reject("no categories are given")
+    return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
+
+
+def _swapped(op: Op) -> Tensor:
+    """Strings to integers, or integers to strings."""
+    swapped = {DType.STRING: DType.INT64, DType.INT64: DType.STRING}
+    return Tensor(swapped.get(op.dtype("X"), DType.UNDEFINED), op.tensor("X").shape)
+
+
+label_encoder_1 = transfer("LabelEncoder", inputs="X", until=1, domain=ML)(_swapped)
+category_mapper = transfer("CategoryMapper", inputs="X", domain=ML)(_swapped)
+
+
+@transfer("LabelEncoder", inputs="X", since=2, domain=ML)
+def label_encoder(op: Op) -> Tensor:
+    """Each element replaced by the value of its key."""
+    dtypes = {"values_strings": DType.STRING, "values_int64s": DType.INT64, "values_floats": DType.FLOAT}
+    found = [dtype for name, dtype in dtypes.items() if _count(op, name)]
+    values = op.attribute_tensor("values_tensor")
+    if values is not None:
+        found.append(values.dtype)
+    return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
+
+
+@transfer("LinearClassifier", inputs="X", outputs="Y Z", domain=ML)
+def linear_classifier(op: Op) -> Outputs[Tensor]:
+    """Label and scores; a single score is doubled where there are two labels."""
+    classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
+    if classes == 1 and labels == 2:
+        classes = 2
+    return _classified(op, classes or None, _label_dtype(op))
+
+
+@transfer("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML)
+def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
+    """Label and scores, one for each label."""
+    labels = _count(op, "classlabels_strings", "classlabels_int64s")
+    return _classified(op, labels or None, _label_dtype(op))
+
+
+@transfer("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
+def svm_classifier(op: Op) -> Outputs[Tensor]:
+    """Label and scores: a probability for each class, else a vote for each pair."""
+    classes = _count(op, "vectors_per_class")
+    pairs = max(classes * (classes - 1) // 2, 2)
+    scores = None if not classes else classes if _count(op, "prob_a") else pairs
+    return _classified(op, scores, _label_dtype(op))
+
+
+@transfer("LinearRegressor", inputs="X", domain=ML)
+def linear_regressor(op: Op) -> Tensor:
+    """One column for each target."""
+    op.may_fail("the attributes fit the features")
+    return _table(op, op.int("targets", 1))
+
+
+@transfer("TreeEnsembleRegressor", inputs="X", domain=ML)
+def tree_ensemble_regressor(op: Op) -> Tensor:
+    """One column for each target."""
+    op.may_fail("the attributes fit the features")
+    return _table(op, op.int("n_targets"))
+
+
+@transfer("TreeEnsemble", inputs="X", since=5, domain=ML)
+def tree_ensemble(op: Op) -> Tensor:
+    """One column for each target, of the type of the input."""
+    op.may_fail("the attributes fit the features")
+    return _table(op, op.int("n_targets"), op.dtype("X"))
+
+
+@transfer("SVMRegressor", inputs="X", domain=ML)
+def svm_regressor(op: Op) -> Tensor:
+    """One number for each row."""
+    op.may_fail("the attributes fit the features")
+    return _table(op, 1)
+
+
+@transfer("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML)
+def array_feature_extractor(op: Op) -> Tensor:
+    """The columns of X that Y names."""
+    x, dtype = op.tensor("X").shape, op.dtype("X")
+    op.may_fail("every column exists")
+    if x.is_top:
+        return Tensor(dtype)
+    if len(x) == 0:
+        op.reject("X is a scalar")
+    count = op.tensor("Y").shape.size
+    op.require(ge(count, 1), "some column is named")
+    rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
+    return Tensor(dtype, shape_of((*rows, count)))
+
+
+@transfer("FeatureVectorizer", inputs="X*", domain=ML)
+def feature_vectorizer(op: Op) -> Tensor:
+    """The features of all inputs side by side, as floats; `inputdimensions` says how many of each."""
+    sizes = op.ints("inputdimensions")
+    rows: Dim = UNKNOWN_SIZE
+    for tensor in op.variadic():
+        if not tensor.shape.is_top and len(tensor.shape) > 0:
+            found = tensor.shape[0] if len(tensor.shape) > 1 else ONE_EXPR
+            if not rows.is_unknown:
+                op.require_equal(rows, found, "the inputs agree on the number of rows")
+            rows = found
+    op.may_fail("the inputs have rows")
+    return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)) if sizes else UNKNOWN_SIZE)))
+
+
+# Maps
+
+
+@transfer("ZipMap", inputs="X", outputs="Z", domain=ML)
+def zip_map(op: Op) -> Value:
+    """Each row as a map from label to score."""
+    labels = _count(op, "classlabels_strings", "classlabels_int64s")
+    shape = op.tensor("X").shape
+    rows = _rows(op)
+    if not shape.is_top and labels:
+        op.require_equal(shape[-1], labels, "a column for each label")
+    return Sequence(Map(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
+
+
+@transfer("DictVectorizer", inputs="X", domain=ML)
+def dict_vectorizer(op: Op) -> Tensor:
+    """The values of a map, in the order of a vocabulary."""
+    size = _count(op, "string_vocabulary", "int64_vocabulary")
+    return Tensor(_entry_dtype(op), shape_of((ONE_EXPR, const(size) if size else UNKNOWN_SIZE)))
+
+
+def _entry_dtype(op: Op) -> DType:
+    value = op.value("X")
+    entry = value.element if isinstance(value, Map) else None
+    return entry.dtype if isinstance(entry, Tensor) else DType.UNDEFINED
+
+
+@transfer("CastMap", inputs="X", domain=ML)
+def cast_map(op: Op) -> Tensor:
+    """The values of a map in the order of the keys; a sparse one has `max_map` columns."""
+    casts = {"TO_FLOAT": DType.FLOAT, "TO_STRING": DType.STRING, "TO_INT64": DType.INT64}
+    dtype = casts.get(op.string("cast_to", "TO_FLOAT"), DType.UNDEFINED)
+    columns: Dim = Unknown(Interval(0, None))
+    if op.string("map_form", "DENSE") == "SPARSE":
+        columns = const(max(op.int("max_map", 1), 0))
+    op.may_fail("the values can be cast")
+    return Tensor(dtype, shape_of((ONE_EXPR, columns)))

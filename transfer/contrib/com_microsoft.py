@@ -1,0 +1,266 @@
+"""The com.microsoft domain: fused activations and normalisations, tokenizing. onnxruntime is the specification.
+
+Source: onnxruntime's docs/ContribOperators.md and its behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
+from lattices.relation import disjunction, divisible, eq, ge, le
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.indexing import gather_nd
+from transfer.op import Op
+from transfer.reduction import by_attribute
+from transfer.rule import MICROSOFT, ONNX, transfer
+
+# Element-wise
+
+
+@transfer("Gelu QuickGelu Trilu Inverse SampleOp", inputs="X k", domain=MICROSOFT)
+def unary(op: Op) -> Tensor:
+    """The shape and type of the input."""
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@transfer("BiasGelu", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
+def bias_gelu(op: Op) -> Tensor:
+    """Gelu(A + B), B added to the last axis."""
+    return _biased(op, "A", "B")
+
+
+@transfer("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
+def fast_gelu(op: Op) -> Tensor:
+    """Gelu(X + bias) by tanh."""
+    return _biased(op, "X", "bias")
+
+
+def _biased(op: Op, x: str, bias: str) -> Tensor:
+    shape = op.tensor(x).shape
+    if shape.rank == 0:
+        op.reject(f"{x} is a scalar")
+    if shape.is_top:
+        op.may_fail(f"{x} has an axis for the bias")
+    require_vector(op, bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
+    return Tensor(op.common_dtype(*(n for n in (x, bias) if op.has(n))), shape)
+
+
+def require_vector(op: Op, name: str, length: Dim) -> None:
+    """The input, where it is given, is a vector of this length."""
+    if not op.has(name):
+        return
+    shape = op.tensor(name).shape
+    op.require_rank(shape, 1, name)
+    op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} has the size of the last axis")
+
+
+@transfer("BiasSplitGelu", inputs="X bias", domain=MICROSOFT)
+def bias_split_gelu(op: Op) -> Tensor:
+    """One half of the last axis times Gelu of the other."""
+    shape = op.tensor("X").shape
+    op.require_rank(shape, 3, "X")
+    if shape.is_top:
+        return Tensor(op.dtype("X"), Shape([None] * 3))
+    require_vector(op, "bias", shape[2])
+    op.require(divisible(shape[2], 2), "the last axis has two halves")
+    return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
+
+
+@transfer("BiasAdd GroupNorm BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
+def first_input(op: Op) -> Tensor:
+    """The shape and type of the first input."""
+    op.may_fail("the other inputs fit the first")
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@transfer("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
+def bias_dropout(op: Op) -> Sequence[Tensor]:
+    """data + bias + residual with elements dropped, and which were kept."""
+    op.may_fail("bias and residual fit the data")
+    shape = op.tensor("data").shape
+    return Tensor(op.dtype("data"), shape), Tensor(DType.BOOL, shape)
+
+
+# Normalisation
+
+
+@transfer(
+    "SkipLayerNormalization",
+    inputs="input skip gamma beta bias",
+    outputs="output mean inv_std_var input_skip_bias_sum",
+    domain=MICROSOFT,
+    complete=True,
+)
+def skip_layer_normalization(op: Op) -> Sequence[Tensor]:
+    """LayerNormalization of input + skip + bias over the last axis; the sum is an output too."""
+    return _skip_normalized(op, "gamma", "beta", "bias")
+
+
+@transfer(
+    "SkipSimplifiedLayerNormalization",
+    inputs="input skip gamma bias",
+    outputs="output mean inv_std_var input_skip_bias_sum",
+    domain=MICROSOFT,
+    complete=True,
+)
+def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
+    """Root-mean-square normalisation of input + skip + bias over the last axis."""
+    return _skip_normalized(op, "gamma", "bias")
+
+
+def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
+    shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
+    if shape.is_top:
+        op.may_fail("input, skip and weights fit")
+        return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
+    for tensor, name in ((shape, "input"), (skip, "skip")):
+        if tensor.rank not in (None, 2, 3):
+            op.reject(f"{name} must have rank 2 or 3, found shape {tensor}")
+    for name in vectors:
+        require_vector(op, name, shape[-1])
+    if skip.is_top or skip != shape:
+        op.may_fail("skip has the shape of input, or broadcasts over its batch")
+    if not skip.is_top:
+        for axis in (-2, -1):
+            op.require_equal(shape[axis], skip[axis], "input and skip agree on the last two axes")
+    moments = Tensor(DType.FLOAT, shape_of((*shape[:-1], ONE_EXPR)))
+    return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
+
+
+@transfer("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX)
+def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
+    """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
+    shape, dtype = op.tensor("X").shape, op.dtype("scale")
+    if shape.is_top:
+        return Tensor(dtype), Tensor(DType.FLOAT)
+    axis = op.axis(op.int("axis", -1), len(shape))
+    op.may_fail("scale fits the normalised axes")
+    moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
+    return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
+
+
+simplified_layer_normalization_ms = transfer(
+    "SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=MICROSOFT
+)(simplified_layer_normalization.function)
+
+
+@transfer("SkipGroupNorm", inputs="X gamma beta skip bias", outputs="Y S", domain=MICROSOFT)
+def skip_group_norm(op: Op) -> Sequence[Tensor]:
+    """GroupNorm of X + skip + bias, and the sum."""
+    op.may_fail("the other inputs fit the first")
+    y = Tensor(op.dtype("X"), op.tensor("X").shape)
+    return y, y
+
+
+_EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
+
+
+@transfer(
+    "EmbedLayerNormalization",
+    inputs="input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids",
+    outputs="output mask_index embedding_sum",
+    domain=MICROSOFT,
+    complete=True,
+)
+def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
+    """Normalised sum of word, position and segment embeddings; how many tokens of each row are unmasked; the sum."""
+    ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
+    op.require_rank(ids, 2, "input_ids")
+    hidden = _embedding_size(op)
+    batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
+    for name in ("segment_ids", "mask"):
+        if op.has(name):
+            _require_like(op, name, (batch, length))
+    positions = op.tensor("position_embedding").shape
+    if op.has("position_ids"):
+        op.may_fail("every position has an embedding")
+    elif not positions.is_top:
+        op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position has an embedding")
+    op.may_fail("every token has an embedding")
+    output = Tensor(dtype, shape_of((batch, length, hidden)))
+    return output, Tensor(DType.INT32, shape_of((batch,))), output
+
+
+def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:
+    shape = op.tensor(name).shape
+    op.require_rank(shape, len(dims), name)
+    for found, wanted in zip([UNKNOWN_SIZE] * len(dims) if shape.is_top else shape, dims, strict=True):
+        op.require_equal(found, wanted, f"{name} has the shape of input_ids")
+
+
+def _embedding_size(op: Op) -> Dim:
+    """The last axis that all tables and weights share."""
+    hidden: Dim = UNKNOWN_SIZE
+    for name in _EMBEDDINGS:
+        if op.has(name):
+            shape = op.tensor(name).shape
+            op.require_rank(shape, 2, name)
+            hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[1], name)
+    for name in ("gamma", "beta"):
+        shape = op.tensor(name).shape
+        op.require_rank(shape, 1, name)
+        hidden = _shared(op, hidden, UNKNOWN_SIZE if shape.is_top else shape[0], name)
+    return hidden
+
+
+def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
+    if isinstance(known, Expr):
+        op.require_equal(known, found, f"{name} has the size of the embedding")
+        return (
+            known
+            if known.const is not None or not isinstance(found, Expr)
+            else found
+            if found.const is not None
+            else known
+        )
+    return found
+
+
+# Text
+
+
+@transfer("Tokenizer", inputs="X", domain=MICROSOFT)
+def tokenizer(op: Op) -> Tensor:
+    """The tokens of each string on a new last axis, padded to the longest; without strings there is no such axis."""
+    shape = op.tensor("X").shape
+    op.may_fail("the strings are valid UTF-8")
+    if shape.is_top:
+        return Tensor(DType.STRING)
+    if len(shape) not in (1, 2):
+        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    if op.decide(eq(shape.size, 0)) is YES:
+        return Tensor(DType.STRING, shape_of((*shape[:-1], const(0))))
+    if op.decide(ge(shape.size, 1)) is not YES:
+        op.note("Tokenizer gives another rank where there are no strings")
+        return Tensor(DType.STRING, TOP_SHAPE)
+    return Tensor(DType.STRING, shape_of((*shape, UNKNOWN_SIZE)))
+
+
+@transfer("MurmurHash3", inputs="X", domain=MICROSOFT)
+def murmur_hash(op: Op) -> Tensor:
+    """A hash of each element."""
+    return Tensor(DType.INT32 if op.int("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
+
+
+# Operators of ONNX's domain under an older name
+
+
+gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT)(gather_nd.function)
+q_linear_reduce_mean = transfer(
+    "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
+)(by_attribute(None))
+
+
+@transfer("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)
+def unique(op: Op) -> Sequence[Tensor]:
+    """The distinct elements of a vector in order of appearance, where each was found, how often it occurs."""
+    shape, dtype = op.tensor("x").shape, op.dtype("x")
+    op.require_rank(shape, 1, "x")
+    count = op.fresh("distinct")
+    op.define(le(count, shape.size), "no more results than elements")
+    each = shape_of((count,))
+    return Tensor(dtype, each), Tensor(DType.INT64, shape_of((shape.size,))), Tensor(DType.INT64, each)

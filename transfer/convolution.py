@@ -1,0 +1,204 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, product
+from lattices.normal import exact_quotient, floordiv, maximum
+from lattices.relation import divisible, eq, ge
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+from transfer.window import SAME, Window, kernel_of, slides, windows
+
+
+@transfer("Conv", inputs="X W B", complete=True)
+def conv(op: Op) -> Tensor:
+    """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
+    return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", op.value("B") and op.tensor("B").shape))
+
+
+@transfer("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y")
+def conv_integer(op: Op) -> Tensor:
+    """Conv of 8-bit integers, accumulated in int32."""
+    return Tensor(DType.INT32, conv_shape(op, "x", "w", None))
+
+
+@transfer("QLinearConv", inputs="x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B", outputs="y")
+def qlinear_conv(op: Op) -> Tensor:
+    """Conv of quantised tensors, quantised again to the type of y_zero_point."""
+    bias = op.optional("B")
+    return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
+
+
+@transfer("DeformConv", inputs="X W offset B mask")
+def deform_conv(op: Op) -> Tensor:
+    """Conv whose window samples at learned offsets: the shape is that of Conv."""
+    bias = op.optional("B")
+    shape = conv_shape(op, "X", "W", None if bias is None else bias.shape)
+    offset = op.tensor("offset").shape
+    if not shape.is_top:
+        op.require_rank(offset, len(shape), "offset")
+        if not offset.is_top:
+            op.require_equal(offset[0], shape[0], "offset has the batch of X")
+            for axis in range(2, len(shape)):
+                op.require_equal(offset[axis], shape[axis], f"offset has the output size of axis {axis}")
+    return Tensor(op.common_dtype("X", "W", "offset"), shape)
+
+
+def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
+    """The output shape of a convolution, requirements stated."""
+    x, w = op.tensor(data).shape, op.tensor(weight).shape
+    group = op.int("group", 1)
+    if group <= 0:
+        op.reject(f"group must be positive, found {group}")
+    kernel = kernel_of(op, None if w.is_top else w[2:])
+    rank = _rank(op, x, w, kernel)
+    if rank is None or kernel is None:
+        op.may_fail("X, W and the window agree")
+        return TOP_SHAPE
+    batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
+    outputs, inputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
+    _require_channels(op, channels, inputs, outputs, group)
+    if bias is not None:
+        _require_bias(op, bias, outputs)
+    sizes = [slides(op, size, window, i) for i, (size, window) in enumerate(zip(spatial, _windows(op, kernel), strict=True))]
+    return shape_of((batch, outputs, *sizes))
+
+
+def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | None:
+    """The rank of X, from whatever tells it."""
+    found = [r for r in (x.rank, w.rank, None if kernel is None else len(kernel) + 2) if r is not None]
+    if not found:
+        return None
+    if len(set(found)) > 1:
+        op.reject(f"ranks differ: X {x}, W {w}, {len(kernel or ())} kernel sizes")
+    if found[0] < 2:
+        op.reject(f"X must have rank 3 or more, found {x}")
+    if found[0] == 2:
+        op.may_fail("X has no spatial axis")
+    if found[0] > 5:
+        op.may_fail("onnxruntime convolves at most three spatial axes")
+    return found[0]
+
+
+def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
+    for axis, size in enumerate(kernel):
+        op.require(ge(size, 1), f"kernel size {axis} is positive")
+    found = windows(op, kernel)
+    if (op.string("auto_pad", "NOTSET") or "NOTSET") != "NOTSET" and op.ints("pads"):
+        op.may_fail("onnxruntime takes auto_pad or pads, not both")
+    if any(w.same and w.dilation != 1 for w in found):
+        op.may_fail("onnxruntime does not dilate with SAME padding")
+    return found
+
+
+def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
+    op.require_equal(channels, inputs * group, "channels of X are those of W times group")
+    op.require(divisible(outputs, group), "output channels are a multiple of group")
+
+
+def _require_bias(op: Op, bias: Shape, outputs: Dim) -> None:
+    op.require_rank(bias, 1, "B")
+    op.require_equal(UNKNOWN_SIZE if bias.is_top else bias[0], outputs, "B has one value for each output channel")
+
+
+@transfer("ConvTranspose", inputs="X W B")
+def conv_transpose(op: Op) -> Tensor:
+    """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape where it is given."""
+    x, w = op.tensor("X").shape, op.tensor("W").shape
+    dtype = op.common_dtype("X", "W", "B")
+    group = op.int("group", 1)
+    if group <= 0:
+        op.reject(f"group must be positive, found {group}")
+    kernel = kernel_of(op, None if w.is_top else w[2:])
+    rank = _rank(op, x, w, kernel)
+    if rank is None or kernel is None:
+        return Tensor(dtype)
+    batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
+    inputs, outputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
+    op.require_equal(channels, inputs, "channels of X are those of W")
+    op.require(divisible(channels, group), "channels are a multiple of group")
+    outputs = outputs * group
+    bias = op.optional("B")
+    if bias is not None:
+        _require_bias(op, bias.shape, outputs)
+    return Tensor(dtype, shape_of((batch, outputs, *_transposed(op, spatial, _windows(op, kernel)))))
+
+
+def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
+    extra = _output_padding(op, found)
+    given = op.ints("output_shape")
+    if given:
+        if len(given) not in (len(spatial), len(spatial) + 2):
+            op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
+        if any(size <= 0 for size in given[-len(spatial) :]):
+            op.reject("output_shape must be positive")
+        return [Dim(size) for size in given[-len(spatial) :]]
+    sizes = []
+    for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
+        full = window.stride * (size - 1) + extra[axis] + window.span
+        # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
+        cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
+        result = full - cut
+        op.require(ge(result, 1), f"the output of spatial axis {axis} is not empty")
+        sizes.append(result)
+    return sizes
+
+
+def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
+    extra = op.ints("output_padding") or [0] * len(found)
+    if len(extra) != len(found):
+        op.reject(f"output_padding must have {len(found)} values, found {len(extra)}")
+    for value, window in zip(extra, found, strict=True):
+        if not 0 <= value < max(window.stride, window.dilation):
+            op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
+    return extra
+
+
+@transfer("Col2Im", inputs="input image_shape block_shape", outputs="output")
+def col2im(op: Op) -> Tensor:
+    """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
+    columns = op.tensor("input")
+    op.require_rank(columns.shape, 3, "input")
+    image, block = op.integers("image_shape"), op.integers("block_shape")
+    if image is None and block is None:
+        return Tensor(columns.dtype)
+    rank = len(image if image is not None else block or ())
+    image = image if image is not None else [UNKNOWN_SIZE] * rank
+    block = block if block is not None else [UNKNOWN_SIZE] * rank
+    if len(image) != len(block):
+        op.reject(f"image_shape has {len(image)} values and block_shape {len(block)}")
+    batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
+    sizes = [_natural(d) for d in image]
+    _require_columns(op, rows, length, sizes, block)
+    return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
+
+
+def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block: Sequence[Dim]) -> None:
+    op.require(divisible(rows, product(block)), "rows of the input are a multiple of the block size")
+    positions = []
+    for size, window in zip(image, windows(op, block), strict=True):
+        slack = size + (window.before + window.after) - window.span
+        positions.append(floordiv(slack, window.stride) + 1)
+    op.require_equal(length, product(positions), "columns of the input are the positions of the block")
+
+
+def _channels(op: Op, rows: Dim, block: Dim) -> Dim:
+    if isinstance(rows, Expr) and isinstance(block, Expr):
+        exact = exact_quotient(rows, block)
+        if exact is not None and op.decide(eq(block, 0).negated) is YES:
+            return exact
+        return floordiv(rows, block)
+    return UNKNOWN_SIZE
+
+
+def _natural(dim: Dim) -> Dim:
+    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
+
+
+__all__ = ["SAME", "col2im", "conv", "conv_integer", "conv_shape", "conv_transpose", "deform_conv", "qlinear_conv"]

@@ -1,0 +1,137 @@
+"""Operators on boxes, strings and images whose result sizes the data decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lattices.dtype import DType
+from lattices.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from lattices.normal import maximum, minimum
+from lattices.real import Real
+from lattices.relation import disjunction, eq, ge, le
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+@transfer(
+    "NonMaxSuppression",
+    inputs="boxes scores max_output_boxes_per_class iou_threshold score_threshold",
+    outputs="selected_indices",
+    complete=True,
+)
+def non_max_suppression(op: Op) -> Tensor:
+    """(batch, class, box) of each box that survives: at most `max_output` of each batch and class."""
+    boxes, scores = op.tensor("boxes").shape, op.tensor("scores").shape
+    op.require_rank(boxes, 3, "boxes")
+    op.require_rank(scores, 3, "scores")
+    if boxes.is_top or scores.is_top:
+        op.may_fail("boxes and scores fit")
+    if not boxes.is_top:
+        op.require_equal(boxes[2], 4, "a box has four coordinates")
+    if not (boxes.is_top or scores.is_top):
+        op.require_equal(boxes[0], scores[0], "boxes and scores agree on the batch")
+        op.require_equal(boxes[1], scores[2], "boxes and scores agree on the number of boxes")
+    _require_threshold(op)
+    return Tensor(DType.INT64, shape_of((_selected(op, boxes, scores), const(3))))
+
+
+def _require_threshold(op: Op) -> None:
+    if not op.has("iou_threshold"):
+        return
+    found = op.elements("iou_threshold")
+    first = found.ravel().tolist()[0] if found is not None and found.size else None
+    value = first.fraction if isinstance(first, Real) else None
+    if value is None:
+        op.may_fail("iou_threshold is between 0 and 1")
+    elif not 0 <= value <= 1:
+        op.reject("iou_threshold is not between 0 and 1")
+
+
+def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
+    """The number of results; none at all where no maximum is given."""
+    limit: Dim = ZERO_EXPR
+    if op.has("max_output_boxes_per_class"):
+        found = op.integers("max_output_boxes_per_class")
+        limit = maximum(found[0], 0) if found else UNKNOWN_SIZE
+    if limit is ZERO_EXPR:
+        return ZERO_EXPR
+    count = op.fresh("selected")
+    if not (boxes.is_top or scores.is_top):
+        spatial = minimum(limit, boxes[1]) if isinstance(limit, Expr) else boxes[1]
+        op.define(le(count, boxes[0] * scores[1] * spatial), "no more boxes than asked for, and than there are")
+    return count
+
+
+@transfer("StringNormalizer", inputs="X")
+def string_normalizer(op: Op) -> Tensor:
+    """[C] or [1, C] without the stop words; one empty string where nothing is left (onnxruntime wants C > 0)."""
+    shape = op.tensor("X").shape
+    op.may_fail("the locale is installed")
+    if shape.is_top:
+        return Tensor(DType.STRING)
+    if len(shape) not in (1, 2):
+        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    if len(shape) == 2:
+        op.require_equal(shape[0], 1, "X of rank 2 has one row")
+    words = maximum(shape[-1], 1)
+    if not op.attributes.get("stopwords"):
+        return Tensor(DType.STRING, shape_of((*shape[:-1], words)))
+    kept = op.fresh("kept", 1)
+    op.define(le(kept, words), "no more words than there were")
+    return Tensor(DType.STRING, shape_of((*shape[:-1], kept)))
+
+
+@transfer("TfIdfVectorizer", inputs="X")
+def tf_idf_vectorizer(op: Op) -> Tensor:
+    """Counts of n-grams: one column for each index, of one row or of a batch."""
+    indexes = op.ints("ngram_indexes")
+    if not indexes:
+        op.reject("attribute ngram_indexes is missing")
+    shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
+    if shape.is_top:
+        return Tensor(DType.FLOAT)
+    if len(shape) > 2:
+        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    op.may_fail("onnxruntime wants a batch that is not empty")
+    return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
+
+
+@transfer("StringSplit", inputs="X", outputs="Y Z")
+def string_split(op: Op) -> Sequence[Tensor]:
+    """The parts of each string, padded to the largest number of parts, and how many there are."""
+    shape, limit = op.tensor("X").shape, op.int("maxsplit")
+    if shape.is_top:
+        return Tensor(DType.STRING), Tensor(DType.INT64)
+    parts = op.fresh("parts", 0, MAX_DIM if limit is None or limit < 0 else limit + 1)
+    op.define(disjunction(ge(shape.size, 1), eq(parts, 0)), "no parts without strings")
+    return Tensor(DType.STRING, shape_of((*shape, parts))), Tensor(DType.INT64, shape)
+
+
+@transfer("StringConcat", inputs="X Y", outputs="Z", complete=True)
+def string_concat(op: Op) -> Tensor:
+    """Element-wise concatenation with broadcasting."""
+    return Tensor(DType.STRING, op.broadcast(op.tensor("X").shape, op.tensor("Y").shape))
+
+
+@transfer("RegexFullMatch", inputs="X")
+def regex_full_match(op: Op) -> Tensor:
+    """Whether each string matches."""
+    op.may_fail("the pattern is valid")
+    return Tensor(DType.BOOL, op.tensor("X").shape)
+
+
+_CHANNELS: Final = {"RGB": 3, "BGR": 3, "Grayscale": 1}
+
+
+@transfer("ImageDecoder", inputs="encoded_stream", outputs="image")
+def image_decoder(op: Op) -> Tensor:
+    """An image of (height, width, channels)."""
+    op.require_rank(op.tensor("encoded_stream").shape, 1, "encoded_stream")
+    op.may_fail("the image can be decoded")
+    channels = _CHANNELS.get(op.string("pixel_format", "RGB"))
+    if channels is None:
+        return Tensor(DType.UINT8, TOP_SHAPE)
+    return Tensor(DType.UINT8, Shape([None, None, channels]))

@@ -1,0 +1,112 @@
+"""Einsum: Einstein summation over subscript labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.expr import Dim
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+ELLIPSIS = "."
+"""One label for the axes that an ellipsis stands for."""
+
+
+@transfer("Einsum", inputs="Inputs*", outputs="Output")
+def einsum(op: Op) -> Tensor:
+    """numpy.einsum with letters, ellipses and an implicit or explicit output."""
+    tensors = op.variadic()
+    dtype = op.same_dtype(*(t.dtype for t in tensors))
+    equation = op.string("equation")
+    if equation is None:
+        op.reject("equation is missing")
+    terms, output = parse_equation(op, equation)
+    if len(terms) != len(tensors):
+        op.reject(f"equation {equation!r} names {len(terms)} inputs, found {len(tensors)}")
+    if any(t.shape.is_top for t in tensors):
+        op.may_fail("subscripts and dims of the inputs agree")
+    sizes = _label_sizes(op, terms, [t.shape for t in tensors])
+    for label in output:
+        if label != ELLIPSIS and not any(label in term for term in terms):
+            op.reject(f"label {label!r} of the output occurs in no input")
+    if any(label not in sizes for label in output):
+        return Tensor(dtype, _of_unknown_inputs(terms, output, sizes))
+    return Tensor(dtype, shape_of(tuple(dim for label in output for dim in sizes[label])))
+
+
+def _of_unknown_inputs(terms: Sequence[str], output: str, sizes: dict[str, tuple[Dim, ...]]) -> Shape:
+    """Labels of an input of unknown rank have unknown size; an ellipsis that could be longer leaves the rank unknown."""
+    if ELLIPSIS in output:
+        return TOP_SHAPE
+    return Shape([sizes[label][0] if label in sizes else None for label in output])
+
+
+def parse_equation(op: Op, equation: str) -> tuple[list[str], str]:
+    """Labels of each input and of the output; an ellipsis is one `.`."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = [_labels(op, term) for term in left.split(",")]
+    if not arrow:
+        return terms, _implicit_output(terms)
+    output = _labels(op, right)
+    if len(set(output)) != len(output):
+        op.reject("the output repeats a label")
+    if ELLIPSIS not in output and any(ELLIPSIS in term for term in terms):
+        op.may_fail("onnxruntime wants the ellipsis of the inputs in the output too")
+    return terms, output
+
+
+def _labels(op: Op, term: str) -> str:
+    labels = term.replace("...", ELLIPSIS)
+    if labels.count(ELLIPSIS) > 1 or not all(c == ELLIPSIS or (c.isascii() and c.isalpha()) for c in labels):
+        op.reject(f"subscripts {term!r} are not letters and at most one ellipsis")
+    if any(c.isupper() for c in labels):
+        op.may_fail("onnxruntime takes only some upper-case labels")
+    return labels
+
+
+def _implicit_output(terms: Sequence[str]) -> str:
+    """The ellipsis, then every letter that occurs exactly once, in alphabetical order."""
+    text = "".join(terms)
+    once = sorted(c for c in set(text) if c != ELLIPSIS and text.count(c) == 1)
+    return (ELLIPSIS if ELLIPSIS in text else "") + "".join(once)
+
+
+def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, tuple[Dim, ...]]:
+    """The sizes that each label stands for; a label of an input of unknown rank is left out."""
+    found: dict[str, list[tuple[Dim, ...]]] = {}
+    hidden: set[str] = set()
+    for term, shape in zip(terms, shapes, strict=True):
+        if shape.is_top:
+            hidden.update(term)
+            continue
+        for label, dims in _split(op, term, shape).items():
+            found.setdefault(label, []).append(dims)
+    return {
+        label: op.broadcast_dims(*dims)
+        for label, dims in found.items()
+        if label not in hidden
+    }
+
+
+def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:
+    """The dims of one input by label. A letter that occurs twice in it takes a diagonal, whose dims must be equal."""
+    letters = len(term.replace(ELLIPSIS, ""))
+    extra = len(shape) - letters
+    if extra < 0 or (extra and ELLIPSIS not in term):
+        op.reject(f"subscripts {term.replace(ELLIPSIS, '...')!r} do not fit shape {shape}")
+    sizes: dict[str, tuple[Dim, ...]] = {}
+    axis = 0
+    for label in term:
+        width = extra if label == ELLIPSIS else 1
+        dims = shape[axis : axis + width]
+        axis += width
+        if label in sizes:
+            op.require_equal(sizes[label][0], dims[0], f"dims of repeated label {label!r} agree")
+        else:
+            sizes[label] = dims
+    return sizes
+
+
+__all__ = ["einsum", "parse_equation"]

@@ -1,0 +1,256 @@
+"""Operators that make a tensor from attributes, sizes or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from lattices import relation as rel
+from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
+from lattices.dtype import DType
+from lattices.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
+from lattices.normal import ceildiv, maximum
+from lattices.real import Real
+from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from lattices.tensor import SparseTensor, Tensor
+from lattices.truth import YES
+from transfer import arithmetic as ar
+from transfer.conversion import type_attribute
+from transfer.elementwise import require_scalar
+from transfer.op import BadNode, Op
+from transfer.premises import fit, integer, representable
+from transfer.rule import transfer
+
+# Constants
+
+
+@transfer("Constant", inputs="", outputs="output", complete=True)
+def constant(op: Op) -> Tensor:
+    """The tensor that the one attribute gives."""
+    sparse = op.attributes.get("sparse_value")
+    if isinstance(sparse, SparseTensor):
+        return Tensor(sparse.dtype, sparse.shape)
+    if isinstance(sparse, Tensor):
+        return Tensor(sparse.dtype, sparse.shape)
+    value = op.attribute_tensor("value")
+    if value is not None:
+        return value
+    for name, (dtype, element) in _FORMS.items():
+        found = op.attributes.get(name)
+        if isinstance(found, (list, tuple)):
+            return Tensor(dtype, shape_of((const(len(found)),)), Contents.vector(map(element, found)))
+        if found is not None:
+            return Tensor(dtype, SCALAR, Contents.scalar(element(found)))
+    raise BadNode("Constant has no value")
+
+
+def _integer_element(value: object) -> Element:
+    return const(value) if isinstance(value, int) else OPAQUE
+
+
+def _float_element(value: object) -> Element:
+    return ar.float_element(float(value)) if isinstance(value, (int, float)) else OPAQUE
+
+
+_FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
+    "value_int": (DType.INT64, _integer_element),
+    "value_ints": (DType.INT64, _integer_element),
+    "value_float": (DType.FLOAT, _float_element),
+    "value_floats": (DType.FLOAT, _float_element),
+    "value_string": (DType.STRING, lambda value: OPAQUE),
+    "value_strings": (DType.STRING, lambda value: OPAQUE),
+}
+
+
+@transfer("ConstantOfShape", inputs="input", outputs="output", complete=True)
+def constant_of_shape(op: Op) -> Tensor:
+    """numpy.full: attribute value, or 0.0, in the shape that the input gives."""
+    value = op.attribute_tensor("value")
+    element = ar.zero(DType.FLOAT)
+    if value is not None:
+        element = value.contents.elements[0] if value.contents is not None and value.contents.elements else OPAQUE
+    dtype = DType.FLOAT if value is None else value.dtype
+    return Tensor(dtype, shape_from(op, "input"), Contents.fill(element))
+
+
+def shape_from(op: Op, name: str) -> Shape:
+    """The shape that an integer vector lists; each size is required to be a natural number."""
+    if op.tensor(name).shape.rank == 0:
+        op.reject(f"{name} must be a vector, found a scalar")
+    if op.tensor(name).shape.rank != 1:
+        op.note(f"{name} must be a vector, found shape {op.tensor(name).shape}")
+    sizes = op.integers(name)
+    if sizes is None:
+        op.may_fail(f"{name} is a vector of natural numbers")
+        return TOP_SHAPE
+    return shape_of(tuple(as_size(op, size, f"a size in {name}") for size in sizes))
+
+
+def as_size(op: Op, value: Dim, what: str) -> Dim:
+    """A number as a dim: it is required to be natural."""
+    lo, hi = value.bounds
+    if hi is not None and hi < 0:
+        op.reject(f"{what} must not be negative, found {value}")
+    if lo is None or lo < 0:
+        op.require(rel.ge(value, 0), f"{what} is not negative")
+    return value if isinstance(value, Expr) else Unknown(value.bounds.meet(NATURAL), value.congruence)
+
+
+# Range
+
+
+@transfer("Range", inputs="start limit delta", outputs="output", complete=True)
+def arange(op: Op) -> Tensor:
+    """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
+    dtype = op.common_dtype("start", "limit", "delta")
+    start, limit, delta = (scalar(op, name) for name in ("start", "limit", "delta"))
+    _require_step(op, delta)
+    if dtype.is_integer:
+        count = _integer_count(op, dtype, integer(start), integer(limit), integer(delta))
+    else:
+        count = _float_count(op, dtype, start, limit, delta)
+    return Tensor(dtype, shape_of((count,)), _progression(dtype, start, delta, count))
+
+
+def scalar(op: Op, name: str) -> Element:
+    """The one element of an input that is required to be a scalar."""
+    require_scalar(op, name)
+    if op.tensor(name).shape.rank == 1:
+        op.may_fail(f"{name} has rank 0: onnx rejects a constant vector of one element, which onnxruntime would take")
+    elements = op.elements(name)
+    return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
+
+
+def _require_step(op: Op, delta: Element) -> None:
+    step = delta.num if isinstance(delta, Real) else integer(delta)
+    if 0 in step.bounds and 0 in step.congruence:
+        op.require(rel.ne(step, 0), "delta is not 0")
+
+
+def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> Dim:
+    count = maximum(ceildiv(fit(op, dtype, limit - start, limit), delta), 0)
+    return count if isinstance(count, Expr) else Unknown(count.bounds.meet(NATURAL))
+
+
+def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
+    """The spec divides in the type itself, onnxruntime in double: known where they agree."""
+    distance = ar.sub(op, dtype, limit, start)
+    counts = [ar.ceil(op, kind, ar.div(op, kind, distance, delta)) for kind in (dtype, DType.DOUBLE)]
+    if not isinstance(counts[0], Real) or counts[0] != counts[1]:
+        return UNKNOWN_SIZE
+    return maximum(counts[0].num, 0)
+
+
+def _progression(dtype: DType, start: Element, delta: Element, count: Dim) -> Contents | None:
+    """start + i*delta, as far as it is exact."""
+    length = count.const if isinstance(count, Expr) else None
+    if length is None or length > MAX_ELEMENTS:
+        return None
+    if isinstance(start, Dim) and isinstance(delta, Dim):
+        return Contents.vector(start + i * delta for i in range(length))
+    first, step = ar.constant(start), ar.constant(delta)
+    if first is None or step is None or not dtype.is_float:
+        return None
+    values = [first + i * step for i in range(length)]
+    return Contents.vector(map(Real.constant, values)) if all(representable(dtype, v) for v in values) else None
+
+
+# Random numbers
+
+
+@transfer("RandomNormal RandomUniform", inputs="", outputs="output", complete=True)
+def random(op: Op) -> Tensor:
+    """Random numbers in the shape of attribute `shape`."""
+    sizes = op.ints("shape")
+    if sizes is None:
+        raise BadNode("attribute shape is missing")
+    shape = shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes))
+    return Tensor(type_attribute(op, "dtype", DType.FLOAT), shape)
+
+
+@transfer("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True)
+def random_like(op: Op) -> Tensor:
+    """Random numbers in the shape of the input, and in its type if no other is given."""
+    dtype = type_attribute(op, "dtype", op.dtype("input"))
+    if not dtype.is_float:
+        op.may_fail("the type of random numbers is a float")
+    return Tensor(dtype, op.tensor("input").shape)
+
+
+@transfer("Bernoulli", inputs="input", outputs="output")
+def bernoulli(op: Op) -> Tensor:
+    """A trial for each probability of the input, in its type if no other is given."""
+    return Tensor(type_attribute(op, "dtype", op.dtype("input")), op.tensor("input").shape)
+
+
+@transfer("Multinomial", inputs="input", outputs="output")
+def multinomial(op: Op) -> Tensor:
+    """sample_size draws for each row of (batch, classes) log probabilities."""
+    shape = op.tensor("input").shape
+    op.require_rank(shape, 2, "input")
+    draws = as_size(op, const(op.int("sample_size", 1)), "sample_size")
+    batch = UNKNOWN_SIZE if shape.is_top else shape[0]
+    return Tensor(type_attribute(op, "dtype", DType.INT32), shape_of((batch, draws)))
+
+
+# Matrices and windows
+
+
+@transfer("EyeLike", inputs="input", outputs="output", complete=True)
+def eye_like(op: Op) -> Tensor:
+    """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
+    shape = op.tensor("input").shape
+    op.require_rank(shape, 2, "input")
+    if shape.is_top:
+        op.may_fail("input is a matrix")
+        shape = shape_of((UNKNOWN_SIZE, UNKNOWN_SIZE))
+    return Tensor(type_attribute(op, "dtype", op.dtype("input")), shape)
+
+
+@transfer("OneHot", inputs="indices depth values", outputs="output", complete=True)
+def one_hot(op: Op) -> Tensor:
+    """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
+    found = scalar(op, "depth")
+    whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
+    depth = as_size(op, whole, "depth")
+    if op.decide(rel.ge(depth, 1)) is not YES:
+        op.may_fail("onnxruntime wants a depth of 1 or more")
+    _require_pair(op, op.tensor("values").shape)
+    shape, dtype = op.tensor("indices").shape, op.dtype("values")
+    if shape.is_top:
+        op.may_fail("axis is inside the rank")
+        return Tensor(dtype)
+    if len(shape) == 0:
+        op.may_fail("onnxruntime wants indices of rank 1 or more")
+    axis = op.axis(op.int("axis", -1), len(shape) + 1)
+    return Tensor(dtype, shape_of((*shape[:axis], depth, *shape[axis:])))
+
+
+def _require_pair(op: Op, values: Shape) -> None:
+    op.require_rank(values, 1, "values")
+    if values.is_top:
+        op.may_fail("values has two elements")
+    else:
+        op.require_equal(values[0], 2, "values has two elements")
+
+
+@transfer("HannWindow HammingWindow BlackmanWindow", inputs="size", outputs="output", complete=True)
+def window(op: Op) -> Tensor:
+    """A window of the given size."""
+    size = _count(op, "size")
+    if op.decide(rel.ge(size, 1)) is not YES:
+        op.may_fail("size is 1 or more: onnx rejects a constant 0, which onnxruntime would take")
+    return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
+
+
+@transfer("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output")
+def mel_weight_matrix(op: Op) -> Tensor:
+    """(dft_length // 2 + 1, num_mel_bins) weights."""
+    for name in ("sample_rate", "lower", "upper"):
+        require_scalar(op, name)
+    shape = shape_of((_count(op, "dft_length") // 2 + 1, _count(op, "num_mel_bins")))
+    return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
+
+
+def _count(op: Op, name: str) -> Dim:
+    return as_size(op, integer(scalar(op, name)), name)

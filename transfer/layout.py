@@ -1,0 +1,284 @@
+"""Operators that join, cut, permute and repeat tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import numpy as np
+
+from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, ObjectArray
+from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from lattices.normal import ceildiv
+from lattices.relation import Relation, disjunction, divisible, eq, ge
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.cases import choose, greatest, is_positive, least
+from transfer.op import Op
+from transfer.rearrange import moved
+from transfer.rule import transfer
+
+
+@transfer("Transpose", inputs="data", complete=True)
+def transpose(op: Op) -> Tensor:
+    """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
+    x, perm = op.tensor("data"), op.ints("perm")
+    if x.shape.is_top:
+        if perm is not None:
+            op.may_fail(f"perm {perm} must permute the axes, and the rank is unknown")
+        return moved(x, TOP_SHAPE if perm is None else shape_of((UNKNOWN_SIZE,) * len(perm)), np.transpose)
+    rank = len(x.shape)
+    axes = list(range(rank))[::-1] if perm is None else perm
+    if any(axis < 0 for axis in axes):
+        op.may_fail("onnxruntime wants the axes of perm counted from the front")
+    axes = [op.axis(axis, rank, "perm") for axis in axes]
+    if sorted(axes) != list(range(rank)):
+        op.reject(f"perm {perm} is no permutation of the {rank} axes of {x.shape}")
+    return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda array: array.transpose(axes))
+
+
+# Concat
+
+
+@transfer("Concat", inputs="inputs*", outputs="concat_result", complete=True)
+def concat(op: Op) -> Tensor:
+    """numpy.concatenate along `axis`.
+
+    onnxruntime (not ONNX) lets an input without elements differ on the other axes: the first input that has
+    elements gives them.
+    """
+    inputs = op.variadic()
+    dtype = op.same_dtype(*(x.dtype for x in inputs))
+    axis = op.int("axis", 1 if op.version < 4 else 0)
+    shapes = [x.shape for x in inputs if not x.shape.is_top]
+    if len(shapes) < len(inputs):
+        op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
+    if not shapes:
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))
+    if len({len(s) for s in shapes}) > 1:
+        if all(is_positive(op, d) for s in shapes for d in s):
+            op.reject(f"inputs of different rank: {', '.join(map(str, shapes))}")
+        op.may_fail("the inputs have different ranks")
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))
+    at = op.axis(axis, len(shapes[0]))
+    known = len(shapes) == len(inputs)
+    total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
+    for s in shapes if known else ():
+        total = total + s[at]
+    dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
+    result = shape_of(tuple(dims))
+    return Tensor(dtype, result, _joined_fill(inputs) or _joined(inputs, at, result))
+
+
+def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
+    """The dim of another axis; what must agree stated. Any input that has elements gives it, else the first."""
+    first = shapes[0][axis]
+    distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
+    filled = [s[axis] for s in distinct if all(is_positive(op, d) for d in s)]
+    if all(op.is_equal(s[axis], first) is YES for s in distinct):
+        return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
+    for i, s in enumerate(distinct):
+        for other in distinct[:i]:
+            if op.is_equal(s[axis], other[axis]) is not YES:
+                agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
+                op.require(agree, f"the inputs agree on axis {axis}: {other[axis]} and {s[axis]}")
+    if filled or not known:
+        return filled[-1] if filled else UNKNOWN_SIZE
+    result = first
+    for s in distinct:
+        result = choose(op, _is_empty(op, s), result, s[axis])
+    return result
+
+
+def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
+    """Orders shapes so that the one whose dim and emptiness are easiest to say comes last."""
+    return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
+
+
+def _is_empty(op: Op, shape: Shape) -> Relation:
+    return disjunction(*(eq(d, 0) for d in shape if not is_positive(op, d)))
+
+
+def _joined_fill(inputs: Sequence[Tensor]) -> Contents | None:
+    first = inputs[0].contents if inputs else None
+    return first if first is not None and first.is_fill and all(x.contents is first for x in inputs) else None
+
+
+def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | None:
+    """The elements one after another; those of an input of unknown contents and known size are opaque."""
+    if shape.concrete is None or all(x.contents is None for x in inputs):
+        return None
+    parts = [_elements(x) for x in inputs]
+    if any(part is None for part in parts):
+        return None
+    joined = np.concatenate([part for part in parts if part is not None], axis)
+    return Contents.from_array(joined) if joined.shape == shape.concrete else None
+
+
+def _elements(x: Tensor) -> ObjectArray | None:
+    sizes = x.shape.concrete
+    if x.contents is not None:
+        return x.contents.array(sizes)
+    if sizes is None or prod(sizes) > MAX_ELEMENTS:
+        return None
+    unknown = np.empty(sizes, dtype=object)
+    unknown.fill(OPAQUE)
+    return unknown
+
+
+# Split
+
+
+@transfer("Split", inputs="input", outputs="outputs*", until=12, complete=True)
+def split_attribute(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an attribute; equal parts without it."""
+    sizes = op.ints("split")
+    return _split(op, None if sizes is None else [Dim(size) for size in sizes])
+
+
+@transfer("Split", inputs="input split", outputs="outputs*", since=13, complete=True)
+def split(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
+    if not op.has("split"):
+        return _split(op, None)
+    sizes = op.integers("split")
+    if sizes is None:
+        op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
+        sizes = [UNKNOWN_SIZE] * op.outputs
+    return _split(op, sizes)
+
+
+def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
+    x, count = op.tensor("input"), op.outputs
+    if sizes is not None and len(sizes) != count:
+        op.reject(f"{len(sizes)} split sizes for {count} outputs")
+    if x.shape.is_top:
+        op.may_fail("the split sizes must fit the axis, and the rank is unknown")
+        return [moved(x, TOP_SHAPE, lambda array: array)] * count
+    axis = op.axis(op.int("axis", 0), len(x.shape))
+    total = x.shape[axis]
+    if sizes is not None:
+        parts = _given_parts(op, total, sizes)
+    elif op.int("num_outputs") is None:
+        op.require(divisible(total, count), f"the split axis of size {total} divides into {count} equal parts")
+        parts = [total // count] * count
+    else:
+        parts = _rounded_parts(op, total, count)
+    return [_part(x, axis, parts, i) for i in range(count)]
+
+
+def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
+    """The sizes as given; a single unknown one is what the others leave."""
+    for part in sizes:
+        if isinstance(part, Expr):
+            op.require(ge(part, 0), "split sizes are not negative")
+    unknown = [i for i, part in enumerate(sizes) if not isinstance(part, Expr)]
+    parts = list(sizes)
+    if len(unknown) == 1 and isinstance(total, Expr):
+        op.may_fail("the split sizes must add up to the size of the axis")
+        parts[unknown[0]] = total - sum_of(part for part in parts if isinstance(part, Expr))
+        return parts
+    for i in unknown:
+        parts[i] = op.fresh(f"part{i}")
+    if unknown:
+        op.may_fail("the split sizes must add up to the size of the axis")
+        op.define(eq(sum_of(parts), total), "the parts add up to the size of the axis")
+    else:
+        op.require_equal(sum_of(parts), total, "the split sizes add up to the size of the axis")
+    return parts
+
+
+def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
+    """Parts of ceil(total / count) while they last; onnxruntime (not ONNX) refuses to leave an end part empty."""
+    if op.int("num_outputs") != count:
+        op.reject(f"num_outputs is {op.int('num_outputs')} with {count} outputs")
+    size = ceildiv(total, count)
+    if not is_positive(op, total - size * (count - 1)):
+        op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
+    if count == 2:
+        return [size, total // 2]
+    return [size, *(greatest(op, 0, least(op, size, total - size * i)) for i in range(1, count))]
+
+
+def sum_of(dims: Iterable[Dim]) -> Dim:
+    """The sum of the dims."""
+    total: Dim = ZERO_EXPR
+    for dim in dims:
+        total = total + dim
+    return total
+
+
+def _part(x: Tensor, axis: int, parts: Sequence[Dim], index: int) -> Tensor:
+    result = shape_of((*x.shape[:axis], parts[index], *x.shape[axis + 1 :]))
+    start = sum_of(parts[:index])
+
+    def cut(array: ObjectArray) -> ObjectArray:
+        at = int(start)
+        return np.take(array, range(at, at + int(parts[index])), axis)
+
+    return moved(x, result, cut) if start.is_concrete else moved(x, result, lambda array: array[:0])
+
+
+# Expand and Tile
+
+
+@transfer("Expand", inputs="input shape", complete=True)
+def expand(op: Op) -> Tensor:
+    """numpy.broadcast_to, but both ways: input * ones(shape)."""
+    x = op.tensor("input")
+    target = op.integers("shape")
+    if target is None:
+        op.may_fail("the target, which is unknown, must broadcast with the input")
+        return moved(x, TOP_SHAPE, lambda array: array)
+    for e in target:
+        if isinstance(e, Expr):
+            op.require(ge(e, 0), "the dims of the target are not negative")
+    sizes = shape_of(tuple(e if isinstance(e, Expr) else UNKNOWN_SIZE for e in target))
+    result = op.broadcast(x.shape, sizes)
+    return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()))
+
+
+@transfer("Tile", inputs="input tiles axis", until=5, complete=True)
+def tile_axis(op: Op) -> Tensor:
+    """numpy.repeat of the whole along one axis."""
+    x, tiles, axis = op.tensor("input"), op.integers("tiles"), op.constants("axis")
+    if x.shape.is_top or tiles is None or axis is None or len(axis) != 1 or len(tiles) != 1:
+        op.may_fail("tiles and axis must be known")
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
+    at = op.axis(axis[0], len(x.shape))
+    return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
+
+
+@transfer("Tile", inputs="input repeats", since=6, complete=True)
+def tile(op: Op) -> Tensor:
+    """numpy.tile, with one repeat for each axis."""
+    x, repeats = op.tensor("input"), op.integers("repeats")
+    lengths = op.tensor("repeats").shape
+    if repeats is None and lengths.rank == 1:
+        repeats = [UNKNOWN_SIZE] * x.shape.rank if x.shape.rank is not None else None
+    if repeats is None:
+        op.may_fail("the repeats, which are unknown, must be one for each axis")
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
+    if lengths.rank != 1:
+        op.may_fail("onnxruntime wants the repeats as a vector")
+    if x.shape.is_top:
+        op.may_fail("the repeats must be one for each axis, and the rank is unknown")
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), np.copy)
+    if len(repeats) != len(x.shape):
+        op.reject(f"{len(repeats)} repeats for a tensor of rank {len(x.shape)}")
+    return _tiled(op, x, repeats)
+
+
+def _tiled(op: Op, x: Tensor, repeats: Sequence[Dim]) -> Tensor:
+    dims = []
+    for dim, repeat in zip(x.shape, repeats, strict=True):
+        if isinstance(repeat, Expr):
+            op.require(ge(repeat, 0), "repeats are not negative")
+            dims.append(dim * repeat)
+        else:
+            op.may_fail("repeats are not negative")
+            dims.append(ZERO_EXPR if dim is ZERO_EXPR else UNKNOWN_SIZE)
+    return moved(
+        x, shape_of(tuple(dims)), lambda array: np.tile(array, [int(r) if r.is_concrete else 0 for r in repeats])
+    )

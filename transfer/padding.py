@@ -1,0 +1,159 @@
+"""Pad and CenterCropPad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lattices.contents import Contents, Element, ObjectArray
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.relation import conjunction, disjunction, ge, le
+from lattices.shape import TOP_SHAPE, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.cases import is_natural, is_positive, least
+from transfer.op import Op
+from transfer.rearrange import moved, zero
+from transfer.rule import transfer
+
+Pads = tuple[Dim, Dim]
+"""What is added before and after the elements of an axis; negative to take away."""
+
+
+@transfer("Pad", inputs="data", until=10, complete=True)
+def pad_attribute(op: Op) -> Tensor:
+    """numpy.pad with the pads in an attribute (`paddings` in version 1)."""
+    pads = op.ints("pads") or op.ints("paddings") or []
+    return _pad(op, [Dim(p) for p in pads], None)
+
+
+@transfer("Pad", inputs="data pads constant_value axes", since=11, complete=True)
+def pad(op: Op) -> Tensor:
+    """numpy.pad on the given axes, by default all: begins of all axes, then ends; negative pads crop."""
+    x, pads = op.tensor("data"), op.integers("pads")
+    axes = op.constants("axes") if op.has("axes") else None
+    if pads is None and op.has("pads") and x.shape.rank is not None and not op.has("axes"):
+        op.may_fail("two pads for each axis")
+        pads = [UNKNOWN_SIZE] * (2 * len(x.shape))
+    if pads is None or (op.has("axes") and axes is None):
+        op.may_fail("the pads or their axes, which are unknown, must fit the rank")
+        return moved(x, TOP_SHAPE if x.shape.is_top else shape_of((UNKNOWN_SIZE,) * len(x.shape)), _nowhere)
+    return _pad(op, pads, axes)
+
+
+def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
+    x = op.tensor("data")
+    if len(pads) % 2:
+        op.reject(f"an odd number of pads: {len(pads)}")
+    if x.shape.is_top:
+        op.may_fail("two pads for each axis, and the rank is unknown")
+        rank = len(pads) // 2
+        return Tensor(x.dtype, TOP_SHAPE if axes is not None else shape_of((UNKNOWN_SIZE,) * rank))
+    rank = len(x.shape)
+    if rank == 0:
+        op.may_fail("onnxruntime pads no scalars")
+    at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
+    if len(pads) != 2 * len(at):
+        op.reject(f"{len(pads)} pads for {len(at)} axes")
+    if len(set(at)) < len(at):
+        op.may_fail("the axes name an axis twice")
+        return moved(x, shape_of((UNKNOWN_SIZE,) * rank), _nowhere)
+    added = {axis: (pads[i], pads[i + len(at)]) for i, axis in enumerate(at)}
+    mode = op.string("mode", "constant")
+    dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
+    if mode == "wrap" and not all(is_positive(op, d) for d in x.shape):
+        op.may_fail("onnxruntime wraps no empty tensors")
+    result = shape_of(dims)
+    return Tensor(x.dtype, result, _padded_contents(op, x, added) if result.concrete is not None else None)
+
+
+def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
+    before, after = added
+    if not (isinstance(before, Expr) and isinstance(after, Expr)):
+        op.may_fail(f"the pads of axis {axis}, which are unknown, must fit its size")
+        return UNKNOWN_SIZE
+    result = size + before + after
+    op.require(ge(result, 0), f"axis {axis} is not cropped to less than nothing")
+    if mode != "constant" and not (before.const == 0 and after.const == 0):
+        grows_from_nothing = disjunction(ge(size, 1), conjunction(le(before, 0), le(after, 0)))
+        op.require(grows_from_nothing, f"mode {mode} extends axis {axis}, which must have an element")
+        _check_extent(op, axis, size, added, mode)
+    return result
+
+
+def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
+    """What onnxruntime (not ONNX) demands of what is left after cropping: elements, and for reflect enough of them."""
+    left = size + least(op, added[0], 0) + least(op, added[1], 0)
+    if left is not size and not is_positive(op, left):
+        op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping")
+    if mode == "reflect" and not all(op.decide(ge(left - 1, p)) is YES for p in added):
+        op.may_fail(f"onnxruntime reflects at most all elements of axis {axis} but one")
+
+
+def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | None:
+    """Known elements, padded by known numbers of a known constant."""
+    filling = _filling(op, x)
+    constant = all(pad.is_concrete for pads in added.values() for pad in pads)
+    if x.contents is None or not constant or filling is None or op.string("mode", "constant") != "constant":
+        return None
+    if x.contents.is_fill and x.contents.elements[0] is filling:
+        return x.contents
+    array = op.elements("data")
+    for axis, (before, after) in added.items():
+        if array is None:
+            return None
+        array = _pad_axis(array, axis, int(before), int(after), filling)
+    return None if array is None else Contents.from_array(array)
+
+
+def _filling(op: Op, x: Tensor) -> Element | None:
+    if "constant_value" not in op.rule.inputs:
+        return zero(x.dtype) if not op.float("value", 0.0) else None
+    if not op.has("constant_value"):
+        return zero(x.dtype)
+    found = op.elements("constant_value")
+    return None if found is None or found.size != 1 else found.ravel().tolist()[0]
+
+
+def _pad_axis(array: ObjectArray, axis: int, before: int, after: int, filling: Element) -> ObjectArray | None:
+    size = array.shape[axis]
+    if size + before + after > _LARGEST:
+        return None
+    lanes = np.moveaxis(array, axis, 0)
+    result = np.empty((size + before + after, *lanes.shape[1:]), dtype=object)
+    result.fill(filling)
+    kept = range(max(0, -before), min(size, size + after))
+    for i in kept:
+        result[i + before] = lanes[i]
+    return np.moveaxis(result, 0, axis)
+
+
+_LARGEST = 1024
+
+
+def _nowhere(array: ObjectArray) -> ObjectArray:
+    return array
+
+
+@transfer("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
+def center_crop_pad(op: Op) -> Tensor:
+    """The given axes, by default all, cropped or padded around the middle to the target."""
+    x, target, axes = op.tensor("input_data"), op.integers("shape"), op.ints("axes")
+    if x.shape.is_top:
+        op.may_fail("the target must have one size for each axis, and the rank is unknown")
+        rank = None if axes is not None or target is None else len(target)
+        return Tensor(x.dtype, TOP_SHAPE if rank is None else shape_of((UNKNOWN_SIZE,) * rank))
+    rank = len(x.shape)
+    at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
+    if target is None or len(target) != len(at) or len(set(at)) < len(at):
+        op.may_fail("the target must have one size for each axis")
+        return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
+    dims = list(x.shape)
+    for axis, size in zip(at, target, strict=True):
+        if not isinstance(size, Expr) or not is_natural(op, size):
+            op.may_fail("a target size must not be negative")
+            dims[axis] = UNKNOWN_SIZE
+        else:
+            dims[axis] = size
+    return Tensor(x.dtype, shape_of(tuple(dims)))

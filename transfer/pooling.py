@@ -1,0 +1,116 @@
+"""Pools: the maximum, mean or norm of each window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.relation import disjunction, eq, ge, ne
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+from transfer.window import Window, pooled, windows
+
+
+@transfer("MaxPool", inputs="X", outputs="Y Indices", complete=True)
+def max_pool(op: Op) -> tuple[Tensor, Tensor]:
+    """The largest element of each window, and its flat index."""
+    shape = pool_shape(op)
+    return Tensor(op.dtype("X"), shape), Tensor(DType.INT64, shape)
+
+
+@transfer("AveragePool LpPool", inputs="X", complete=True)
+def average_pool(op: Op) -> Tensor:
+    """The mean or p-norm of each window."""
+    return Tensor(op.dtype("X"), pool_shape(op))
+
+
+@transfer("GlobalAveragePool GlobalMaxPool GlobalLpPool", inputs="X", complete=True)
+def global_pool(op: Op) -> Tensor:
+    """One value for each channel: every spatial axis becomes 1."""
+    x = op.tensor("X")
+    if x.shape.is_top:
+        op.may_fail("X has rank 3 or more")
+        return Tensor(x.dtype)
+    _check_rank(op, x.shape)
+    batch, channels, *spatial = x.shape.dims
+    for axis, size in enumerate(spatial):
+        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")
+    _may_refuse_channels(op, batch, channels)
+    return Tensor(x.dtype, shape_of((batch, channels, *(Dim(1) for _ in spatial))))
+
+
+def pool_shape(op: Op) -> Shape:
+    """The output shape of a pool with a window."""
+    kernel = op.ints("kernel_shape")
+    if not kernel:
+        op.reject("kernel_shape is missing")
+    if any(size <= 0 for size in kernel):
+        op.reject("kernel_shape must be positive")
+    x = op.tensor("X").shape
+    if x.is_top:
+        x = Shape([None] * (len(kernel) + 2))
+    if len(x) != len(kernel) + 2:
+        op.reject(f"kernel_shape has {len(kernel)} values for X of shape {x}")
+    _check_rank(op, x)
+    batch, channels, *spatial = x.dims
+    found = windows(op, [Dim(size) for size in kernel])
+    _may_refuse_pads(op, found)
+    _may_refuse_channels(op, batch, channels)
+    ceil_mode = op.int("ceil_mode", 0) != 0
+    sizes = []
+    for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
+        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")
+        op.assume(disjunction(ne(batch, 0), ge(size, 1)), f"spatial axis {axis} of an empty batch is not empty")
+        sizes.append(pooled(op, size, window, ceil_mode, axis))
+    return shape_of((batch, channels, *sizes))
+
+
+def _check_rank(op: Op, shape: Shape) -> None:
+    if len(shape) < 2:
+        op.reject(f"X must have rank 3 or more, found shape {shape}")
+    if len(shape) == 2:
+        op.may_fail("X has no spatial axis")
+    if len(shape) > 5:
+        op.may_fail("onnxruntime pools at most three spatial axes")
+
+
+def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
+    if op.decide(disjunction(ge(channels, 1), eq(batch, 0))) is not YES:
+        op.may_fail("onnxruntime does not pool a tensor without channels")
+
+
+def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
+    for window in found:
+        kernel = int(window.kernel)
+        if not (0 <= window.before < kernel and 0 <= window.after < kernel):
+            op.may_fail("onnxruntime pads a pool by at least 0 and less than the kernel")
+        if window.same and kernel < window.stride:
+            op.may_fail("onnxruntime does not crop a pool with SAME padding")
+
+
+@transfer("MaxUnpool", inputs="X I output_shape", outputs="output")
+def max_unpool(op: Op) -> Tensor:
+    """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape where it is given."""
+    x = op.tensor("X")
+    kernel = op.ints("kernel_shape")
+    if not kernel:
+        op.reject("kernel_shape is missing")
+    rank = len(kernel) + 2
+    op.require_rank(x.shape, rank, "X")
+    op.require_rank(op.tensor("I").shape, rank, "I")
+    if op.has("output_shape"):
+        given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
+        if len(given) != rank:
+            op.reject(f"output_shape must have {rank} values, found {len(given)}")
+        return Tensor(x.dtype, shape_of(tuple(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in given)))
+    dims = x.shape.dims if not x.shape.is_top else (UNKNOWN_SIZE,) * rank
+    found = windows(op, [Dim(size) for size in kernel])
+    sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
+    return Tensor(x.dtype, shape_of((*dims[:2], *(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in sizes))))
+
+
+__all__ = ["average_pool", "global_pool", "max_pool", "max_unpool", "pool_shape"]

@@ -1,0 +1,40 @@
+"""Contents of a tensor whose elements are moved about, and zeros of each element type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from lattices.contents import MAX_ELEMENTS, Contents, Element, ObjectArray
+from lattices.dtype import DType
+from lattices.expr import ZERO_EXPR
+from lattices.real import Real
+from lattices.relation import FALSE
+from lattices.shape import Shape
+from lattices.tensor import Tensor
+
+
+def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Tensor:
+    """The tensor of this shape whose elements are those of x, moved; `move` runs only if the result is small."""
+    contents = x.contents
+    if contents is not None and not contents.is_fill:
+        contents = _moved(contents, shape, move)
+    return Tensor(x.dtype, shape, contents)
+
+
+def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Contents | None:
+    sizes = shape.concrete
+    array = contents.array()
+    if sizes is None or array is None or prod(sizes) > MAX_ELEMENTS:
+        return None
+    result = move(array)
+    return Contents.from_array(result) if result.shape == sizes else None
+
+
+def zero(dtype: DType) -> Element | None:
+    """The zero of an element type, if elements of the type are followed."""
+    if dtype is DType.BOOL:
+        return FALSE
+    if dtype.is_integer:
+        return ZERO_EXPR
+    return Real.constant(0.0) if dtype.is_float else None

@@ -1,0 +1,239 @@
+"""Reshape: the target of a reshape is data, so each of its elements may be a size, a 0 that copies, or the -1.
+
+The result is found by cases. A case fixes which elements are copied and which one is inferred; its dims and what it
+takes to run follow by arithmetic, and an element that is surely positive has one case only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product as combinations
+from typing import Final, NamedTuple
+
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, product
+from lattices.facts import Facts
+from lattices.normal import exact_quotient, floordiv, maximum
+from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, ne, negation
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.cases import choose, is_natural, is_positive, nonzero_parts, under, vanishes_with
+from transfer.op import Op
+from transfer.rearrange import moved
+from transfer.rule import transfer
+
+_MAX_CASES: Final = 16
+
+_COUNT: Final = "the target has as many elements as the input"
+_INFERRED: Final = "a -1 needs the other target dims to be non-zero"
+_DIVISIBLE: Final = "a -1 needs the element count to be divisible by the other target dims"
+
+
+class Case(NamedTuple):
+    """What an element may stand for: a size (None: to be inferred), where the condition holds."""
+
+    condition: Relation
+    size: Dim | None
+    positive: tuple[Relation, ...] = ()
+    """What is known of the sizes where the condition holds."""
+
+
+Element = tuple[Case, ...]
+"""All cases of a target element; their conditions exclude each other. Empty: nothing is known of it."""
+
+
+@transfer("Reshape", inputs="data", until=4, complete=True)
+def reshape_attribute(op: Op) -> Tensor:
+    """numpy.reshape with the target in an attribute."""
+    return _reshape(op, [const(d) for d in op.ints("shape") or []])
+
+
+@transfer("Reshape", inputs="data shape", since=5, complete=True)
+def reshape(op: Op) -> Tensor:
+    """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
+    if op.tensor("shape").shape.rank != 1:
+        op.may_fail("the target shape must be a vector")
+    target = op.integers("shape")
+    if target is None:
+        op.may_fail(f"the target is unknown: {_COUNT}")
+        x = op.tensor("data")
+        return Tensor(x.dtype, TOP_SHAPE, x.contents if x.contents is not None and x.contents.is_fill else None)
+    return _reshape(op, target)
+
+
+def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
+    x = op.tensor("data")
+    result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=bool(op.int("allowzero", 0))))
+    return moved(x, result, lambda array: array.reshape(result.concrete))
+
+
+def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:
+    """The dims of a reshape, its requirements stated."""
+    minus_ones = sum(isinstance(e, Expr) and e.const == -1 for e in target)
+    if minus_ones > 1:
+        op.reject(f"the target [{', '.join(map(str, target))}] has more than one -1")
+    elements = [_element(op, source, i, e, keep_zero, minus_ones == 1) for i, e in enumerate(target)]
+    inferable = sum(any(case.size is None for case in element) for element in elements)
+    count = 1
+    for element in elements:
+        count *= len(element)
+    if not isinstance(source.size, Expr) or not 0 < count <= _MAX_CASES or inferable > 1:
+        return _by_count(op, source.size, elements)
+    return _by_cases(op, source, source.size, elements, keep_zero)
+
+
+def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_one: bool) -> Element:
+    """The cases of one target element, requirements on it alone stated."""
+    if not isinstance(e, Expr):
+        return ()
+    if e.const == -1:
+        return (Case(TRUE, None),)
+    copied = source[axis] if not source.is_top and axis < len(source) else None
+    cases = []
+    if not is_natural(op, e):
+        op.require(ge(e, 0 if minus_one else -1), "a target dim is at least -1, and one of them may be -1")
+        if not minus_one:
+            cases.append(Case(eq(e, -1), None))
+    if keep_zero or is_positive(op, e):
+        return (*cases, Case(ge(e, 0), e)) if cases else (Case(TRUE, e),)
+    if copied is None and source.is_top:
+        return () if e.const != 0 else (Case(TRUE, UNKNOWN_SIZE),)
+    if copied is None:
+        for part in (ne(e, 0),) if cases else nonzero_parts(e):
+            op.require(part, f"a 0 at axis {axis} copies an input dim that does not exist")
+        return (*cases, Case(ge(e, 1), e)) if cases else (Case(TRUE, e),)
+    if e.const == 0:
+        return (Case(TRUE, copied),)
+    return _copied_or_kept(e, copied, cases)
+
+
+def _copied_or_kept(e: Expr, copied: Dim, cases: list[Case]) -> Element:
+    """A target element that may be 0 in some runs, and then copies this dim."""
+    if vanishes_with(copied, e):  # what it copies is 0 too
+        return (*cases, Case(ge(e, 0), e)) if cases else (Case(TRUE, e),)
+    factor = exact_quotient(e, copied) if isinstance(copied, Expr) else None
+    test = factor if isinstance(factor, Expr) and factor.bounds.lo is not None and factor.bounds.lo >= 0 else e
+    if cases or test.bounds.lo is None or test.bounds.lo < 0:
+        return (*cases, Case(eq(e, 0), copied), Case(ge(e, 1), e))
+    return (Case(eq(test, 0), copied), Case(ge(test, 1), e, nonzero_parts(test)))
+
+
+# Everything about the target is known, up to cases
+
+
+def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], keep_zero: bool) -> tuple[Dim, ...]:
+    needs: list[tuple[Relation, dict[Relation, str]]] = []
+    inferred: list[tuple[Relation, Dim]] = []
+    axis: int | None = None
+    for chosen in combinations(*elements):
+        condition = conjunction(*(case.condition for case in chosen))
+        sizes = [case.size for case in chosen if case.size is not None]
+        if len(sizes) == len(chosen):
+            needs.append((condition, {eq(product(sizes), count): _COUNT}))
+            continue
+        axis = next(i for i, case in enumerate(chosen) if case.size is None)
+        known = {part for case in chosen for part in case.positive}
+        size, need = _infer(op, source, count, sizes, keep_zero)
+        needs.append((condition, {part: why for part, why in need.items() if part not in known}))
+        inferred.append((condition, size))
+    _state(op, needs)
+    dims = [_dim(op, element) if i != axis else None for i, element in enumerate(elements)]
+    if axis is None:
+        return _without_copies(op, count, elements, [d for d in dims if d is not None])
+    own = [(case.condition, case.size) for case in elements[axis] if case.size is not None]
+    at_axis = _nested(op, [*inferred, *own])
+    if own:
+        at_axis = _negative_is_zero(at_axis, own, inferred)
+    return tuple(at_axis if d is None else d for d in dims)
+
+
+def _infer(
+    op: Op, source: Shape, count: Expr, others: Sequence[Dim], keep_zero: bool
+) -> tuple[Dim, dict[Relation, str]]:
+    """The size that a -1 stands for, and what that takes.
+
+    onnxruntime lets -1 stand beside a 0 that `allowzero` keeps (ONNX forbids it): both counts are then taken
+    without the dims that are 0.
+    """
+    rest = product(others)
+    size = floordiv(count, rest)
+    exact = divisible(count, rest)
+    maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
+    if not maybe_zero:
+        needs = dict.fromkeys((part for d in others if not is_positive(op, d) for part in nonzero_parts(d)), _INFERRED)
+        return size, {**needs, exact: _DIVISIBLE}
+    if any(d.is_concrete for d in maybe_zero):
+        op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
+    whole, rest = _nonzero_product(op, source), _nonzero_product(op, others)
+    some_zero = disjunction(*(eq(d, 0) for d in maybe_zero))
+    empty = TRUE if all(vanishes_with(count, d) for d in maybe_zero) else eq(count, 0)
+    runs = conjunction(implies(some_zero, empty & divisible(whole, rest)), disjunction(some_zero, exact))
+    return choose(op, some_zero, floordiv(whole, rest), size), {runs: _DIVISIBLE}
+
+
+def _nonzero_product(op: Op, dims: Iterable[Dim]) -> Dim:
+    return product(d if is_positive(op, d) else maximum(d, 1) for d in dims)
+
+
+def _state(op: Op, needs: Sequence[tuple[Relation, dict[Relation, str]]]) -> None:
+    """State what each case takes; what all take, without condition."""
+    shared = [part for part in needs[0][1] if all(part in need for _, need in needs)]
+    for part in shared:
+        op.require(part, needs[0][1][part])
+    for condition, need in needs:
+        for part, why in need.items():
+            if part not in shared and Facts([condition]).decide(part) is not YES:
+                op.require(implies(condition, part), why)
+
+
+def _dim(op: Op, element: Element) -> Dim:
+    return _nested(op, [(case.condition, case.size) for case in element if case.size is not None])
+
+
+def _nested(op: Op, cases: Sequence[tuple[Relation, Dim]]) -> Dim:
+    """The size of the case that holds; one of them always does."""
+    last, result = cases[-1]
+    narrowed = [under(condition, size) for condition, size in cases[:-1]]
+    if len(set(narrowed)) == 1 and isinstance(narrowed[0], Expr):
+        return choose(op, negation(last), narrowed[0], result)
+    for (condition, _), size in reversed(list(zip(cases[:-1], narrowed, strict=True))):
+        result = choose(op, condition, size, result)
+    return result
+
+
+def _negative_is_zero(
+    at_axis: Dim, own: Sequence[tuple[Relation, Dim]], inferred: Sequence[tuple[Relation, Dim]]
+) -> Dim:
+    """max(e, 0), where a -1 stands for no elements: x[:, 1:] reshaped by a target that computed the size N - 1."""
+    e = own[-1][1]
+    zeros = [under(eq(e, -1), size) for _, size in inferred] + [under(eq(e, 0), size) for _, size in own[:-1]]
+    return maximum(e, 0) if all(isinstance(z, Expr) and z.const == 0 for z in zeros) else at_axis
+
+
+def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list[Dim]) -> tuple[Dim, ...]:
+    """A copied dim must be 0 where the element count is 0 and no other dim can be."""
+    for i, element in enumerate(elements):
+        kept = element[-1].size
+        others = [d for j, d in enumerate(dims) if j != i]
+        if len(element) == 2 and kept is not None and vanishes_with(count, kept):
+            dims[i] = kept if all(is_positive(op, d) for d in others) else dims[i]
+    return tuple(dims)
+
+
+# Something about the target is unknown
+
+
+def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...]:
+    """Elements that nothing is known of: only the element count ties them together."""
+    op.may_fail(_COUNT)
+    dims = [_dim(op, e) if e and all(case.size is not None for case in e) else None for e in elements]
+    unknown = [i for i, d in enumerate(dims) if d is None]
+    if isinstance(count, Expr) and unknown:
+        rest = product(d for d in dims if d is not None)
+        if len(unknown) == 1 and is_positive(op, rest):
+            dims[unknown[0]] = floordiv(count, rest)
+        else:
+            for i in unknown:
+                dims[i] = op.fresh(f"axis{i}")
+            op.define(eq(product(d for d in dims if d is not None), count), _COUNT)
+    return tuple(UNKNOWN_SIZE if d is None else d for d in dims)

@@ -1,0 +1,275 @@
+"""Sequences and optionals.
+
+A sequence is described by its length and one value for all of its elements. The element of a sequence that is known to
+be empty has the bottom shape: nothing is an element of it, and joining to it loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Inputs
+from functools import reduce
+from typing import Final
+
+from lattices.contents import CONTENTS, Contents
+from lattices.dim import DIMS
+from lattices.dtype import DType
+from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
+from lattices.interval import Interval
+from lattices.normal import ceildiv, minimum
+from lattices.relation import FALSE, TRUE, conjunction, divisible, ge, le, lt
+from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, shape_of
+from lattices.tensor import TOP, Map, Optional, Sequence, Tensor, Value
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+
+_IN_RANGE: Final = "the position lies inside the sequence"
+
+
+def _sequence(op: Op, name: str) -> Sequence | None:
+    """The input as a sequence; None if nothing is known of it."""
+    value = op.value(name)
+    return value if isinstance(value, Sequence) else None
+
+
+def _nothing(dtype: DType) -> Tensor:
+    """The element of an empty sequence of tensors."""
+    return Tensor(dtype, BOTTOM_SHAPE)
+
+
+def _is_empty(sequence: Sequence) -> bool:
+    element = sequence.element
+    return sequence.length is ZERO_EXPR or (isinstance(element, Tensor) and element.shape.is_bottom)
+
+
+def _either(op: Op, a: Value, b: Tensor) -> Value:
+    """One value that describes both elements; they share their type."""
+    if not isinstance(a, Tensor):
+        return Tensor(b.dtype) if a is TOP else TOP
+    dtype = op.same_dtype(a.dtype, b.dtype)
+    if a.shape.is_bottom:
+        return Tensor(dtype, b.shape, b.contents)
+    return Tensor(dtype, SHAPES.join(a.shape, b.shape), CONTENTS.join(a.contents, b.contents))
+
+
+@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence")
+def sequence_construct(op: Op) -> Value:
+    """The sequence of the inputs."""
+    tensors = op.variadic()
+    if not tensors:
+        op.reject("SequenceConstruct needs an input")
+    dtype = op.same_dtype(*(t.dtype for t in tensors))
+    element: Value = tensors[0]
+    for tensor in tensors[1:]:
+        element = _either(op, element, tensor)
+    if isinstance(element, Tensor):
+        element = Tensor(dtype, element.shape, element.contents)
+    return Sequence(element, const(len(tensors)))
+
+
+@transfer("SequenceEmpty", inputs="", outputs="output", complete=True)
+def sequence_empty(op: Op) -> Value:
+    """A sequence of no elements, of an element type (FLOAT unless given)."""
+    return Sequence(_nothing(DType(op.int("dtype", DType.FLOAT))), ZERO_EXPR)
+
+
+@transfer("SequenceLength", inputs="input_sequence", outputs="length", complete=True)
+def sequence_length(op: Op) -> Value:
+    """The length, as a scalar."""
+    sequence = _sequence(op, "input_sequence")
+    return Tensor(DType.INT64, SCALAR, Contents.scalar(sequence.length if sequence else UNKNOWN_SIZE))
+
+
+@transfer("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True)
+def sequence_at(op: Op) -> Value:
+    """The element at a position, counted from the end if negative."""
+    sequence = _sequence(op, "input_sequence")
+    _require_position(op, sequence, "position")
+    if sequence is None:
+        return TOP
+    if _is_empty(sequence):
+        op.reject("the sequence is empty")
+    return sequence.element
+
+
+def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = False) -> None:
+    """The position lies inside the sequence, or is its end."""
+    found = op.integers(name)
+    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    if sequence is None or not isinstance(position, Expr):
+        op.may_fail(_IN_RANGE)
+        if sequence is not None and not end:
+            op.require(ge(sequence.length, 1), "the sequence is not empty")
+        return
+    length = sequence.length
+    below = le(position, length) if end else lt(position, length)
+    op.require(conjunction(ge(position, -length), below), f"{_IN_RANGE}: {position} of {length}")
+
+
+@transfer("SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True)
+def sequence_insert(op: Op) -> Value:
+    """The sequence with one more element, at its end unless a position is given."""
+    sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
+    if op.has("position"):
+        _require_position(op, sequence, "position", end=True)
+    if sequence is None:
+        return Sequence(Tensor(tensor.dtype), Unknown(Interval(1, None)))
+    length = sequence.length + 1
+    if sequence.length is ZERO_EXPR and isinstance(sequence.element, Tensor):
+        return Sequence(_either(op, _nothing(sequence.element.dtype), tensor), length)
+    return Sequence(_either(op, sequence.element, tensor), length)
+
+
+@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence")
+def sequence_erase(op: Op) -> Value:
+    """The sequence without one element, the last unless a position is given."""
+    sequence = _sequence(op, "input_sequence")
+    if op.has("position"):
+        _require_position(op, sequence, "position")
+    if sequence is None:
+        return TOP
+    op.require(ge(sequence.length, 1), "the sequence is not empty")
+    element = sequence.element
+    if sequence.length is ONE_EXPR and isinstance(element, Tensor):
+        element = _nothing(element.dtype)
+    shorter = sequence.length - 1
+    return Sequence(element, shorter if isinstance(shorter, Expr) else Unknown(shorter.bounds.meet(Interval(0, None))))
+
+
+# Splitting and joining
+
+
+@transfer("SplitToSequence", inputs="input split", outputs="output_sequence")
+def split_to_sequence(op: Op) -> Value:
+    """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
+    x, keep = op.tensor("input"), op.int("keepdims", 1) != 0
+    nothing = Sequence(Tensor(x.dtype))
+    if x.shape.is_top:
+        op.may_fail("the split fits the axis")
+        split = op.value("split")
+        listed = isinstance(split, Tensor) and split.shape.rank == 1
+        return Sequence(Tensor(x.dtype), split.shape[0]) if listed and isinstance(split, Tensor) else nothing
+    axis = op.axis(op.int("axis", 0), len(x.shape))
+    extent = x.shape[axis]
+    if not op.has("split"):
+        return _chunks(x, axis, ONE_EXPR if keep else None, extent)
+    split_rank, sizes = op.tensor("split").shape.rank, op.integers("split")
+    if split_rank is None:
+        op.may_fail("the split fits the axis")
+        return Sequence(_chunk(x, axis, UNKNOWN_SIZE) if keep else Tensor(x.dtype))
+    if split_rank:
+        return _listed(op, x, axis, sizes)
+    size = sizes[0] if sizes else UNKNOWN_SIZE
+    op.require(ge(size, 1), f"a chunk is not empty, found {size}")
+    if not keep:
+        op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
+        return Sequence(Tensor(x.dtype), ceildiv(extent, size))
+    return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
+
+
+def _chunk_size(op: Op, extent: Dim, size: Dim) -> Dim:
+    """The size of every chunk; the last one may be smaller."""
+    if isinstance(size, Expr) and size.const != 0 and op.decide(divisible(extent, size)) is YES:
+        return size
+    if op.decide(le(extent, size)) is YES:
+        return extent
+    return Unknown(Interval(1, minimum(extent, size).bounds.hi))
+
+
+def _chunk(x: Tensor, axis: int, size: Dim | None) -> Tensor:
+    kept = () if size is None else (size,)
+    return Tensor(x.dtype, shape_of((*x.shape[:axis], *kept, *x.shape[axis + 1 :])))
+
+
+def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> Sequence:
+    return Sequence(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
+
+
+def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence:
+    """Chunks of the listed sizes. An empty list gives chunks of size 1 in onnxruntime, and must cover an empty axis."""
+    extent = x.shape[axis]
+    if sizes is None:
+        op.may_fail("the split fits the axis")
+        length = op.tensor("split").shape
+        return Sequence(_chunk(x, axis, UNKNOWN_SIZE), length[0] if len(length) == 1 else UNKNOWN_SIZE)
+    if not sizes:
+        return _chunks(x, axis, ONE_EXPR, extent)
+    total: Dim = ZERO_EXPR
+    for size in sizes:
+        op.require(ge(size, 0), f"a chunk is not negative, found {size}")
+        total = total + size
+    op.require_equal(total, extent, "the split covers the axis")
+    return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
+
+
+@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result")
+def concat_from_sequence(op: Op) -> Value:
+    """Join all elements along an axis, or stack them along a new one."""
+    sequence, axis, stack = _sequence(op, "input_sequence"), op.int("axis"), op.int("new_axis", 0) != 0
+    if axis is None:
+        op.reject("attribute axis is missing")
+    if sequence is None or not isinstance(element := sequence.element, Tensor):
+        op.may_fail("the elements of the sequence fit")
+        return Tensor(DType.UNDEFINED)
+    if _is_empty(sequence):
+        op.reject("the sequence is empty")
+    op.require(ge(sequence.length, 1), "the sequence is not empty")
+    shape = element.shape
+    if shape.is_top:
+        op.may_fail("the elements of the sequence fit")
+        return Tensor(element.dtype, TOP_SHAPE)
+    if len(shape) == 0 and not stack:
+        op.reject("scalars are only joined along a new axis")
+    axis = op.axis(axis, len(shape) + stack)
+    if any(d.is_unknown for i, d in enumerate(shape) if stack or i != axis):
+        op.may_fail("the elements of the sequence fit")
+    if stack:
+        return Tensor(element.dtype, shape_of((*shape[:axis], sequence.length, *shape[axis:])))
+    joined = shape[axis] * sequence.length
+    if not isinstance(joined, Expr):
+        joined = Unknown(joined.bounds)
+    return Tensor(element.dtype, shape_of((*shape[:axis], joined, *shape[axis + 1 :])))
+
+
+# Optionals
+
+
+@transfer("Optional", inputs="input", outputs="output")
+def optional(op: Op) -> Value:
+    """The input as an optional that is present, or one without a value of the type in an attribute."""
+    value = op.value("input")
+    if value is not None:
+        return Optional(value, True)
+    declared = op.attributes.get("type")
+    return Optional(declared if isinstance(declared, Value) else TOP, False)
+
+
+@transfer("OptionalHasElement", inputs="input", outputs="output", complete=True)
+def optional_has_element(op: Op) -> Value:
+    """Whether there is a value: never without an input, always with one that is no optional."""
+    value = op.value("input")
+    present: bool | None = None
+    if value is None:
+        present = False
+    elif isinstance(value, Optional):
+        present = value.present
+    elif isinstance(value, (Tensor, Sequence, Map)):
+        present = True
+    return Tensor(DType.BOOL, SCALAR, None if present is None else Contents.scalar(TRUE if present else FALSE))
+
+
+@transfer("OptionalGetElement", inputs="input", outputs="output", complete=True)
+def optional_get_element(op: Op) -> Value:
+    """The value of the optional; an input that is no optional as it is."""
+    value = op.value("input")
+    if value is None:
+        op.reject("the input is missing")
+    if isinstance(value, Optional):
+        if value.present is False:
+            op.reject("the optional has no value")
+        if value.present is None:
+            op.may_fail("the optional has a value")
+        return value.element
+    if value is TOP:
+        op.may_fail("the optional has a value")
+    return value

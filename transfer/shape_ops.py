@@ -1,0 +1,156 @@
+"""Operators that read a shape, or add and remove axes without moving elements."""
+
+from __future__ import annotations
+
+from lattices.contents import Contents
+from lattices.dtype import DType
+from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
+from lattices.interval import Interval
+from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import NO, UNKNOWN
+from transfer.op import Op
+from transfer.rearrange import moved
+from transfer.rule import transfer
+
+
+@transfer("Shape", inputs="data", outputs="shape", complete=True)
+def shape(op: Op) -> Tensor:
+    """The dims from `start` to `end`, as numpy's `x.shape[start:end]`."""
+    x = op.tensor("data")
+    start, end = op.int("start", 0), op.int("end")
+    if x.shape.is_top:
+        return Tensor(DType.INT64, shape_of((_part_length(start, end),)))
+    dims = x.shape[start:end]
+    return Tensor(DType.INT64, shape_of((Dim(len(dims)),)), Contents.vector(dims))
+
+
+def _part_length(start: int, end: int | None) -> Dim:
+    """The length of a part of a shape of unknown rank."""
+    if end is None:
+        longest = -start if start < 0 else MAX_DIM
+    else:
+        longest = max(end - start, 0) if (start < 0) == (end < 0) else end if end > 0 else MAX_DIM
+    return UNKNOWN_SIZE if longest == MAX_DIM else Unknown(Interval(0, longest)) if longest else Dim(0)
+
+
+@transfer("Size", inputs="data", outputs="size", complete=True)
+def size(op: Op) -> Tensor:
+    """The number of elements."""
+    x = op.tensor("data")
+    count = Unknown(Interval(0, None)) if x.shape.is_top else x.shape.size
+    return Tensor(DType.INT64, SCALAR, Contents.scalar(count))
+
+
+@transfer("Flatten", inputs="input", complete=True)
+def flatten(op: Op) -> Tensor:
+    """A matrix: the axes before `axis` in one, the others in the other."""
+    x = op.tensor("input")
+    axis = op.int("axis", 1)
+    if x.shape.is_top:
+        op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
+        return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), lambda array: array)
+    rank = len(x.shape)
+    if not -rank <= axis <= rank:
+        op.reject(f"axis {axis} is out of range for rank {rank}")
+    at = axis + rank if axis < 0 else axis
+    return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
+
+
+@transfer("Squeeze", inputs="data", until=12, complete=True)
+def squeeze_attribute(op: Op) -> Tensor:
+    """numpy.squeeze with the axes in an attribute."""
+    return _squeeze(op, op.ints("axes") or [])
+
+
+@transfer("Squeeze", inputs="data axes", since=13, complete=True)
+def squeeze(op: Op) -> Tensor:
+    """numpy.squeeze; without axes every dim that is 1."""
+    if not op.has("axes"):
+        return _squeeze(op, [])
+    if op.tensor("axes").shape.rank != 1:
+        op.may_fail("onnxruntime wants the axes as a vector")
+    axes = op.constants("axes")
+    if axes is not None:
+        return _squeeze(op, axes)
+    op.may_fail("the dims of the axes, which are unknown, must be 1")
+    return _squeeze_somewhere(op)
+
+
+def _squeeze(op: Op, axes: list[int]) -> Tensor:
+    """onnxruntime (not onnx.reference) squeezes every 1 for an empty list too, and ignores repeated axes."""
+    x = op.tensor("data")
+    if x.shape.is_top:
+        if axes:
+            op.may_fail(f"axes {axes} must exist and have size 1, and the rank is unknown")
+        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+    if not axes:
+        ones = [op.is_equal(d, 1) for d in x.shape]
+        if any(one is UNKNOWN for one in ones):
+            return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+        return _reshaped(x, shape_of(tuple(d for d, one in zip(x.shape, ones, strict=True) if one is NO)))
+    chosen = {op.axis(axis, len(x.shape), "axes") for axis in axes}
+    for axis in sorted(chosen):
+        op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} is 1")
+    return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i not in chosen)))
+
+
+def _squeeze_somewhere(op: Op) -> Tensor:
+    """Unknown axes; one axis of few leaves a rank, and of two a dim."""
+    x = op.tensor("data")
+    axes = op.integers("axes")
+    if x.shape.is_top or axes is None or len(axes) != 1 or len(x.shape) == 0:
+        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+    if len(x.shape) == 2:
+        return Tensor(x.dtype, shape_of((x.shape.size,)), _fill(x))
+    ones = [i for i, d in enumerate(x.shape) if op.is_equal(d, 1) is not NO]
+    if len(ones) == 1:
+        return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i != ones[0])))
+    return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
+
+
+@transfer("Unsqueeze", inputs="data", until=12, complete=True)
+def unsqueeze_attribute(op: Op) -> Tensor:
+    """numpy.expand_dims with the axes in an attribute."""
+    axes = op.ints("axes")
+    if axes is None:
+        op.reject("attribute axes is missing")
+    return _unsqueeze(op, axes)
+
+
+@transfer("Unsqueeze", inputs="data axes", since=13, complete=True)
+def unsqueeze(op: Op) -> Tensor:
+    """numpy.expand_dims: axes count in the result."""
+    axes = op.constants("axes")
+    if axes is not None:
+        return _unsqueeze(op, axes)
+    x, count = op.tensor("data"), op.integers("axes")
+    op.may_fail("the axes, which are unknown, must be in range and differ")
+    if x.shape.is_top or count is None:
+        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+    dim = UNKNOWN_SIZE if len(x.shape) and count else ONE_EXPR
+    dims = (dim,) * (len(x.shape) + len(count)) if count else x.shape.dims
+    return _reshaped(x, shape_of(dims))
+
+
+def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
+    x = op.tensor("data")
+    if x.shape.is_top:
+        if axes:
+            op.may_fail(f"axes {axes} must be in range, and the rank is unknown")
+        return Tensor(x.dtype, TOP_SHAPE, _fill(x))
+    rank = len(x.shape) + len(axes)
+    inserted = [op.axis(axis, rank, "axes") for axis in axes]
+    if len(set(inserted)) < len(inserted):
+        op.reject(f"axes {axes} name an axis twice")
+    rest = iter(x.shape)
+    return _reshaped(x, shape_of(tuple(ONE_EXPR if i in inserted else next(rest) for i in range(rank))))
+
+
+def _reshaped(x: Tensor, result: Shape) -> Tensor:
+    """The same elements in another shape of the same size."""
+    return moved(x, result, lambda array: array.reshape(result.concrete))
+
+
+def _fill(x: Tensor) -> Contents | None:
+    return x.contents if x.contents is not None and x.contents.is_fill else None

@@ -1,0 +1,209 @@
+"""Slice: numpy's slices with the clamps that ONNX gives them, for starts and ends that may be expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from lattices.contents import ObjectArray
+from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
+from lattices.interval import Interval
+from lattices.normal import ceildiv
+from lattices.relation import TRUE, Relation, ge, le, lt, ne
+from lattices.shape import TOP_SHAPE, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.cases import choose, greatest, is_natural, least
+from transfer.op import Op
+from transfer.rearrange import moved
+from transfer.rule import transfer
+
+
+class Cut(NamedTuple):
+    """The slice of one axis."""
+
+    start: Dim
+    end: Dim
+    step: Dim
+
+
+@transfer("Slice", inputs="data", until=9, complete=True)
+def slice_attribute(op: Op) -> Tensor:
+    """x[starts:ends] on the given axes, all in attributes."""
+    starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
+    if starts is None or ends is None:
+        op.reject("attributes starts and ends are required")
+    return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
+
+
+@transfer("Slice", inputs="data starts ends axes steps", since=10, complete=True)
+def slice_input(op: Op) -> Tensor:
+    """x[starts:ends:steps] on the given axes, by default the first ones.
+
+    An end of INT_MAX or INT64_MAX means the far end for negative steps too (onnxruntime, not onnx.reference).
+    """
+    for name in ("starts", "ends", "axes", "steps"):
+        if op.has(name) and op.tensor(name).shape.rank != 1:
+            op.may_fail(f"onnxruntime wants {name} as a vector")
+    lists = [op.integers(name) for name in ("starts", "ends", "axes", "steps")]
+    count = next((len(found) for found in lists if found is not None), None)
+    if count is None:
+        op.may_fail("the slice, which is unknown, must fit the rank")
+        return _anywhere(op)
+    starts, ends, axes, steps = lists
+    unknown: list[Dim] = [UNKNOWN_DIM] * count
+    given = op.constants("axes") if op.has("axes") else list(range(count))
+    if steps is None and op.has("steps"):
+        steps = unknown
+    lengths = {len(found) for found in (starts, ends, axes if op.has("axes") else None, steps) if found is not None}
+    if len(lengths) > 1:
+        op.reject("starts, ends, axes and steps differ in length")
+    if any(found is None for found in (starts, ends, given)) or (op.has("steps") and lists[3] is None):
+        op.may_fail("starts, ends, axes and steps must be of one length")
+    if given is None:
+        op.may_fail("the axes, which are unknown, must exist and differ")
+        return _anywhere(op) if count else _slice(op, [], [], [], None)
+    return _slice(op, starts or unknown, ends or unknown, given, steps)
+
+
+def _anywhere(op: Op) -> Tensor:
+    """Unknown axes: no dim grows."""
+    x = op.tensor("data")
+    if x.shape.is_top:
+        return moved(x, TOP_SHAPE, np.copy)
+    return moved(x, shape_of(tuple(_at_most(op, i, d, d) for i, d in enumerate(x.shape))), np.copy)
+
+
+def _slice(
+    op: Op, starts: Sequence[Dim], ends: Sequence[Dim], axes: Sequence[int], steps: Sequence[Dim] | None
+) -> Tensor:
+    x = op.tensor("data")
+    if not len(starts) == len(ends) == len(axes):
+        op.reject("starts, ends and axes differ in length")
+    if x.shape.is_top:
+        op.may_fail("the sliced axes must exist, and the rank is unknown")
+        return moved(x, TOP_SHAPE, np.copy)
+    if len(x.shape) == 0:
+        op.may_fail("onnxruntime slices no scalars")
+    at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
+    if len(set(at)) < len(at):
+        op.reject(f"axes {list(axes)} name an axis twice")
+    cuts = {axis: Cut(starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
+    dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
+
+    def pick(array: ObjectArray) -> ObjectArray:
+        for axis, cut in cuts.items():
+            array = np.take(array, _indices(array.shape[axis], cut), axis)
+        return array
+
+    constant = all(bound.is_concrete for cut in cuts.values() for bound in cut)
+    return moved(x, shape_of(dims), pick if constant else (lambda array: array[:0]))
+
+
+def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
+    """The size of a sliced axis; the best bound where some part is unknown."""
+    if isinstance(cut.step, Expr):
+        op.require(ne(cut.step, 0), "a step is not 0")
+    else:
+        op.may_fail("a step is not 0")
+    step = cut.step.const if isinstance(cut.step, Expr) else None
+    if step is None:
+        return _at_most(op, axis, size, size)
+    if isinstance(size, Expr) and isinstance(cut.start, Expr) and isinstance(cut.end, Expr):
+        return sliced_size(op, size, cut.start, cut.end, step)
+    whole = ceildiv(size, abs(step))
+    if step > 0 and isinstance(size, Expr) and isinstance(cut.start, Expr):
+        return _at_most(op, axis, size, whole, sliced_size(op, size, cut.start, Dim(MAX_DIM), step))
+    if step > 0 and isinstance(size, Expr) and isinstance(cut.end, Expr):
+        return _at_most(op, axis, size, whole, sliced_size(op, size, Dim(0), cut.end, step))
+    return _at_most(op, axis, size, whole)
+
+
+def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
+    """A size that the data decide, within bounds."""
+    if not isinstance(size, Expr):
+        return Unknown(Interval(0, size.bounds.hi))
+    tightest = least(op, *bounds)
+    if isinstance(tightest, Expr) and tightest.const == 0:
+        return tightest
+    result = op.fresh(f"axis{axis}")
+    op.define(le(result, tightest), f"a slice of axis {axis} has no more than the whole")
+    return result
+
+
+def sliced_size(op: Op, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
+    """The number of elements of x[start:end:step], bounds counted from the end where they are negative."""
+    count = _forward if step > 0 else _backward
+    return _over_cases(
+        op,
+        _from_front(op, start, size),
+        lambda first: _over_cases(op, _end_from_front(op, end, size, step), lambda to: count(op, size, first, to, step)),
+    )
+
+
+class Bound(NamedTuple):
+    """A start or end counted from the front, where the condition holds."""
+
+    condition: Relation
+    value: Dim
+    natural: bool = False
+    """It is at least 0."""
+    inside: bool = False
+    """It is less than the size."""
+
+
+def _over_cases(op: Op, bounds: Sequence[Bound], count: Callable[[Bound], Dim]) -> Dim:
+    """The count in the case that holds; the last case is the rest."""
+    if len(bounds) == 1:
+        return count(bounds[0])
+    (negative, rest), condition = bounds, bounds[0].condition
+    special, general = count(negative), count(rest._replace(natural=False))
+    both = choose(op, condition, special, general)
+    return both if both is general else choose(op, condition, special, count(rest))
+
+
+def _from_front(op: Op, bound: Dim, size: Dim) -> list[Bound]:
+    """The bound in the cases of its sign."""
+    if is_natural(op, bound):
+        return [Bound(TRUE, bound, natural=True)]
+    negative = Bound(lt(bound, 0), bound + size, natural=is_natural(op, bound + size), inside=True)
+    return [negative] if op.decide(negative.condition) is YES else [negative, Bound(TRUE, bound, natural=True)]
+
+
+def _end_from_front(op: Op, end: Dim, size: Dim, step: int) -> list[Bound]:
+    if isinstance(end, Expr) and end.const in _FAR:
+        return [Bound(TRUE, size if step > 0 else Dim(-1), inside=True)]
+    return _from_front(op, end, size)
+
+
+_FAR: Final = (2**31 - 1, 2**63 - 1)
+
+
+def _forward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
+    """min(end, size) - max(start, 0), in steps rounded up; the other two clamps change nothing."""
+    starts = [start.value] if start.natural else [start.value, Dim(0)]
+    ends = [end.value] if end.inside else [end.value, size]
+    return greatest(op, 0, least(op, *(ceildiv(e - s, step) for e in ends for s in starts)))
+
+
+def _backward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
+    """min(start, size - 1) - max(end, -1), in steps rounded up; start is clamped to 0 below (ONNX, not numpy)."""
+    starts = [start.value] if start.inside else [start.value, size - 1]
+    ends = [end.value] if end.natural else [end.value, Dim(-1)]
+    if start.natural or op.decide(ge(start.value, -1)) is YES:
+        return greatest(op, 0, least(op, *(ceildiv(s - e, -step) for s in starts for e in ends)))
+    first = greatest(op, 0, least(op, *starts))
+    return least(op, size, greatest(op, 0, ceildiv(first - greatest(op, *ends), -step)))
+
+
+def _indices(size: int, cut: Cut) -> list[int]:
+    """The indices that a slice of constants takes from an axis."""
+    start, end, step = int(cut.start), int(cut.end), int(cut.step)
+    start += size if start < 0 else 0
+    if step > 0:
+        end = end + size if end < 0 else end
+        return list(range(max(start, 0), min(end, size), step))
+    end = -1 if end in _FAR else end + size if end < 0 else end
+    return list(range(max(min(start, size - 1), 0), max(end, -1), step)) if size else []

@@ -1,0 +1,147 @@
+"""Blocks of depth and space, and operators that keep the shape: ReverseSequence, Trilu, CumSum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lattices.contents import Contents, ObjectArray
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.relation import divisible
+from lattices.shape import shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.premises import fit, integer
+from transfer.rearrange import zero
+from transfer.rule import transfer
+
+
+@transfer("DepthToSpace", inputs="input", complete=True)
+def depth_to_space(op: Op) -> Tensor:
+    """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
+    x = op.tensor("input")
+    n, c, h, w = _image(op, x)
+    b = _blocksize(op)
+    op.require(divisible(c, b * b), f"the channels are a multiple of {b * b}, the square of the block size")
+    return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
+
+
+@transfer("SpaceToDepth", inputs="input", complete=True)
+def space_to_depth(op: Op) -> Tensor:
+    """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
+    x = op.tensor("input")
+    n, c, h, w = _image(op, x)
+    b = _blocksize(op)
+    op.require(divisible(h, b), f"the height is a multiple of the block size {b}")
+    op.require(divisible(w, b), f"the width is a multiple of the block size {b}")
+    return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), _fill(x))
+
+
+def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
+    if x.shape.is_top:
+        op.may_fail("the input, of unknown rank, must have rank 4")
+        return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
+    op.require_rank(x.shape, 4, "the input")
+    n, c, h, w = x.shape
+    return n, c, h, w
+
+
+def _blocksize(op: Op) -> int:
+    size = op.int("blocksize")
+    if size is None or size < 1:
+        op.reject(f"blocksize must be at least 1, found {size}")
+    return size
+
+
+@transfer("ReverseSequence", inputs="input sequence_lens", complete=True)
+def reverse_sequence(op: Op) -> Tensor:
+    """The first sequence_lens[b] steps of batch entry b in reverse order."""
+    x, lengths = op.tensor("input"), op.tensor("sequence_lens")
+    op.require_rank(lengths.shape, 1, "sequence_lens")
+    op.may_fail("every sequence length lies within the time axis")
+    if x.shape.is_top:
+        return Tensor(x.dtype, x.shape, _fill(x))
+    rank = len(x.shape)
+    if rank < 2:
+        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    time = op.axis(op.int("time_axis", 0), rank, "time_axis")
+    batch = op.axis(op.int("batch_axis", 1), rank, "batch_axis")
+    if time == batch:
+        op.reject(f"time_axis and batch_axis are both {time}")
+    if lengths.shape.rank is not None:
+        op.require_equal(lengths.shape[0], x.shape[batch], "one sequence length for each batch entry")
+    return Tensor(x.dtype, x.shape, _fill(x))
+
+
+@transfer("Trilu", inputs="input k", complete=True)
+def trilu(op: Op) -> Tensor:
+    """numpy.triu, or numpy.tril if `upper` is 0, with the diagonal k."""
+    x, diagonal = op.tensor("input"), op.optional("k")
+    if diagonal is not None and diagonal.shape != () and diagonal.shape != (1,):
+        op.may_fail("k must be a single number")
+    if x.shape.is_top:
+        op.may_fail("the input, of unknown rank, must have rank 2 or more")
+    elif len(x.shape) < 2:
+        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    return Tensor(x.dtype, x.shape, _trilu_contents(op, x))
+
+
+def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
+    nothing = zero(x.dtype)
+    if x.contents is None or nothing is None:
+        return None
+    if x.contents.is_fill and x.contents.elements[0] == nothing:
+        return x.contents
+    k = op.constants("k") if op.has("k") else [0]
+    array = op.elements("input")
+    if array is None or k is None or len(k) != 1:
+        return None
+    rows, columns = np.indices(array.shape[-2:])
+    keep = columns - rows >= k[0] if op.int("upper", 1) else columns - rows <= k[0]
+    result = array.copy()
+    for at in np.argwhere(~np.broadcast_to(keep, array.shape)).tolist():
+        result[tuple(at)] = nothing
+    return Contents.from_array(result)
+
+
+@transfer("CumSum CumProd", inputs="x axis", outputs="y", complete=True)
+def cumulate(op: Op) -> Tensor:
+    """numpy.cumsum or numpy.cumprod; `exclusive` leaves the element itself out, `reverse` starts at the end."""
+    x, axes = op.tensor("x"), op.constants("axis")
+    if op.tensor("axis").shape != ():
+        op.may_fail("the axis must be a single number, and ONNX wants a scalar")
+    if x.shape.is_top or axes is None or len(axes) != 1:
+        op.may_fail("the axis must be in range")
+        return Tensor(x.dtype, x.shape)
+    axis = op.axis(axes[0], len(x.shape))
+    return Tensor(x.dtype, x.shape, _cumulated(op, x, axis))
+
+
+_LONGEST_SUM = 64
+
+
+def _cumulated(op: Op, x: Tensor, axis: int) -> Contents | None:
+    array = op.elements("x")
+    if array is None or not x.dtype.is_integer or array.shape[axis] > _LONGEST_SUM:
+        return None
+    if not all(isinstance(e, Dim) for e in array.ravel().tolist()):
+        return None
+    product = op.name == "CumProd"
+    combine: Callable[[ObjectArray], ObjectArray] = np.multiply.accumulate if product else np.add.accumulate
+    lanes = np.moveaxis(array, axis, 0)
+    if op.int("reverse", 0):
+        lanes = lanes[::-1]
+    if op.int("exclusive", 0):
+        start = np.empty((1, *lanes.shape[1:]), dtype=object)
+        start.fill(Dim(int(product)))
+        lanes = np.concatenate([start, lanes])[:-1]
+    result = np.asarray(combine(lanes), dtype=object)
+    if op.int("reverse", 0):
+        result = result[::-1]
+    contents = Contents.from_array(np.moveaxis(result, 0, axis))
+    return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))
+
+
+def _fill(x: Tensor) -> Contents | None:
+    return x.contents if x.contents is not None and x.contents.is_fill else None

@@ -1,0 +1,155 @@
+"""Sliding windows: what convolutions and pools share.
+
+Source: the ONNX operator text of Conv and MaxPool. Of an axis of size N, padded on both sides, a window that spans
+`dilation * (kernel - 1) + 1` elements and moves by `stride` takes
+
+    floor((N + before + after - span) / stride) + 1
+
+positions. `auto_pad` SAME chooses the padding so that ceil(N / stride) positions fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
+
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, add, expr_of, sub
+from lattices.normal import ceildiv, floordiv, maximum, minimum, nonneg, truncdiv
+from lattices.relation import ge
+from lattices.truth import YES
+from transfer.op import Op
+
+SAME = ("SAME_UPPER", "SAME_LOWER")
+
+
+class Window(NamedTuple):
+    """The window along one spatial axis. With `same` the padding is chosen by `auto_pad`."""
+
+    kernel: Dim
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    same: bool
+
+    @property
+    def span(self) -> Dim:
+        """Elements from the first to the last that one position touches."""
+        return self.dilation * (self.kernel - 1) + 1
+
+
+def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
+    """One window for each spatial axis, from the attributes strides, dilations, pads and auto_pad."""
+    rank = len(kernel)
+    strides = _positive(op, "strides", rank)
+    dilations = _positive(op, "dilations", rank)
+    auto_pad = op.string("auto_pad", "NOTSET") or "NOTSET"
+    if auto_pad not in ("NOTSET", "VALID", *SAME):
+        op.reject(f"auto_pad {auto_pad!r} is not known")
+    pads = [0] * (2 * rank)
+    if auto_pad == "NOTSET":
+        pads = op.ints("pads") or pads
+        if len(pads) != 2 * rank:
+            op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
+    same = auto_pad in SAME
+    return [
+        Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same)
+        for i in range(rank)
+    ]
+
+
+def _positive(op: Op, name: str, rank: int) -> list[int]:
+    values = op.ints(name) or [1] * rank
+    if len(values) < rank:
+        op.reject(f"{name} must have {rank} values, found {len(values)}")
+    if len(values) > rank:
+        op.may_fail(f"{name} has {len(values)} values for {rank} spatial axes")
+    for value in values:
+        if value <= 0:
+            op.reject(f"{name} must be positive, found {value}")
+    return values[:rank]
+
+
+def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
+    """The kernel sizes: the attribute, which the spatial dims of the weight must equal, or those dims."""
+    given = op.ints("kernel_shape")
+    if not given:
+        return None if weight is None else list(weight)
+    if weight is not None:
+        if len(weight) != len(given):
+            op.reject(f"kernel_shape has {len(given)} values for {len(weight)} spatial axes of the weight")
+        for axis, (size, dim) in enumerate(zip(given, weight, strict=True)):
+            op.require_equal(dim, size, f"kernel_shape[{axis}] is the size of the weight")
+    if any(size <= 0 for size in given):
+        op.reject("kernel_shape must be positive")
+    return [Dim(size) for size in given]
+
+
+def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
+    """Positions of the window on an axis where it must fit, as in a convolution."""
+    if window.same:
+        # A window that fits nowhere but in the padding of an empty axis is refused.
+        op.require(ge(size, 1), f"spatial axis {axis} is not empty")
+        return ceildiv(size, window.stride)
+    slack = size + (window.before + window.after) - window.span
+    op.require(ge(slack, 0), f"the window fits spatial axis {axis}")
+    return floordiv(slack, window.stride) + 1
+
+
+def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
+    """Positions of a pooling window on an axis of at least one element.
+
+    onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
+    """
+    stride = window.stride
+    if window.same:
+        least = stride * (ceildiv(size, stride) - 1)
+        slack = least + window.kernel - window.span
+    else:
+        least = size - 1
+        slack = size + (window.before + window.after) - window.span
+    margin = sub(slack, least)
+    steps = _steps(op, slack, margin, stride, ceil_mode)
+    _require_positions(op, slack, margin, stride, axis)
+    if not ceil_mode or window.same:
+        return _as_size(steps + 1)
+    op.assume(ge(1 << 24, slack), f"spatial axis {axis} is exact in float32")
+    starts = ceildiv(size + window.before, stride)
+    overhang = window.after + stride - window.span
+    if nonneg(-overhang):
+        return _as_size(steps + 1)
+    return _as_size(minimum(steps + 1, maximum(steps, starts)))
+
+
+def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) -> None:
+    if not nonneg(margin + (2 * stride - 1)):
+        op.require(ge(slack + (2 * stride - 1), 0), f"the window fits spatial axis {axis}")
+
+
+def _steps(op: Op, slack: Dim, margin: Dim, stride: int, ceil_mode: bool) -> Dim:
+    """slack / stride, rounded up or towards zero, where slack - margin >= 0."""
+    if ceil_mode:
+        return monotone(slack, lambda e: ceildiv(e, stride))
+    if nonneg(margin) or op.decide(ge(slack, 0)) is YES:
+        return monotone(slack, lambda e: floordiv(e, stride))
+    if nonneg(margin + (stride - 1)) or op.decide(ge(slack, 1 - stride)) is YES:
+        return maximum(monotone(slack, lambda e: floordiv(e, stride)), 0)
+    return monotone(slack, lambda e: truncdiv(e, stride))
+
+
+def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
+    """change(e) for a non-decreasing function, taken into the max or min that e is up to a constant term."""
+    if isinstance(e, Expr):
+        for mono, coef in e.terms:
+            if coef == 1 and len(mono) == 1 and mono[0].op in ("max", "min"):
+                rest = sub(e, expr_of(mono[0]))
+                parts = [change(add(rest, cast(Expr, arg))) for arg in mono[0].args]
+                return maximum(*parts) if mono[0].op == "max" else minimum(*parts)
+    return change(e)
+
+
+def _as_size(dim: Dim) -> Dim:
+    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
+
+
+__all__ = ["SAME", "Window", "kernel_of", "monotone", "pooled", "slides", "windows"]
