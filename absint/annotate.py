@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from absint.api import MergePolicy, Result
 
 POLICIES: Final = ("skip", "override", "refine", "strict")
+MAX_SIZE: Final = 1000
+"""Operations and operands of the largest dim that is written as an expression."""
+
 _ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
 
 
@@ -151,7 +154,8 @@ class Writer:
             return dim.const if dim.const >= 0 else None
         if dim not in self._texts:
             printed = self.printed(dim)
-            text = "" if printed is None else format_dim_param(printed)
+            short = isinstance(printed, Expr) and printed.size <= MAX_SIZE
+            text = format_dim_param(printed) if printed is not None and short else ""
             self._texts[dim] = text or self._unused()
         return self._texts[dim]
 

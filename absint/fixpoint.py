@@ -2,8 +2,9 @@
 
 An analysis is a value: a lattice, a direction, and a transfer function that computes a node's state from the states of
 its predecessors. `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is
-stable, in the recursive strategy over a weak topological order; heads are widened after a few visits, and a bounded descending
-phase takes back what widening gave away.
+stable, in the recursive strategy over a weak topological order; heads are widened after a few visits, and a bounded
+descending phase takes back what widening gave away. In the end the state of every head is above what its transfer
+gives.
 
 Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
 
@@ -45,7 +46,7 @@ class Analysis(ABC, Generic[S]):
 
 @dataclass(frozen=True)
 class Policy:
-    """How cycles are iterated: joins at a head before widening, and passes of the descending phase."""
+    """How a cycle is iterated: joins at its head before widening, descending passes, and most visits to settle."""
 
     widening_delay: int = 2
     descending_passes: int = 2
@@ -100,24 +101,46 @@ class WeakTopologicalOrder:
 def weak_topological_order(
     count: int, successors: Sequence[Sequence[int]], *, reverse: bool = False
 ) -> WeakTopologicalOrder:
-    """Bourdoncle's order of nodes 0 to count - 1, iterative. Roots are taken in ascending (descending) order."""
+    """Bourdoncle's order of nodes 0 to count - 1, iterative. Heads are the lowest (highest) nodes of their cycles.
+
+    Where the numbers are in topological order already, nothing is searched.
+    """
     order: list[int] = []
     end: list[int | None] = []
-    stack: list[tuple[str, list[int]]] = [("split", list(range(count)))]
+    stack = [("sort", region) for region in reversed(_regions(count, successors, reverse))]
     while stack:
         task, nodes = stack.pop()
-        if task == "split":
-            stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
-        elif task == "close":
+        if task == "close":
             end[nodes[0]] = len(order)
-        else:
+        elif task == "sort" and len(nodes) > 1:
+            stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
+        elif nodes:
             head = max(nodes) if reverse else min(nodes)
             order.append(head)
             end.append(None)
             if len(nodes) > 1 or head in successors[head]:
                 stack.append(("close", [len(order) - 1]))
-                stack.append(("split", [v for v in nodes if v != head]))
+                stack.append(("sort", [v for v in nodes if v != head]))
     return WeakTopologicalOrder(order, end)
+
+
+def _regions(count: int, successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
+    """The nodes in ascending (descending) order, in pieces that no edge between two pieces leads back over."""
+    ids = range(count - 1, -1, -1) if reverse else range(count)
+    last = list(range(count))  # the last place from which an edge leads back to each place
+    for place, node in enumerate(ids):
+        for child in successors[node]:
+            back = count - 1 - child if reverse else child
+            if back < place:
+                last[back] = max(last[back], place)
+    regions: list[list[int]] = []
+    limit = -1
+    for place, node in enumerate(ids):
+        if place > limit:
+            regions.append([])
+        regions[-1].append(node)
+        limit = max(limit, last[place])
+    return regions
 
 
 def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
@@ -171,33 +194,44 @@ def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], 
     lattice, transfer = analysis.lattice, analysis.transfer
     order, end = wto.order, wto.end
     visits: dict[int, int] = {}
-    open_heads: list[tuple[int, int]] = []
-    descending: dict[int, int] = {}
+    open_heads: list[_Component] = []
     position = 0
     while position < len(order) or open_heads:
-        if open_heads and position == end[open_heads[-1][0]]:
-            start, seen = open_heads.pop()
-            head = order[start]
-            visits[head] = visits.get(head, 0) + 1
-            if visits[head] > policy.max_visits:
+        if open_heads and position == end[open_heads[-1].start]:
+            component = open_heads[-1]
+            head = order[component.start]
+            visits[head] += 1
+            component.visits += 1
+            if component.visits > policy.max_visits:
                 raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
             old, new = states[head], transfer(head, states)
-            if start not in descending and not lattice.leq(new, old):
-                states[head] = analysis.merge(head, old, new, seen >= policy.widening_delay)
-                open_heads.append((start, seen + 1))
-                position = start + 1
-            elif descending.get(start, 0) < policy.descending_passes and not lattice.leq(old, new):
-                descending[start] = descending.get(start, 0) + 1
+            if not lattice.leq(new, old):
+                # Also in the descending phase, should the transfer not be monotone: the result is a post-fixpoint.
+                component.descents = 0 if component.descending else component.descents
+                states[head] = analysis.merge(head, old, new, component.visits > policy.widening_delay)
+                position = component.start + 1
+            elif component.descents and not lattice.leq(old, new):
+                component.descents -= 1
+                component.descending = True
                 states[head] = new
-                open_heads.append((start, seen))
-                position = start + 1
+                position = component.start + 1
             else:
-                descending.pop(start, None)
+                open_heads.pop()
             continue
         node = order[position]
         states[node] = transfer(node, states)
         if end[position] is not None:
-            open_heads.append((position, 1))
+            open_heads.append(_Component(position, policy.descending_passes))
             visits[node] = visits.get(node, 0) + 1
         position += 1
     return visits
+
+
+@dataclass(slots=True)
+class _Component:
+    """A cycle that is being iterated: the position of its head, and how far the iteration is."""
+
+    start: int
+    descents: int
+    visits: int = 0
+    descending: bool = False

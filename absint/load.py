@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
@@ -79,3 +80,21 @@ def _checked(loaded: Loaded) -> Loaded:
     if not proto.graph.node and not proto.graph.output and not proto.graph.input:
         raise ModelError(f"{loaded.origin}: not an ONNX model, or truncated (its graph is empty)")
     return loaded
+
+
+def unreadable_texts(proto: onnx.ModelProto) -> Iterator[bytes]:
+    """The names in nodes and functions that are not valid UTF-8, where protobuf reads them at all."""
+    texts: list[object] = [entry.domain for entry in proto.opset_import]
+    graphs: list[onnx.GraphProto | onnx.FunctionProto] = [proto.graph, *proto.functions]
+    while graphs:
+        graph = graphs.pop()
+        if isinstance(graph, onnx.FunctionProto):
+            texts += [graph.name, graph.domain, *graph.input, *graph.output]
+        else:
+            texts += [info.name for infos in (graph.input, graph.output, graph.value_info) for info in infos]
+            texts += [tensor.name for tensor in graph.initializer]
+        for node in graph.node:
+            texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
+            texts += [attribute.name for attribute in node.attribute]
+            graphs += [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
+    return (text for text in texts if isinstance(text, bytes))

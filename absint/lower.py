@@ -18,7 +18,7 @@ from absint import control, schemas
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
 from absint.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
-from absint.load import Loaded
+from absint.load import Loaded, unreadable_texts
 from absint.tensors import decode, dtype_of
 from absint.types import read_type
 from lattices.contents import MAX_ELEMENTS
@@ -107,6 +107,23 @@ class Lowerer:
 
     def run(self) -> Lowered:
         """Lower the model. Raises ModelError where it has no meaning (a cycle, an opset nobody knows)."""
+        try:
+            lowered = self._lowered()
+        except (TypeError, AttributeError, UnicodeDecodeError):
+            self._check_texts(unreadable_texts(self.loaded.proto))
+            raise
+        program = self.program
+        self._check_texts(name for scope in program.scopes.values() for name in scope.names)
+        self._check_texts(node.name for node in program.nodes)
+        return lowered
+
+    def _check_texts(self, texts: Iterable[object]) -> None:
+        """Protobuf hands out texts that are not valid UTF-8 as bytes."""
+        for text in texts:
+            if type(text) is bytes:
+                raise ModelError(f"{self.loaded.origin}: a name in it is not valid UTF-8: {text!r}")
+
+    def _lowered(self) -> Lowered:
         proto = self.loaded.proto
         imports = self._imports(proto.opset_import)
         self._bind_inputs(proto.graph)
@@ -162,6 +179,11 @@ class Lowerer:
 
     def _constant(self, tensor: TensorProto) -> Tensor:
         dims = tuple(tensor.dims)
+        if dims and min(dims) < 0:
+            self._error(
+                "negative-size", f"tensor {tensor.name!r}", f"its dims are {list(dims)}: sizes are never negative"
+            )
+            return Tensor(dtype_of(tensor.data_type))
         if prod(dims) > MAX_ELEMENTS:
             key = (tensor.data_type, dims)
             found = self._values.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnx import TensorShapeProto, TypeProto
 
+from absint.errors import ModelError
 from absint.tensors import dtype_of
 from lattices.expr import UNKNOWN_SIZE, Dim, const
 from lattices.shape import Shape
@@ -43,5 +44,7 @@ def read_dim(proto: TensorShapeProto.Dimension) -> Dim:
     if kind == "dim_value" and proto.dim_value >= 0:
         return const(proto.dim_value)
     if kind == "dim_param" and proto.dim_param:
+        if not isinstance(proto.dim_param, str):
+            raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
         return read_dim_param(proto.dim_param, ()).dim
     return UNKNOWN_SIZE

@@ -122,6 +122,11 @@ class Interval(NamedTuple):
         """Image under division rounded towards zero, the divisor 0 left out."""
         if self.lo is not None and self.lo >= 0 and other.lo is not None and other.lo >= 0:
             return self.floordiv(other)
+        if other.lo is not None and other.lo >= 0 and not self.is_empty and not other.is_empty and other != ZERO:
+            least = max(other.lo, 1)
+            below = None if self.lo is None else -(max(-self.lo, 0) // least)
+            above = None if self.hi is None else max(self.hi, 0) // least
+            return Interval(below, above)
         return self._within_size()
 
 

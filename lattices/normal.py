@@ -528,6 +528,7 @@ _STEPS: Final = 48
 @states("c * (a // m) * m >= c * a -> True", when="c <= 0 and m >= 1")
 @states("c * (a // m) * m >= c * (a - (m - 1)) -> True", when="c >= 0 and m >= 1")
 @states("a // b <= a -> True", when="a >= 0 and b >= 0")
+@states("g * y >= 1 - g -> y >= 0", when="g >= 1")
 @states("c * max(a, b) >= c * a -> True", when="c >= 0")
 @states("c * min(a, b) >= c * a -> True", when="c <= 0")
 @states("broadcast(a, b) == a or broadcast(a, b) == b -> True")
@@ -542,11 +543,12 @@ def nonneg(e: Dim) -> bool:
     return _shown_nonneg(e, [_STEPS])
 
 
-def _shown_nonneg(e: Expr, budget: list[int]) -> bool:
+def _shown_nonneg(e: Expr, budget: list[int], scale: int = 1) -> bool:
+    """Whether e > -scale: e bounds `scale` times an integer from below, which is then a natural number."""
     lo, hi = e.bounds
-    if lo is not None and lo >= 0:
+    if lo is not None and lo > -scale:
         return True
-    if hi is not None and hi < 0:
+    if hi is not None and hi <= -scale:
         return False
     budget[0] -= 1
     if budget[0] <= 0:
@@ -560,22 +562,22 @@ def _shown_nonneg(e: Expr, budget: list[int]) -> bool:
             continue
         if node.op == "floordiv":
             a, b = cast(tuple[Expr, Expr], node.args)
-            if b.const is not None:
+            if b.const is not None and b.const > 0:
                 bound = a if coef < 0 else sub(a, const(b.const - 1))
-                return _step(add(mul(b, rest), mul(const(coef), bound)), budget)
+                return _step(add(mul(b, rest), mul(const(coef), bound)), budget, scale * b.const)
             # One budget for all of it: with a fresh one for each premise the work would grow with the depth.
             if coef < 0 and _shown_nonneg(a, budget) and _shown_nonneg(b, budget):
-                return _step(add(rest, mul(const(coef), a)), budget)
+                return _step(add(rest, mul(const(coef), a)), budget, scale)
         elif node.op in ("max", "min", "broadcast", "ite"):
             # One operand is enough where the value is on its far side; else it may be any of them.
             enough = any if (node.op == "max" and coef > 0) or (node.op == "min" and coef < 0) else all
             operands = [arg for arg in node.args if isinstance(arg, Expr)]
-            return enough(_step(add(rest, mul(const(coef), arg)), budget) for arg in operands)
+            return enough(_step(add(rest, mul(const(coef), arg)), budget, scale) for arg in operands)
     return False
 
 
-def _step(e: Dim, budget: list[int]) -> bool:
-    return isinstance(e, Expr) and _shown_nonneg(e, budget)
+def _step(e: Dim, budget: list[int], scale: int) -> bool:
+    return isinstance(e, Expr) and _shown_nonneg(e, budget, scale)
 
 
 def _value_floordiv(values: ex.Values, args: tuple[Any, ...]) -> int:

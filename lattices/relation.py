@@ -197,6 +197,8 @@ def _comparison(op: str, difference: Dim) -> Relation:
 
 
 @lru_cache(maxsize=1 << 14)
+@states("a // m + c >= 0 -> a + c * m >= 0", when="m >= 1")
+@states("c - a // m >= 0 -> c * m + m - 1 - a >= 0", when="m >= 1")
 @states("g * y + c >= 0 -> y + c // g >= 0", when="g >= 1")
 @states("g * y + c == 0 -> False", when="g >= 1 and c % g != 0")
 @states("g * y + g * c == 0 -> y + c == 0", when="g != 0")
@@ -209,6 +211,8 @@ def _canonical(op: str, e: Expr) -> Relation:
     if op == ">=":
         if content > 1:
             e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))
+        if (unrolled := _without_quotient(e)) is not None:
+            return _canonical(op, unrolled)
         return TRUE if nonneg(e) else FALSE if nonneg(-e - 1) else _relation(op, e)
     if constant % content:
         return FALSE if op == "==" else TRUE
@@ -219,6 +223,19 @@ def _canonical(op: str, e: Expr) -> Relation:
     if nonneg(e - 1) or nonneg(-e - 1):
         return FALSE if op == "==" else TRUE
     return _relation(op, e)
+
+
+def _without_quotient(e: Expr) -> Expr | None:
+    """What holds against 0 where e does, if e is a constant and a quotient by one."""
+    (mono, coef), *others = e.ordered
+    if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
+        return None
+    a, m = cast(tuple[Expr, Expr], mono[0].args)
+    if m.const is None or m.const < 1:
+        return None
+    bound = sum(c for _, c in others) * m.const
+    unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
+    return unrolled if isinstance(unrolled, Expr) else None
 
 
 def eq(a: Dim | int, b: Dim | int) -> Relation:

@@ -20,7 +20,15 @@ LAYERS = {
     "absint": {"lattices", "transfer", "solver"}
     | {"click", "google", "networkx", "numpy", "onnx", "onnx_ir", "onnxruntime", "rich"},
 }
-READS_AND_WRITES_MODELS = ("absint/load.py", "absint/annotate.py", "absint/schemas.py")
+READS_AND_WRITES_MODELS = (
+    "absint/load.py",
+    "absint/lower.py",
+    "absint/tensors.py",
+    "absint/types.py",
+    "absint/schemas.py",
+    "absint/annotate.py",
+    "absint/merge.py",
+)
 
 # third-party name -> the only files that may import it; a name without a row is free within its layers
 PLACES = {

@@ -108,7 +108,9 @@ def power(op: Op) -> Tensor:
 @transfer("BitShift", inputs="X Y", outputs="Z", complete=True)
 def bit_shift(op: Op) -> Tensor:
     """numpy.left_shift or right_shift, by attribute direction."""
-    fold = shift_left if op.string("direction") == "LEFT" else shift_right
+    fold = {"LEFT": shift_left, "RIGHT": shift_right}.get(op.string("direction", ""))
+    if fold is None:
+        op.reject("attribute direction must be LEFT or RIGHT")
     dtype, shape = op.common_dtype("X", "Y"), op.broadcast(op.tensor("X").shape, op.tensor("Y").shape)
     return Tensor(dtype, shape, elementwise(op, ("X", "Y"), lambda a, b: fold(op, dtype, a, b), shape))
 

@@ -7,47 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lattices.expr import ZERO_EXPR, Dim, Expr, expr_of, substitute
-from lattices.facts import Facts, solve
+from lattices.expr import ZERO_EXPR, Dim, Expr, expr_of
 from lattices.normal import exact_quotient, maximum, minimum
+from lattices.piecewise import choices, excludes, restrict, settled
 from lattices.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from lattices.truth import NO, YES
 from transfer.op import Op
 
 
-def under(condition: Relation, dim: Dim) -> Dim:
-    """The same value wherever the condition holds, simpler if the condition fixes a symbol."""
-    if not isinstance(dim, Expr) or dim.const is not None:
-        return dim
-    if condition.op == "==":
-        solved = solve(condition.expr)
-        return dim if solved is None else substitute(dim, {solved[0]: solved[1]})
-    # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
-    narrowed = Facts([condition]).simplify(dim)
-    return narrowed if isinstance(narrowed, Expr) and narrowed.symbols <= dim.symbols else dim
-
-
 def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
     """a where the condition holds, else b; one of them alone where that is the same."""
-    match op.decide(condition):
-        case truth if truth is YES:
-            return a
-        case truth if truth is NO:
-            return b
-    narrowed = under(condition, a)
-    if isinstance(narrowed, Expr) and narrowed is under(condition, b):
+    truth = op.decide(condition)
+    if truth is YES:
+        return a
+    if truth is NO:
         return b
-    return ite(condition, narrowed, under(negation(condition), b))
+    otherwise = negation(condition)
+    here, there = restrict(a, condition), restrict(b, otherwise)
+    if isinstance(here, Expr) and isinstance(there, Expr):
+        for either, other, where in ((b, here, condition), (a, there, otherwise)):
+            if restrict(either, where) is other:
+                return either
+    return settled(ite(condition, here, there))
 
 
 def least(op: Op, *dims: Dim | int) -> Dim:
     """The smallest of the dims, without those that the facts show not to matter."""
-    return minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES))
+    return settled(minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES)))
 
 
 def greatest(op: Op, *dims: Dim | int) -> Dim:
     """The largest of the dims, without those that the facts show not to matter."""
-    return maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES))
+    return settled(maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES)))
 
 
 def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], bool]) -> list[Dim | int]:
@@ -60,14 +51,22 @@ def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], 
     return kept
 
 
+def holds(op: Op, relation: Relation) -> bool:
+    """The facts show the relation, or it holds on both sides of a choice that it contains."""
+    if op.decide(relation) is YES:
+        return True
+    fails = negation(relation)
+    return any(excludes(c, fails) and excludes(negation(c), fails) for c in choices(relation))
+
+
 def is_positive(op: Op, dim: Dim) -> bool:
     """The facts show that the dim is at least 1."""
-    return op.decide(ge(dim, 1)) is YES
+    return holds(op, ge(dim, 1))
 
 
 def is_natural(op: Op, dim: Dim) -> bool:
     """The facts show that the dim is at least 0."""
-    return op.decide(ge(dim, 0)) is YES
+    return holds(op, ge(dim, 0))
 
 
 def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
@@ -88,4 +87,4 @@ def vanishes_with(dim: Dim, other: Dim) -> bool:
         return True
     if zero is TRUE or zero.op != "==" or not isinstance(dim, Expr):
         return dim is ZERO_EXPR
-    return exact_quotient(dim, zero.expr) is not None or under(zero, dim) is ZERO_EXPR
+    return exact_quotient(dim, zero.expr) is not None or restrict(dim, zero) is ZERO_EXPR

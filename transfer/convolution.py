@@ -13,13 +13,14 @@ from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
-from transfer.window import SAME, Window, kernel_of, slides, windows
+from transfer.window import Window, kernel_of, slides, windows
 
 
 @transfer("Conv", inputs="X W B", complete=True)
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
-    return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", op.value("B") and op.tensor("B").shape))
+    bias = op.optional("B")
+    return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", None if bias is None else bias.shape))
 
 
 @transfer("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y")
@@ -66,7 +67,9 @@ def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
     _require_channels(op, channels, inputs, outputs, group)
     if bias is not None:
         _require_bias(op, bias, outputs)
-    sizes = [slides(op, size, window, i) for i, (size, window) in enumerate(zip(spatial, _windows(op, kernel), strict=True))]
+    sizes = [
+        slides(op, size, window, i) for i, (size, window) in enumerate(zip(spatial, _windows(op, kernel), strict=True))
+    ]
     return shape_of((batch, outputs, *sizes))
 
 
@@ -201,4 +204,4 @@ def _natural(dim: Dim) -> Dim:
     return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
 
 
-__all__ = ["SAME", "col2im", "conv", "conv_integer", "conv_shape", "conv_transpose", "deform_conv", "qlinear_conv"]
+__all__ = ["col2im", "conv", "conv_integer", "conv_shape", "conv_transpose", "deform_conv", "qlinear_conv"]

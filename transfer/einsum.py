@@ -37,7 +37,7 @@ def einsum(op: Op) -> Tensor:
 
 
 def _of_unknown_inputs(terms: Sequence[str], output: str, sizes: dict[str, tuple[Dim, ...]]) -> Shape:
-    """Labels of an input of unknown rank have unknown size; an ellipsis that could be longer leaves the rank unknown."""
+    """Labels of an input of unknown rank have unknown size; an ellipsis leaves the rank unknown."""
     if ELLIPSIS in output:
         return TOP_SHAPE
     return Shape([sizes[label][0] if label in sizes else None for label in output])
@@ -83,11 +83,7 @@ def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[
             continue
         for label, dims in _split(op, term, shape).items():
             found.setdefault(label, []).append(dims)
-    return {
-        label: op.broadcast_dims(*dims)
-        for label, dims in found.items()
-        if label not in hidden
-    }
+    return {label: op.broadcast_dims(*dims) for label, dims in found.items() if label not in hidden}
 
 
 def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM
+from lattices.real import Real
 from lattices.relation import FALSE
 from lattices.tensor import Tensor, Value
 from transfer import arithmetic as ar
@@ -51,7 +52,12 @@ sqrt = _unary("Sqrt", "numpy.sqrt of each element.", ar.sqrt)
 reciprocal = _unary("Reciprocal", "1/x of each element.", ar.reciprocal)
 logical_not = _unary("Not", "numpy.logical_not of each element.", lambda op, dtype, e: invert(e), gives=DType.BOOL)
 invert_bits = _unary("BitwiseNot", "numpy.bitwise_not of each element.", bitwise_not)
-float_class = _unary("IsNaN IsInf", "A test of each element: booleans in the shape of X.", gives=DType.BOOL)
+float_class = _unary(
+    "IsNaN IsInf",
+    "A test of each element, which no exact real passes: booleans in the shape of X.",
+    lambda op, dtype, e: FALSE if isinstance(e, Real) else OPAQUE,
+    gives=DType.BOOL,
+)
 
 
 @transfer("Identity", inputs="X", complete=True)

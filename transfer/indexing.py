@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Final, cast
 
 import numpy as np
 
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray, join_elements
-from lattices.expr import ZERO_EXPR, Dim, Expr, add, mul, product
-from lattices.normal import maximum, minimum
+from lattices.expr import ZERO_EXPR, Dim, Expr, product
 from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, ite, lt
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer import arithmetic
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -192,12 +192,16 @@ def gather_nd(op: Op) -> Tensor:
 
 def _tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int | None:
     """How many axes each index tuple of Gather/ScatterND names; None if a rank or the number is unknown."""
-    if indices.shape.rank == 0 or data.shape.rank == 0:
-        op.reject("data and indices need rank 1 or more")
+    if indices.shape.rank == 0:
+        op.reject("indices is a scalar; index tuples need an axis")
     if indices.shape.is_top or data.shape.is_top:
         return None
-    if batch < 0 or batch >= min(len(data.shape), len(indices.shape)):
-        op.reject(f"batch_dims {batch} is not below the ranks of data and indices")
+    if not 0 <= batch <= len(data.shape):
+        op.reject(f"batch_dims {batch} is not between 0 and the rank of data")
+    if batch >= min(len(data.shape), len(indices.shape)):
+        op.may_fail("batch_dims is below both ranks")  # onnxruntime asks for less
+        if batch >= len(indices.shape):
+            return None
     length = indices.shape[-1]
     op.require(ge(len(data.shape) - batch, length), "an index tuple is no longer than the rank of the data")
     return length.const if isinstance(length, Expr) else None
@@ -301,30 +305,24 @@ def _scattered(op: Op, axis: int) -> Contents | None:
 
 def _written(op: Op, data: ObjectArray, writes: Sequence[tuple[tuple[int, ...], Element]]) -> Contents | None:
     """The data after the writes; without a reduction the order of two writes to one place is open."""
-    reduce = _REDUCTIONS.get(op.string("reduction", "none"), _opaque)
+    reduction, dtype = op.string("reduction", "none"), op.common_dtype("data", "updates")
+    combine = _REDUCTIONS.get(reduction) if dtype.is_integer else None
     result, written = data.copy(), set()
     for position, update in writes:
-        if op.string("reduction", "none") == "none":
-            result[position] = join_elements(result[position], update) if position in written else update
+        old = cast(Element, result[position])
+        if reduction == "none":
+            result[position] = join_elements(old, update) if position in written else update
         else:
-            result[position] = reduce(result[position], update)
+            result[position] = OPAQUE if combine is None else combine(op, dtype, old, update)
         written.add(position)
     return Contents.from_array(result)
 
 
-def _opaque(a: Element, b: Element) -> Element:
-    return OPAQUE
-
-
-def _on_dims(combine: Callable[[Dim, Dim], Dim]) -> Callable[[Element, Element], Element]:
-    return lambda a, b: combine(a, b) if isinstance(a, Dim) and isinstance(b, Dim) else OPAQUE
-
-
 _REDUCTIONS: Final = {
-    "add": _on_dims(add),
-    "mul": _on_dims(mul),
-    "max": _on_dims(maximum),
-    "min": _on_dims(minimum),
+    "add": arithmetic.add,
+    "mul": arithmetic.mul,
+    "max": arithmetic.maximum,
+    "min": arithmetic.minimum,
 }
 
 
@@ -333,6 +331,8 @@ def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
+    if data.shape.rank == 0:
+        op.reject("data is a scalar; ScatterND needs rank 1 or more")
     indexed = _tuple_length(op, data, indices)
     if indexed is None:
         op.may_fail(_IN_RANGE)

@@ -7,6 +7,7 @@ a requirement or a second output must mention too.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast, overload
 
@@ -16,6 +17,7 @@ from lattices.dtype import DTYPES, DType
 from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from lattices.facts import NO_FACTS, Facts
 from lattices.normal import broadcast
+from lattices.piecewise import given
 from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import TOP, Tensor, Value
@@ -164,7 +166,7 @@ class Op:
             raise BadNode(f"attribute {name} is not a string")
         return value
 
-    def ints(self, name: str) -> list[int] | None:
+    def ints(self, name: str) -> list[builtins.int] | None:
         """An attribute that is a list of integers, or None if it is absent."""
         value = self.attributes.get(name)
         if value is None:
@@ -228,7 +230,7 @@ class Op:
             return None
         return [UNKNOWN_DIM] * (sizes[0] if sizes else 1)
 
-    def constants(self, name: str) -> list[int] | None:
+    def constants(self, name: str) -> list[builtins.int] | None:
         """The elements of an integer vector if every one is a constant, else None."""
         found = self.integers(name)
         if found is None or not all(isinstance(d, Expr) and d.const is not None for d in found):
@@ -237,7 +239,7 @@ class Op:
 
     # Statements
 
-    def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
+    def fresh(self, tag: str, lo: builtins.int | None = 0, hi: builtins.int | None = MAX_DIM) -> Expr:
         """A symbol for a number that the data decide; one symbol for each tag of the node. A size unless told otherwise."""
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
@@ -256,7 +258,7 @@ class Op:
             raise Rejected(reason)
         self._state(relation, reason, "required")
 
-    def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
+    def require_equal(self, a: Dim | builtins.int, b: Dim | builtins.int, reason: str) -> None:
         """Two dims must be equal; one that is unknown makes it a `may_fail`."""
         relation = rel.eq(a, b)
         self.require(relation, reason if relation is not FALSE else f"{reason}: {a} is not {b}")
@@ -294,7 +296,7 @@ class Op:
         """Whether the relation holds, by exact cheap facts only."""
         return self.facts.decide(relation)
 
-    def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
+    def is_equal(self, a: Dim | builtins.int, b: Dim | builtins.int) -> Truth:
         """Whether two dims are equal in every run."""
         a, b = as_dim(a), as_dim(b)
         if a is b and isinstance(a, Expr):
@@ -305,13 +307,13 @@ class Op:
 
     # Shapes
 
-    def axis(self, axis: int, rank: int, name: str = "axis") -> int:
+    def axis(self, axis: builtins.int, rank: builtins.int, name: str = "axis") -> builtins.int:
         """The axis counted from the front. Rejects one outside [-rank, rank - 1]."""
         if not -rank <= axis < rank:
             self.reject(f"{name} {axis} is out of range for rank {rank}")
         return axis + rank if axis < 0 else axis
 
-    def require_rank(self, shape: Shape, rank: int, what: str) -> None:
+    def require_rank(self, shape: Shape, rank: builtins.int, what: str) -> None:
         """The shape has this rank, if it is known."""
         if shape.rank is not None and shape.rank != rank:
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
@@ -339,7 +341,7 @@ class Op:
             for i in range(rank)
         )
 
-    def _broadcast_axis(self, sizes: Iterable[Dim], axis: int) -> Dim:
+    def _broadcast_axis(self, sizes: Iterable[Dim], axis: builtins.int) -> Dim:
         result, *rest = sizes
         for size in rest:
             if size is result and isinstance(size, Expr):
@@ -347,12 +349,9 @@ class Op:
             reason = f"dims of axis {axis} broadcast"
             relation = rel.broadcastable(result, size)
             self.require(relation, f"{reason}: {result} against {size}" if relation is FALSE else reason)
-            if self.decide(rel.ne(result, 1)) is YES:
-                continue
-            if self.decide(rel.ne(size, 1)) is YES:
-                result = size
-                continue
-            result = broadcast(result, size)
+            if self.decide(rel.ne(result, 1)) is not YES:
+                result = size if self.decide(rel.ne(size, 1)) is YES else broadcast(result, size)
+            result = given(relation, result)
         return result
 
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dim import DIMS
-from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from lattices.dtype import MANTISSA_BITS, DType
 from lattices.expr import ONE_EXPR, Dim, Expr, const, product
+from lattices.interval import Interval
 from lattices.normal import maximum, minimum, truncdiv
 from lattices.real import Real
-from lattices.relation import conjunction, ge, le
+from lattices.relation import ge
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
+from transfer.premises import fit, within
 from transfer.rule import Function, transfer
 
 
@@ -66,6 +68,8 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
         return Tensor(dtype, TOP_SHAPE if given or given is None or op.int("keepdims", 1) else SCALAR)
     rank = len(x.shape)
     if rank == 0:
+        if given is None or given:
+            op.may_fail("onnxruntime takes any axis of a scalar, ONNX's own inference none")
         return identity
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)
@@ -110,24 +114,13 @@ def _contents(op: Op, x: Tensor, axes: frozenset[int], shape: Shape, fold: Fold,
     return Contents.of(sizes, [fold.elements(op, x.dtype, group.tolist()) for group in groups])
 
 
-def _in_type(op: Op, value: Dim, dtype: DType) -> Element:
-    """The integer if it stays inside its type: a wrapped constant is unknown, an open one is a numeric premise."""
-    if not isinstance(value, Expr) or dtype not in INTEGER_RANGES:
-        return OPAQUE
-    lo, hi = INTEGER_RANGES[dtype]
-    if value.const is not None and not lo <= value.const <= hi:
-        return OPAQUE
-    op.assume(conjunction(ge(value, lo), le(value, hi)), f"the result stays inside {dtype}")
-    return value
-
-
 def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) == len(elements) and dtype.is_integer:
         total: Dim = const(0)
         for dim in dims:
             total = total + dim
-        return _in_type(op, total, dtype)
+        return fit(op, dtype, total)
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
 
 
@@ -146,13 +139,11 @@ def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Eleme
 
 
 def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:
+    """num/den where every partial sum fits the mantissa too, since none is larger."""
     limit = 1 << MANTISSA_BITS[dtype]
-    if not isinstance(num, Expr) or (num.const is not None and num.const > limit) or den > _FINEST:
+    if den > _FINEST or (dtype is DType.FLOAT16 and not num.bounds.leq(Interval(0, limit))):
         return OPAQUE
-    if dtype is DType.FLOAT16 and op.decide(le(num, 1 << 11)) is not YES:
-        return OPAQUE
-    op.assume(le(num, limit), f"the sum is exact in {dtype}")
-    return Real.of(num, den) or OPAQUE
+    return (Real.of(num, den) or OPAQUE) if within(op, num, 0, limit, f"a sum is exact in {dtype}") else OPAQUE
 
 
 _FINEST: Final = 1 << 10
@@ -163,7 +154,7 @@ def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) < len(elements) or not dtype.is_integer:
         return OPAQUE
-    return _in_type(op, product(dims), dtype)
+    return fit(op, dtype, product(dims))
 
 
 def _extreme(combine: Callable[..., Dim]) -> Callable[[Op, DType, Sequence[Element]], Element]:
@@ -202,7 +193,7 @@ def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element
 
 def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
     if isinstance(element, Dim) and dtype.is_integer:
-        return _in_type(op, element * count, dtype)
+        return fit(op, dtype, element * count)
     if isinstance(element, Real) and element.is_dyadic and dtype in MANTISSA_BITS and element.num.bounds.lo is not None:
         return _in_mantissa(op, element.num * count, element.den, dtype) if element.num.bounds.lo >= 0 else OPAQUE
     return OPAQUE
@@ -213,7 +204,7 @@ def _product_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Ele
         if element is ONE_EXPR:
             return element
         if count.const is not None and count.const <= _MAX_POWER:
-            return _in_type(op, product([element] * count.const), dtype)
+            return fit(op, dtype, product([element] * count.const))
     return OPAQUE
 
 

@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, product
 from lattices.facts import Facts
 from lattices.normal import exact_quotient, floordiv, maximum
-from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, ne, negation
+from lattices.piecewise import restrict
+from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, le, ne, negation
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
-from transfer.cases import choose, is_natural, is_positive, nonzero_parts, under, vanishes_with
+from transfer.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from transfer.op import Op
 from transfer.rearrange import moved
 from transfer.rule import transfer
@@ -115,7 +116,7 @@ def _copied_or_kept(e: Expr, copied: Dim, cases: list[Case]) -> Element:
     test = factor if isinstance(factor, Expr) and factor.bounds.lo is not None and factor.bounds.lo >= 0 else e
     if cases or test.bounds.lo is None or test.bounds.lo < 0:
         return (*cases, Case(eq(e, 0), copied), Case(ge(e, 1), e))
-    return (Case(eq(test, 0), copied), Case(ge(test, 1), e, nonzero_parts(test)))
+    return (Case(le(test, 0), copied), Case(ge(test, 1), e, nonzero_parts(test)))
 
 
 # Everything about the target is known, up to cases
@@ -193,7 +194,7 @@ def _dim(op: Op, element: Element) -> Dim:
 def _nested(op: Op, cases: Sequence[tuple[Relation, Dim]]) -> Dim:
     """The size of the case that holds; one of them always does."""
     last, result = cases[-1]
-    narrowed = [under(condition, size) for condition, size in cases[:-1]]
+    narrowed = [restrict(size, condition) for condition, size in cases[:-1]]
     if len(set(narrowed)) == 1 and isinstance(narrowed[0], Expr):
         return choose(op, negation(last), narrowed[0], result)
     for (condition, _), size in reversed(list(zip(cases[:-1], narrowed, strict=True))):
@@ -206,7 +207,7 @@ def _negative_is_zero(
 ) -> Dim:
     """max(e, 0), where a -1 stands for no elements: x[:, 1:] reshaped by a target that computed the size N - 1."""
     e = own[-1][1]
-    zeros = [under(eq(e, -1), size) for _, size in inferred] + [under(eq(e, 0), size) for _, size in own[:-1]]
+    zeros = [restrict(size, eq(e, -1)) for _, size in inferred] + [restrict(size, eq(e, 0)) for _, size in own[:-1]]
     return maximum(e, 0) if all(isinstance(z, Expr) and z.const == 0 for z in zeros) else at_axis
 
 

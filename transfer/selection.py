@@ -74,6 +74,7 @@ def arg_extreme(op: Op) -> Tensor:
         op.may_fail("the axis is in range and not empty")
         return Tensor(DType.INT64)
     if len(shape) == 0:
+        op.may_fail("onnxruntime takes a scalar, ONNX's own inference rejects it")
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
     given = op.int("axis", 0)
     axis = op.axis(given, len(shape))
@@ -160,6 +161,8 @@ def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
     axis = op.int("axis")
+    if x.shape.rank == 0:
+        op.may_fail("ONNX's own inference rejects a scalar")
     if axis is None:
         count = _selected(op, condition, x.shape.size)
         return Tensor(dtype, shape_of((count,)), _compressed(op, None))
@@ -200,17 +203,22 @@ def _compressed(op: Op, axis: int | None) -> Contents | None:
 @transfer("Unique", inputs="X", outputs="Y indices inverse_indices counts")
 def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
-    x, axis = op.tensor("X"), op.int("axis")
-    if x.shape.is_top and axis is not None:
+    shape, given = op.tensor("X").shape, op.int("axis")
+    if shape.is_top and given is not None:
         op.may_fail("the axis is in range")
         each = Tensor(DType.INT64, Shape([None]))
         return Tensor(op.dtype("X")), each, each, each
-    axis = axis if axis is None else op.axis(axis, len(x.shape))
-    extent = x.shape.size if axis is None else x.shape[axis]
-    count = _distinct(op, extent)
-    shape = shape_of((count,) if axis is None else (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    if given is None:
+        extent = shape.size
+        count = _distinct(op, extent)
+        result = shape_of((count,))
+    else:
+        axis = op.axis(given, len(shape))
+        extent = shape[axis]
+        count = _distinct(op, extent)
+        result = shape_of((*shape[:axis], count, *shape[axis + 1 :]))
     each = Tensor(DType.INT64, shape_of((count,)))
-    return Tensor(op.dtype("X"), shape), each, Tensor(DType.INT64, shape_of((extent,))), each
+    return Tensor(op.dtype("X"), result), each, Tensor(DType.INT64, shape_of((extent,))), each
 
 
 def _distinct(op: Op, extent: Dim) -> Dim:

@@ -70,7 +70,10 @@ def sequence_construct(op: Op) -> Value:
 @transfer("SequenceEmpty", inputs="", outputs="output", complete=True)
 def sequence_empty(op: Op) -> Value:
     """A sequence of no elements, of an element type (FLOAT unless given)."""
-    return Sequence(_nothing(DType(op.int("dtype", DType.FLOAT))), ZERO_EXPR)
+    dtype = op.int("dtype", DType.FLOAT)
+    if dtype not in set(DType):
+        op.reject(f"attribute dtype is {dtype}, which is no element type")
+    return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
 
 
 @transfer("SequenceLength", inputs="input_sequence", outputs="length", complete=True)

@@ -139,7 +139,9 @@ def sliced_size(op: Op, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
     return _over_cases(
         op,
         _from_front(op, start, size),
-        lambda first: _over_cases(op, _end_from_front(op, end, size, step), lambda to: count(op, size, first, to, step)),
+        lambda first: _over_cases(
+            op, _end_from_front(op, end, size, step), lambda to: count(op, size, first, to, step)
+        ),
     )
 
 

@@ -52,10 +52,7 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if len(pads) != 2 * rank:
             op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
     same = auto_pad in SAME
-    return [
-        Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same)
-        for i in range(rank)
-    ]
+    return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 
 
 def _positive(op: Op, name: str, rank: int) -> list[int]:

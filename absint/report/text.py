@@ -12,7 +12,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.report.summary import Row, computed, totals
+from absint.report.summary import MAX_SHOWN_SIZE, Row, brief, computed, totals
+from lattices.contents import Contents, Element
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20
-_LONGEST: Final = 400
+_LONGEST: Final = 1000
+_SHOWN_ELEMENTS: Final = 16
 _UNBROKEN: Final = 1 << 30
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
@@ -90,7 +92,7 @@ def _title(result: Result) -> Iterator[Line]:
     )
 
 
-def _section(title: str, rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
+def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:
     yield Line("")
     yield Line(title, "bold")
     if not rows:
@@ -101,7 +103,7 @@ def _section(title: str, rows: Sequence[Sequence[str]], width: int) -> Iterator[
 
 def _values(result: Result, width: int) -> Iterator[Line]:
     for path, group in groupby(computed(result), key=lambda row: row.path):
-        rows = [(row.name, row.operator, described(row.value)) for row in group]
+        rows = [(row.name, f"{described(row.value)}  ({row.operator})") for row in group]
         yield from _section(f"values of {plain(path)}" if path else "values", rows, width)
 
 
@@ -159,10 +161,10 @@ def _missing(requirement: str, lines: Sequence[str], width: int) -> Iterator[Lin
 def described(value: Value) -> str:
     """A value in one line: `INT64 [2] = [batch, seq]`."""
     if isinstance(value, Tensor):
-        known = "" if value.contents is None else f" = {value.contents}"
-        return f"{value.dtype} {_shape(value)}{known}"
+        known = "" if value.contents is None else f" = {_elements(value.contents)}"
+        return f"{value.dtype} {brief(value.shape)}{known}"
     if isinstance(value, SparseTensor):
-        return f"sparse {value.dtype} {_shape(value)}"
+        return f"sparse {value.dtype} {brief(value.shape)}"
     if isinstance(value, SequenceValue):
         return f"sequence of {value.length} x {described(value.element)}"
     if isinstance(value, Optional):
@@ -173,31 +175,40 @@ def described(value: Value) -> str:
     return "never computed" if value is BOTTOM else "unknown" if value is TOP else repr(value)
 
 
-def _shape(value: Tensor | SparseTensor) -> str:
-    return "of unknown rank" if value.shape.is_top else str(value.shape)
+def _elements(contents: Contents) -> str:
+    """The elements if they are few and short, else how many there are."""
+    elements = contents.elements
+    if not contents.is_fill and len(elements) > 1 and all(e == elements[0] for e in elements):
+        return f"all {_element(elements[0])}"
+    if len(elements) <= _SHOWN_ELEMENTS and all(_size(e) <= MAX_SHOWN_SIZE for e in elements):
+        return str(contents)
+    start = ", ".join(map(_element, elements[:4]))
+    return f"[{start}, ...]  {len(elements):,} elements" if len(elements) > 4 else f"[{start}]"
 
 
-def aligned(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Rows with aligned columns. The last column is broken at commas; a first column over its share stands alone."""
-    cells = [[plain(cell) for cell in row] for row in rows]
-    if not cells:
-        return
-    share = max(width // 2 - 2, 12)
-    short = [len(row[0]) for row in cells if len(row[0]) <= share]
-    widths = [max(short, default=4), *(max(map(len, column)) for column in list(zip(*cells, strict=True))[1:-1])]
-    for first, *rest in cells:
-        lead = "  "
-        if len(first) > widths[0]:
-            yield lead + first
-            first = ""
-        for cell, room in zip([first, *rest[:-1]], widths, strict=True):
-            lead += cell.ljust(room) + "  "
-        yield from wrapped(lead + rest[-1], width, len(lead))
+def _element(element: Element) -> str:
+    return str(element) if _size(element) <= MAX_SHOWN_SIZE else f"<{_size(element):,} terms>"
+
+
+def _size(element: Element) -> int:
+    return getattr(element, "size", 1)
+
+
+def aligned(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Two columns. The second is broken at spaces; a name that takes over half of the width has a line for itself."""
+    cells = [(plain(name), plain(text)) for name, text in rows]
+    share = width // 2 - 2
+    room = max((len(name) for name, _ in cells if len(name) <= share), default=4)
+    for name, text in cells:
+        if len(name) > room:
+            yield f"  {name}"
+            name = ""
+        yield from wrapped(f"  {name.ljust(room)}  {text}", width, room + 4)
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     """The text in lines of the width, broken after a comma or space; lines after the first are indented."""
-    text = text if len(text) <= _LONGEST + indent or width == _UNBROKEN else text[: _LONGEST + indent - 3] + "..."
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     indent = indent if indent <= width - 20 else 6
     while len(text) > width:
         at = text.rfind(" ", indent + 1, width + 1)

@@ -36,7 +36,11 @@ def test_real_is_the_quotient(a: int, b: int, den: int, at: int) -> None:
     assert Fraction(real.num.evaluate(binding), real.den) == value
     assert real.den >= 1
     assert math.gcd(real.den, *(coef for _, coef in real.num.terms)) == 1
-    for dim, number in ((real.floor(), math.floor(value)), (real.ceil(), math.ceil(value)), (real.truncate(), int(value))):
+    for dim, number in (
+        (real.floor(), math.floor(value)),
+        (real.ceil(), math.ceil(value)),
+        (real.truncate(), int(value)),
+    ):
         assert isinstance(dim, Expr)
         assert dim.evaluate(binding) == number
 
@@ -137,7 +141,9 @@ def test_replacement_reaches_every_kind() -> None:
 
 def test_join_of_contents() -> None:
     row = Contents.vector([const(2), N])
-    assert CONTENTS.join(row, Contents.vector([const(4), N])) is Contents.vector([Unknown(Interval(2, 4), Congruence(2, 0)), N])
+    assert CONTENTS.join(row, Contents.vector([const(4), N])) is Contents.vector(
+        [Unknown(Interval(2, 4), Congruence(2, 0)), N]
+    )
     assert CONTENTS.join(row, Contents.vector([const(2)])) is Contents.fill(Unknown(Interval(0, 2**31 - 1)))
     assert CONTENTS.join(Contents.vector([N]), Contents.of((1, 2), [N, N])) is Contents.fill(N)
     assert CONTENTS.join(row, None) is None

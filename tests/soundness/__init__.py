@@ -1,7 +1,7 @@
 """Soundness of whole models: the node models of the `onnx` package, made symbolic and held against real runs.
 
     models    a node test -> its symbolic variants, and the array that each input gets under a binding
-    runs      execution: onnxruntime without optimisations, or onnx.reference where onnxruntime has no kernel
+    runs      execution: onnxruntime (in a process of its own: `child`), or onnx.reference where it has no kernel
     claims    what a run says about the claims of an analysis
     harness   one node test: analyse every variant, run every sampled binding, collect what is wrong
     limits    what the runtimes are known to do other than the spec says

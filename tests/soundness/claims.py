@@ -62,12 +62,12 @@ class Claims:
                 yield f"runs, but is claimed never to: {self.rejected[0]}"
             return
         known = dict(binding)
-        for name, actual in run.items():
-            yield from learn(name, self.values[name], actual, known)
+        conflicts = [c for name, actual in run.items() for c in learn(name, self.values[name], actual, known)]
         if any(s.role == "assumed" and truth(s.relation, known) is False for _, s in self.statements):
             return
         if not strict and any(s.role == "required" and truth(s.relation, known) is False for _, s in self.statements):
             return
+        yield from conflicts
         for name, actual in run.items():
             yield from against(name, self.values[name], actual, known)
         for node, statement in self.statements:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import select
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.soundness.models import NEWEST_RUN, NodeTest, stripped
 
-ort.set_default_logger_severity(4)
+SECONDS = 30
+ROOT = Path(__file__).parents[2]
 
 _NOT_THERE = re.compile(
     "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|No Op registered|Unrecognized attribute"
-    "|under development|ONNX Runtime only \\*guarantees\\*|Unsupported type proto|not yet supported in input"
+    "|under development|ONNX Runtime only \\*guarantees\\*|Unsupported type proto|Unable to handle object of type"
 )
 
 
@@ -29,6 +34,61 @@ class Outcome(NamedTuple):
     failure: str
     runtime: str
     """`onnxruntime`, or `reference` where onnxruntime has no kernel for the operators or types."""
+
+
+class OnnxRuntime:
+    """onnxruntime in a process of its own; started again after it dies."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._model = b""
+
+    def load(self, model: bytes) -> tuple[bool, Any]:
+        """(True, types of the outputs) or (False, message)."""
+        self._model = model
+        return self._ask(model)
+
+    def run(self, model: bytes, feeds: Mapping[str, Any]) -> tuple[bool, Any]:
+        """(True, outputs) or (False, message)."""
+        if self._process is None or self._model is not model:
+            ok, message = self.load(model)
+            if not ok:
+                return False, message
+        return self._ask(dict(feeds))
+
+    def _ask(self, request: object) -> tuple[bool, Any]:
+        if self._process is None:
+            command = [sys.executable, "-m", "tests.soundness.child"]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
+            if select.select([process.stdout], [], [], SECONDS)[0]:
+                reply: tuple[bool, Any] = pickle.load(process.stdout)
+                return reply
+            end = f"did not end within {SECONDS} s"
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            end = "ended the process"
+        self.close()
+        return False, f"onnxruntime {end}"
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+            process.wait()
+
+
+ENGINE = OnnxRuntime()
 
 
 class Runner:
@@ -49,47 +109,35 @@ class Runner:
         self.model = model
         self.constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
         self.names = [info.name for info in model.graph.output]
-        self.session: ort.InferenceSession | None = None
-        self.failure = ""
-        self.missing = False
         self._evaluator: ReferenceEvaluator | None = None
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
         older = onnx.ModelProto()
         older.CopyFrom(model)
         for entry in older.opset_import:
             if entry.domain == "":  # a newer version of an operator mostly takes more types
                 entry.version = min(entry.version, NEWEST_RUN)
-        try:
-            self.session = ort.InferenceSession(older.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            self.failure = str(error)
-            self.missing = bool(_NOT_THERE.search(self.failure))
-        self._probe()
-
-    def _probe(self) -> None:
-        """Use onnx.reference if it alone runs the node test as it is."""
-        feeds = {item.name: item.data for item in self.test.inputs}
+        self._serialised = older.SerializeToString()
+        self.loaded, reply = ENGINE.load(self._serialised)
+        self.types: list[str] = reply if self.loaded else []
+        self.failure = "" if self.loaded else str(reply)
+        self.missing = bool(_NOT_THERE.search(self.failure))
+        feeds = {item.name: item.data for item in test.inputs}
         if not self.missing and self.run(feeds).values is None and self.reference(feeds).values is not None:
-            self.missing = True
+            self.missing = True  # onnx.reference alone runs the node test as it is
 
     def run(self, feeds: Mapping[str, Any]) -> Outcome:
         """Run the model once."""
-        given = {item.name: feeds[item.name] for item in self.fed}
-        if self.session is None and not self.missing:
+        if self.missing:
+            return self.reference(feeds)
+        if not self.loaded:
             return Outcome(None, self.failure, "onnxruntime")
-        if self.session is not None and not self.missing:
-            try:
-                values = map(_typed, self.session.get_outputs(), self.session.run(None, given))
-                return Outcome(dict(zip(self.names, values, strict=True)), "", "onnxruntime")
-            except Exception as error:
-                failure = str(error)
-                if not (_NOT_THERE.search(failure) or not _feedable(given)):
-                    return Outcome(None, failure, "onnxruntime")
-                self.missing = True
-        return self.reference(feeds)
+        ok, reply = ENGINE.run(self._serialised, {item.name: feeds[item.name] for item in self.fed})
+        if ok:
+            values = map(_typed, self.types, reply)
+            return Outcome(dict(zip(self.names, values, strict=True)), "", "onnxruntime")
+        if _NOT_THERE.search(reply):
+            self.missing = True
+            return self.reference(feeds)
+        return Outcome(None, reply, "onnxruntime")
 
     def reference(self, feeds: Mapping[str, Any]) -> Outcome:
         """Run it in onnx.reference."""
@@ -105,16 +153,9 @@ class Runner:
         return Outcome(dict(zip(self.names, arrays, strict=True)), "", "reference")
 
 
-def _typed(output: ort.NodeArg, value: Any) -> Any:
+def _typed(kind: str, value: Any) -> Any:
     """The array under its own type: onnxruntime gives an 8-bit float as bytes."""
-    match = re.fullmatch(r"tensor\((float8\w+)\)", output.type)
+    match = re.fullmatch(r"tensor\((float8\w+)\)", kind)
     if match and isinstance(value, np.ndarray) and value.dtype == np.uint8:
         return value.view(helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, match[1].upper())))
     return value
-
-
-def _feedable(feeds: Mapping[str, Any]) -> bool:
-    """The Python binding of onnxruntime takes arrays of these types."""
-    return all(not isinstance(a, np.ndarray) or a.dtype.kind in "biufOSUc" for a in feeds.values()) and all(
-        a is not None for a in feeds.values()
-    )

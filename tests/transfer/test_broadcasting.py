@@ -8,7 +8,14 @@ from onnx import TensorProto
 
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
-F, D, I, I32, U8, B = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32, TensorProto.UINT8, TensorProto.BOOL
+F, D, I64, I32, U8, B = (
+    TensorProto.FLOAT,
+    TensorProto.DOUBLE,
+    TensorProto.INT64,
+    TensorProto.INT32,
+    TensorProto.UINT8,
+    TensorProto.BOOL,
+)
 NM = sizes(N=[0, 1, 2, 5], M=[0, 1, 2, 5])
 
 
@@ -16,20 +23,37 @@ def nonzero(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     return rng.integers(1, 7, shape)
 
 
-ARITHMETIC = [(n, 7, F) for n in ("Add", "Sub", "Mul", "Div", "Pow")] + [(n, 14, I) for n in ("Add", "Sub", "Mul", "Div", "Mod")]
+ARITHMETIC = [(n, 7, F) for n in ("Add", "Sub", "Mul", "Div", "Pow")] + [
+    (n, 14, I64) for n in ("Add", "Sub", "Mul", "Div", "Mod")
+]
 LOGIC = [(n, 7, B) for n in ("And", "Or", "Xor")]
-COMPARISON = [(n, v, F) for n in ("Equal", "Less", "Greater") for v in (11, 19)] + [("LessOrEqual", 12, D), ("GreaterOrEqual", 16, I)]
+COMPARISON = [(n, v, F) for n in ("Equal", "Less", "Greater") for v in (11, 19)] + [
+    ("LessOrEqual", 12, D),
+    ("GreaterOrEqual", 16, I64),
+]
 BITS = [(n, 18, U8) for n in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")]
 
 
 @pytest.mark.parametrize(("name", "opset", "dtype"), ARITHMETIC + LOGIC + COMPARISON + BITS)
 def test_broadcasts(name: str, opset: int, dtype: int) -> None:
-    data = nonzero if dtype == I else None
-    for a, b, expect in [(["N", 3], ["M", 1], "[broadcast(M, N), 3]"), (["N"], [], "[N]"), ([], [], "[]"), (["N", 64], [64], "[N, 64]"), (["M"], [4, "N", 1], "[4, N, M]")]:
+    data = nonzero if dtype == I64 else None
+    for a, b, expect in [
+        (["N", 3], ["M", 1], "[broadcast(M, N), 3]"),
+        (["N"], [], "[N]"),
+        ([], [], "[]"),
+        (["N", 64], [64], "[N, 64]"),
+        (["M"], [4, "N", 1], "[4, N, M]"),
+    ]:
         case = Case(name, [Arg(a, dtype), Arg(b, dtype, data=data)], opset=opset, bindings=NM, expect=[expect])
         assert run_case(case) > 0
     for unknown in (["N"], []):
-        case = Case(name, [Arg(["M", 2], dtype), Arg(unknown, dtype, data=data, unknown_rank=True)], opset=opset, bindings=NM, expect=["?"])
+        case = Case(
+            name,
+            [Arg(["M", 2], dtype), Arg(unknown, dtype, data=data, unknown_rank=True)],
+            opset=opset,
+            bindings=NM,
+            expect=["?"],
+        )
         assert run_case(case) > 0
 
 
@@ -39,13 +63,18 @@ CASES = [
     Case("Add", [Arg(["N"]), Arg([64])], bindings=sizes(N=[0, 1, 2, 64]), expect=["[64]"]),
     Case("Add", [Arg(["N"]), Arg([0])], bindings=sizes(N=[0, 1, 2]), expect=["[0]"]),
     Case("Mod", [Arg(["N"]), Arg(["M"])], {"fmod": 1}, bindings=NM),
-    Case("Div", [Arg(["N"], I), Arg(["M"], I, data=nonzero)], bindings=NM, expect=["[broadcast(M, N)]"]),
-    Case("Div", [Arg(["N"], I), Arg(elements="M", dtype=I)], bindings=NM, expect=["[N]"]),
-    Case("Div", [Arg(elements=[7, "N"], dtype=I), Arg(elements=["M", 2], dtype=I)], bindings=NM, contents="[7//M, N//2]"),
+    Case("Div", [Arg(["N"], I64), Arg(["M"], I64, data=nonzero)], bindings=NM, expect=["[broadcast(M, N)]"]),
+    Case("Div", [Arg(["N"], I64), Arg(elements="M", dtype=I64)], bindings=NM, expect=["[N]"]),
+    Case(
+        "Div",
+        [Arg(elements=[7, "N"], dtype=I64), Arg(elements=["M", 2], dtype=I64)],
+        bindings=NM,
+        contents="[7//M, N//2]",
+    ),
     Case("Div", [Arg(["N"], I32), Arg(["M"], I32, low=0, high=2)], bindings=NM),
-    Case("Mod", [Arg(["N"], I), Arg(elements=["M"], dtype=I)], bindings=NM, expect=["[N]"]),
-    Case("Pow", [Arg(["N"]), Arg(["M"], I)], bindings=NM, opset=12),
-    Case("Pow", [Arg(["N"], I), Arg([])], bindings=NM, opset=15, expect=["[N]"]),
+    Case("Mod", [Arg(["N"], I64), Arg(elements=["M"], dtype=I64)], bindings=NM, expect=["[N]"]),
+    Case("Pow", [Arg(["N"]), Arg(["M"], I64)], bindings=NM, opset=12),
+    Case("Pow", [Arg(["N"], I64), Arg([])], bindings=NM, opset=15, expect=["[N]"]),
     Case("BitShift", [Arg(["N"], U8), Arg(["M"], U8, high=7)], {"direction": "LEFT"}, bindings=NM),
     Case("Equal", [Arg(["N"], TensorProto.STRING), Arg(["M"], TensorProto.STRING)], bindings=NM, opset=19),
     Case("PRelu", [Arg(["N", "M"]), Arg(["M"])], bindings=NM, opset=9, expect=["[N, M]"]),
@@ -53,14 +82,22 @@ CASES = [
     # onnxruntime broadcasts X to the slope too, which the spec does not allow.
     Case("PRelu", [Arg(["N"]), Arg([2, "M"])], bindings=NM, opset=16, expect=["[2, broadcast(M, N)]"]),
     Case("Where", [Arg(["N"], B), Arg(["M", 1]), Arg([3, 1, 1])], bindings=NM, expect=["[3, M, N]"]),
-    Case("Where", [Arg([], B), Arg([], I), Arg(["N"], I)], bindings=NM, opset=9, expect=["[N]"]),
+    Case("Where", [Arg([], B), Arg([], I64), Arg(["N"], I64)], bindings=NM, opset=9, expect=["[N]"]),
     Case("Where", [Arg(["N"], B), Arg(["M"], unknown_rank=True), Arg([])], bindings=NM, expect=["?"]),
-    *(Case(n, [Arg(["N", 1]), Arg(["M"]), Arg([])], bindings=NM, opset=v, expect=["[N, M]"]) for n in ("Max", "Min", "Sum", "Mean") for v in (8, 13)),
-    *(Case(n, [Arg(["N", "M"])], bindings=NM, opset=v, expect=["[N, M]"]) for n in ("Max", "Min", "Sum", "Mean") for v in (7, 13)),
+    *(
+        Case(n, [Arg(["N", 1]), Arg(["M"]), Arg([])], bindings=NM, opset=v, expect=["[N, M]"])
+        for n in ("Max", "Min", "Sum", "Mean")
+        for v in (8, 13)
+    ),
+    *(
+        Case(n, [Arg(["N", "M"])], bindings=NM, opset=v, expect=["[N, M]"])
+        for n in ("Max", "Min", "Sum", "Mean")
+        for v in (7, 13)
+    ),
     *(Case(n, [Arg(["N", "M"]), Arg(["M", "N"])], bindings=NM, opset=7) for n in ("Max", "Min", "Sum", "Mean")),
     *(Case(n, [Arg(["N"], unknown_rank=True), Arg(["M"])], bindings=NM, opset=7) for n in ("Max", "Sum")),
     Case("Max", [Arg(["N"], I32), Arg(["N"], I32)], bindings=NM, opset=12, expect=["[N]"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -72,13 +109,22 @@ def test_rejected() -> None:
     assert apply_case(Case("Add", [Arg([2]), Arg([3])])).rejected
     assert apply_case(Case("Mod", [Arg(["N"]), Arg(["M"])], opset=13)).rejected
     assert apply_case(Case("Max", [Arg(["N"]), Arg(["N", 1])], opset=7)).rejected
-    assert apply_case(Case("Div", [Arg(elements=[7], dtype=I), Arg(elements=[0], dtype=I)])).rejected
+    assert apply_case(Case("Div", [Arg(elements=[7], dtype=I64), Arg(elements=[0], dtype=I64)])).rejected
     assert not run_case(Case("Mod", [Arg(["N"]), Arg(["M"])], opset=13, bindings=NM))
 
 
-def binary(name: str, a: object, b: object, contents: str | None, dtype: int = I, opset: int = 20, **attributes: object) -> Case:
+def binary(
+    name: str, a: object, b: object, contents: str | None, dtype: int = I64, opset: int = 20, **attributes: object
+) -> Case:
     bindings = sizes(N=[0, 1, 2, 5, 9], M=[1, 3])
-    return Case(name, [Arg(elements=a, dtype=dtype), Arg(elements=b, dtype=dtype)], attributes, bindings=bindings, opset=opset, contents=contents)
+    return Case(
+        name,
+        [Arg(elements=a, dtype=dtype), Arg(elements=b, dtype=dtype)],
+        attributes,
+        bindings=bindings,
+        opset=opset,
+        contents=contents,
+    )
 
 
 CONTENTS = [
@@ -117,14 +163,24 @@ CONTENTS = [
     binary("Sub", ["N"], ["M"], None, TensorProto.UINT64, 14),
     binary("Add", [2**31 - 1, "N"], [1, 2], None, I32),
     binary("Add", [200, "N"], [100, 200], None, U8, 14),
-    Case("Where", [Arg(elements=[True, False, True], dtype=B), Arg(elements=["N", 2, 3], dtype=I), Arg(elements=9, dtype=I)], contents="[N, 9, 3]", bindings=NM),
-    Case("Where", [Arg(elements=[[True], [False]], dtype=B), Arg(elements=[1, 2], dtype=I), Arg(elements="N", dtype=I)], contents="[[1, 2], [N, N]]", bindings=NM),
-    Case("Where", [Arg([2], B), Arg(elements=[1, 2], dtype=I), Arg(elements=[1, 4], dtype=I)]),
-    Case("Where", [Arg(elements=[True, False], dtype=B), Arg(elements=[1, 2], dtype=I), Arg([2], I)]),
+    Case(
+        "Where",
+        [Arg(elements=[True, False, True], dtype=B), Arg(elements=["N", 2, 3], dtype=I64), Arg(elements=9, dtype=I64)],
+        contents="[N, 9, 3]",
+        bindings=NM,
+    ),
+    Case(
+        "Where",
+        [Arg(elements=[[True], [False]], dtype=B), Arg(elements=[1, 2], dtype=I64), Arg(elements="N", dtype=I64)],
+        contents="[[1, 2], [N, N]]",
+        bindings=NM,
+    ),
+    Case("Where", [Arg([2], B), Arg(elements=[1, 2], dtype=I64), Arg(elements=[1, 4], dtype=I64)]),
+    Case("Where", [Arg(elements=[True, False], dtype=B), Arg(elements=[1, 2], dtype=I64), Arg([2], I64)]),
     Case("Where", [Arg(["N"], B), Arg(elements=1.5), Arg(elements=1.5)], bindings=NM, contents="all (3)/2"),
-    Case("Max", [Arg(elements=1, dtype=I), Arg(["N"], I, low=-5)], bindings=NM, opset=12),
-    Case("Add", [Arg(["N"], I), Arg(elements=1, dtype=I)], bindings=NM, contents="None"),
-]  # fmt: skip
+    Case("Max", [Arg(elements=1, dtype=I64), Arg(["N"], I64, low=-5)], bindings=NM, opset=12),
+    Case("Add", [Arg(["N"], I64), Arg(elements=1, dtype=I64)], bindings=NM, contents="None"),
+]
 
 
 @pytest.mark.parametrize("case", CONTENTS, ids=str)

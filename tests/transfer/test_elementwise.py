@@ -8,13 +8,20 @@ from onnx import TensorProto
 
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
-F, D, H, I, I32, B, S = (
-    TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL, TensorProto.STRING,
-)  # fmt: skip
+F, D, H, I64, I32, B, S = (
+    TensorProto.FLOAT,
+    TensorProto.DOUBLE,
+    TensorProto.FLOAT16,
+    TensorProto.INT64,
+    TensorProto.INT32,
+    TensorProto.BOOL,
+    TensorProto.STRING,
+)
 NM = sizes(N=[0, 1, 3], M=[1, 4])
 
 FLOAT_UNARY = {
-    7: "Relu Sigmoid Tanh Exp Log Sqrt Neg Abs Ceil Floor Reciprocal Sin Cos Tan Asin Acos Atan Softplus Softsign HardSigmoid Selu Elu LeakyRelu",
+    7: "Relu Sigmoid Tanh Exp Log Sqrt Neg Abs Ceil Floor Reciprocal Sin Cos Tan Asin Acos Atan Softplus Softsign "
+    "HardSigmoid Selu Elu LeakyRelu",
     9: "Erf Sign Sinh Cosh Asinh Acosh Atanh Shrink",
     11: "Round ThresholdedRelu",
     12: "Celu",
@@ -40,23 +47,33 @@ TYPES = [
     Case("IsInf", [Arg(["N"], D)], {"detect_negative": 0}, bindings=NM[:3], expect=["[N]"]),
     Case("BitwiseNot", [Arg(["N"], I32)], bindings=NM[:3], expect=["[N]"]),
     Case("Identity", [Arg(["N"], S)], bindings=NM[:3], expect=["[N]"], opset=13),
-    Case("Cast", [Arg(["N", "M"])], {"to": I}, bindings=NM, expect=["[N, M]"]),
+    Case("Cast", [Arg(["N", "M"])], {"to": I64}, bindings=NM, expect=["[N, M]"]),
     Case("Cast", [Arg(["N"], S)], {"to": F}, bindings=NM[:3], expect=["[N]"]),
-    Case("Cast", [Arg(["N"], I)], {"to": S}, bindings=NM[:3], expect=["[N]"]),
+    Case("Cast", [Arg(["N"], I64)], {"to": S}, bindings=NM[:3], expect=["[N]"]),
     Case("Cast", [Arg(["N"], unknown_rank=True)], {"to": D}, bindings=NM[:3], expect=["?"], opset=9),
-    Case("CastLike", [Arg(["N"]), Arg(["M"], I)], bindings=NM, expect=["[N]"], opset=19),
+    Case("CastLike", [Arg(["N"]), Arg(["M"], I64)], bindings=NM, expect=["[N]"], opset=19),
     Case("Dropout", [Arg(["N", 2])], outputs=2, bindings=NM[:3], opset=7, expect=["[N, 2]", "[N, 2]"]),
     Case("Dropout", [Arg(["N", 2])], outputs=2, bindings=NM[:3], opset=10, expect=["[N, 2]", "[N, 2]"]),
     Case("Dropout", [Arg(["N", 2])], outputs=2, bindings=NM[:3], opset=12, expect=["[N, 2]", "[N, 2]"]),
     Case("Dropout", [Arg(["N"]), Arg(elements=0.5), Arg(["M"], B)], outputs=2, bindings=NM, opset=13),
-    Case("Dropout", [Arg(["N"]), Arg(["M"], data=lambda s, r: np.full(s, 0.5))], bindings=sizes(N=[1, 3], M=[0, 1, 2]), opset=22),
+    Case(
+        "Dropout",
+        [Arg(["N"]), Arg(["M"], data=lambda s, r: np.full(s, 0.5))],
+        bindings=sizes(N=[1, 3], M=[0, 1, 2]),
+        opset=22,
+    ),
     Case("Dropout", [Arg(["N"]), Arg(elements=[1.0])], bindings=NM[:3], may_differ=True),
     Case("Dropout", [Arg(["N"]), Arg(["M"], unknown_rank=True)], bindings=NM, may_differ=False),
     Case("Clip", [Arg(["N", 2])], {"min": 0.0}, bindings=NM[:3], opset=6, expect=["[N, 2]"]),
     Case("Clip", [Arg(["N", 2]), Arg(["M"]), None], bindings=sizes(N=[0, 2], M=[0, 1, 2]), opset=11, expect=["[N, 2]"]),
     Case("Clip", [Arg(["N", 2]), None, Arg([])], bindings=NM[:3], opset=12, expect=["[N, 2]"]),
-    Case("Clip", [Arg(["N", 2], I), Arg(["M"], I, unknown_rank=True), Arg([], I)], bindings=sizes(N=[0, 2], M=[1, 2]), opset=13),
-]  # fmt: skip
+    Case(
+        "Clip",
+        [Arg(["N", 2], I64), Arg(["M"], I64, unknown_rank=True), Arg([], I64)],
+        bindings=sizes(N=[0, 2], M=[1, 2]),
+        opset=13,
+    ),
+]
 
 
 @pytest.mark.parametrize("case", TYPES, ids=str)
@@ -71,45 +88,67 @@ def test_clip_rejects_vectors() -> None:
 
 
 def unary(name: str, elements: object, dtype: int, contents: str | None, opset: int = 20, **attributes: object) -> Case:
-    return Case(name, [Arg(elements=elements, dtype=dtype)], attributes, opset=opset, contents=contents, bindings=sizes(N=[0, 1, 5, 6], M=[0, 3]))
+    return Case(
+        name,
+        [Arg(elements=elements, dtype=dtype)],
+        attributes,
+        opset=opset,
+        contents=contents,
+        bindings=sizes(N=[0, 1, 5, 6], M=[0, 3]),
+    )
 
 
 CONTENTS = [
-    unary("Neg", ["N", 3], I, "[-N, -3]"),
-    unary("Abs", ["N - 5", -3], I, "[max(5 - N, N - 5), 3]"),
-    unary("Relu", ["N - 5", -3], I, "[max(N - 5, 0), 0]"),
-    unary("Sign", ["N", -3], I, None),
+    unary("IsNaN", [0.5, float("nan")], F, "[false, ?]"),
+    unary("IsInf", [0.5], F, "[false]"),
+    unary("Neg", ["N", 3], I64, "[-N, -3]"),
+    unary("Abs", ["N - 5", -3], I64, "[max(5 - N, N - 5), 3]"),
+    unary("Relu", ["N - 5", -3], I64, "[max(N - 5, 0), 0]"),
+    unary("Sign", ["N", -3], I64, None),
     unary("Not", [True, False], B, "[false, true]"),
-    unary("BitwiseNot", ["N", 7], I, "[-N - 1, -8]"),
+    unary("BitwiseNot", ["N", 7], I64, "[-N - 1, -8]"),
     unary("BitwiseNot", [0, 7], TensorProto.UINT8, "[255, 248]"),
-    unary("Identity", [["N", "M"]], I, "[[N, M]]"),
+    unary("Identity", [["N", "M"]], I64, "[[N, M]]"),
     unary("Floor", [2.5, -2.5, 3.0], F, "[2, -3, 3]"),
     unary("Ceil", [2.5, -2.5, 3.0], D, "[3, -2, 3]"),
     unary("Round", [0.5, 1.5, -0.5, 2.25, -2.75], F, "[0, 2, 0, 2, -3]"),
     unary("Sqrt", [196.0, 2.0, -1.0], F, None),
     unary("Reciprocal", [4.0, 3.0, 0.0], F, None),
-    unary("Cast", [2.9, -2.9, 1e30, 0.0], F, None, to=I),
-    unary("Cast", ["N", "M - 2"], I, "[N, M - 2]", to=I32),
-    unary("Cast", ["N + 250", "M - 2"], I, None, to=TensorProto.UINT8),
-    unary("Cast", ["N + 125", "M - 130", 300], I, None, to=TensorProto.INT8),
-    unary("Cast", ["N", "M - 3", 0, 7], I, "[N != 0, M != 3, false, true]", to=B),
-    unary("Cast", [True, False], B, "[1, 0]", to=I),
+    unary("Cast", [2.9, -2.9, 1e30, 0.0], F, None, to=I64),
+    unary("Cast", ["N", "M - 2"], I64, "[N, M - 2]", to=I32),
+    unary("Cast", ["N + 250", "M - 2"], I64, None, to=TensorProto.UINT8),
+    unary("Cast", ["N + 125", "M - 130", 300], I64, None, to=TensorProto.INT8),
+    unary("Cast", ["N", "M - 3", 0, 7], I64, "[N != 0, M != 3, false, true]", to=B),
+    unary("Cast", [True, False], B, "[1, 0]", to=I64),
     unary("Cast", [True, False], B, "[1, 0]", to=F),
     unary("Cast", [0.5, 0.0, -0.0], F, "[true, false, false]", to=B),
-    unary("Cast", ["N", 2**24 + 1, 2**53 + 1], I, None, to=F),
-    unary("Cast", [2**53 + 1, -(2**60) - 1], I, None, to=D),
+    unary("Cast", ["N", 2**24 + 1, 2**53 + 1], I64, None, to=F),
+    unary("Cast", [2**53 + 1, -(2**60) - 1], I64, None, to=D),
     unary("Cast", [0.1, 1e-40, 1e300], D, None, to=F),
-    unary("Cast", ["N", 3, 5000], I, None, to=H),
-    unary("Cast", [-1, 2**40 + 5], I, "[4294967295, 5]", to=TensorProto.UINT32),
+    unary("Cast", ["N", 3, 5000], I64, None, to=H),
+    unary("Cast", [-1, 2**40 + 5], I64, "[4294967295, 5]", to=TensorProto.UINT32),
     unary("Clip", [0.1, -3.0, 9.5], F, "[2, 2, (19)/2]", 6, min=2.0),
-    Case("Clip", [Arg(elements=["N", -3, 9], dtype=I), Arg(elements=2, dtype=I), Arg(elements=[4], dtype=I)], contents="[min(max(N, 2), 4), 2, 4]", bindings=sizes(N=[0, 1, 3, 9])),
-    Case("Clip", [Arg(elements=[1, 5, 9], dtype=I), Arg(elements=7, dtype=I), Arg(elements=3, dtype=I)], contents="[3, 3, 3]"),
-    Case("Clip", [Arg([3], I), Arg(elements=2, dtype=I), Arg(elements=4, dtype=I)]),
+    Case(
+        "Clip",
+        [Arg(elements=["N", -3, 9], dtype=I64), Arg(elements=2, dtype=I64), Arg(elements=[4], dtype=I64)],
+        contents="[min(max(N, 2), 4), 2, 4]",
+        bindings=sizes(N=[0, 1, 3, 9]),
+    ),
+    Case(
+        "Clip",
+        [Arg(elements=[1, 5, 9], dtype=I64), Arg(elements=7, dtype=I64), Arg(elements=3, dtype=I64)],
+        contents="[3, 3, 3]",
+    ),
+    Case("Clip", [Arg([3], I64), Arg(elements=2, dtype=I64), Arg(elements=4, dtype=I64)]),
     Case("Clip", [Arg(elements=[1.5, 2.5]), Arg(elements=2.0), Arg([])], contents="None"),
-    Case("Dropout", [Arg(elements=[1.5, 2.5]), Arg(elements=0.5), Arg(elements=False, dtype=B)], contents="[(3)/2, (5)/2]"),
+    Case(
+        "Dropout",
+        [Arg(elements=[1.5, 2.5]), Arg(elements=0.5), Arg(elements=False, dtype=B)],
+        contents="[(3)/2, (5)/2]",
+    ),
     Case("Dropout", [Arg(elements=[1.5, 2.5]), Arg(elements=0.5), Arg(elements=True, dtype=B)], contents="None"),
-    Case("CastLike", [Arg(elements=["N", 3], dtype=I), Arg(["M"])], contents="[N, 3]", bindings=NM),
-]  # fmt: skip
+    Case("CastLike", [Arg(elements=["N", 3], dtype=I64), Arg(["M"])], contents="[N, 3]", bindings=NM),
+]
 
 
 @pytest.mark.parametrize("case", CONTENTS, ids=str)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from lattices.tensor import Tensor
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
-F, D, I, I32, B = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
+F, D, I64, I32, B = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
 N = sizes(N=[0, 1, 2, 7])
 NM = sizes(N=[0, 1, 2, 7], M=[0, 1, 3])
 
 
-def scalar(value: object, dtype: int = I) -> Arg:
+def scalar(value: object, dtype: int = I64) -> Arg:
     return Arg(elements=value, dtype=dtype)
 
 
-def fed(value: object, dtype: int = I) -> Arg:
+def fed(value: object, dtype: int = I64) -> Arg:
     """Known elements that are no constant of the model."""
     return Arg(elements=value, dtype=dtype, fed=True)
 
@@ -28,7 +28,7 @@ def tensor(dtype: int, shape: list[int], values: list[object]) -> onnx.TensorPro
 
 
 CONSTANTS = [
-    Case("Constant", [], {"value": tensor(I, [2, 1], [3, -4])}, expect=["[2, 1]"], contents="[[3], [-4]]"),
+    Case("Constant", [], {"value": tensor(I64, [2, 1], [3, -4])}, expect=["[2, 1]"], contents="[[3], [-4]]"),
     Case("Constant", [], {"value": tensor(F, [], [0.5])}, expect=["[]"], contents="(1)/2"),
     Case("Constant", [], {"value": tensor(F, [0, 2], [])}, expect=["[0, 2]"]),
     Case("Constant", [], {"value_int": 4}, expect=["[]"], contents="4"),
@@ -37,14 +37,27 @@ CONSTANTS = [
     Case("Constant", [], {"value_floats": [0.5, 0.25]}, expect=["[2]"], contents="[(1)/2, (1)/4]", opset=12),
     Case("Constant", [], {"value_string": "x"}, expect=["[]"]),
     Case("Constant", [], {"value_strings": ["x", "y"]}, expect=["[2]"]),
-    Case("ConstantOfShape", [Arg(elements=["N", 3], dtype=I)], expect=["[N, 3]"], contents="all 0", bindings=N),
-    Case("ConstantOfShape", [Arg(elements=["N - 2", "M"], dtype=I)], {"value": tensor(I, [1], [5])}, expect=["[N - 2, M]"], contents="all 5", bindings=NM),
-    Case("ConstantOfShape", [Arg(elements=[], dtype=I)], {"value": tensor(B, [1], [True])}, expect=["[]"], contents="all true"),
-    Case("ConstantOfShape", [Arg(elements=[2, 3], dtype=I, hidden=True)], expect=["[?, ?]"]),
-    Case("ConstantOfShape", [Arg(["N"], I, low=0, high=3)], expect=["?"], bindings=N),
-    Case("ConstantOfShape", [Arg(["N"], I, unknown_rank=True, low=0, high=3)], expect=["?"], bindings=N),
-    Case("ConstantOfShape", [Arg([2], I, low=-2, high=3)], expect=["[?, ?]"], bindings=[{}] * 6),
-]  # fmt: skip
+    Case("ConstantOfShape", [Arg(elements=["N", 3], dtype=I64)], expect=["[N, 3]"], contents="all 0", bindings=N),
+    Case(
+        "ConstantOfShape",
+        [Arg(elements=["N - 2", "M"], dtype=I64)],
+        {"value": tensor(I64, [1], [5])},
+        expect=["[N - 2, M]"],
+        contents="all 5",
+        bindings=NM,
+    ),
+    Case(
+        "ConstantOfShape",
+        [Arg(elements=[], dtype=I64)],
+        {"value": tensor(B, [1], [True])},
+        expect=["[]"],
+        contents="all true",
+    ),
+    Case("ConstantOfShape", [Arg(elements=[2, 3], dtype=I64, hidden=True)], expect=["[?, ?]"]),
+    Case("ConstantOfShape", [Arg(["N"], I64, low=0, high=3)], expect=["?"], bindings=N),
+    Case("ConstantOfShape", [Arg(["N"], I64, unknown_rank=True, low=0, high=3)], expect=["?"], bindings=N),
+    Case("ConstantOfShape", [Arg([2], I64, low=-2, high=3)], expect=["[?, ?]"], bindings=[{}] * 6),
+]
 
 RANGES = [
     Case("Range", [scalar(0), scalar("N"), scalar(1)], expect=["[N]"], bindings=N),
@@ -57,40 +70,76 @@ RANGES = [
     Case("Range", [scalar("N"), scalar("N + 3"), scalar(1)], expect=["[3]"], contents="[N, N + 1, N + 2]", bindings=N),
     Case("Range", [scalar(9), scalar(2), scalar(3)], expect=["[0]"], contents="[]"),
     Case("Range", [fed([0]), fed(["N"]), fed([1])], expect=["[N]"], bindings=N),
-    Case("Range", [scalar(0), Arg([], I), scalar(1)], expect=["[?]"], bindings=[{}] * 3),
-    Case("Range", [scalar(0), Arg([], I), Arg([], I, low=0, high=2)], bindings=[{}] * 5),
-    Case("Range", [scalar(0), Arg(["N"], I), scalar(1)], expect=["[?]"], bindings=N),
+    Case("Range", [scalar(0), Arg([], I64), scalar(1)], expect=["[?]"], bindings=[{}] * 3),
+    Case("Range", [scalar(0), Arg([], I64), Arg([], I64, low=0, high=2)], bindings=[{}] * 5),
+    Case("Range", [scalar(0), Arg(["N"], I64), scalar(1)], expect=["[?]"], bindings=N),
     Case("Range", [scalar(0, F), Arg([], F, unknown_rank=True), scalar(1, F)], expect=["[?]"]),
-    *(Case("Range", [scalar(0, t), scalar(x, t), scalar(d, t)]) for t in (F, D) for x, d in [(1, 0.1), (0.3, 0.1), (7, 2.5), (10, 0.3), (5, 1), (3, -1)]),
+    *(
+        Case("Range", [scalar(0, t), scalar(x, t), scalar(d, t)])
+        for t in (F, D)
+        for x, d in [(1, 0.1), (0.3, 0.1), (7, 2.5), (10, 0.3), (5, 1), (3, -1)]
+    ),
     Case("Range", [scalar(0.0, F), scalar(7.0, F), scalar(2.5, F)], expect=["[3]"], contents="[0, (5)/2, 5]"),
     Case("Range", [scalar(0, I32), scalar("N", I32), scalar(2, I32)], expect=["[(N + 1)//2]"], bindings=N),
-    Case("Range", [scalar(0, TensorProto.INT16), scalar(5, TensorProto.INT16), scalar(2, TensorProto.INT16)], expect=["[3]"], contents="[0, 2, 4]"),
-]  # fmt: skip
+    Case(
+        "Range",
+        [scalar(0, TensorProto.INT16), scalar(5, TensorProto.INT16), scalar(2, TensorProto.INT16)],
+        expect=["[3]"],
+        contents="[0, 2, 4]",
+    ),
+]
 
 OTHERS = [
     Case("RandomNormal", [], {"shape": [2, 0, 3]}, expect=["[2, 0, 3]"]),
     Case("RandomUniform", [], {"shape": [2], "dtype": D}, expect=["[2]"], opset=22),
     Case("RandomNormalLike", [Arg(["N", "M"])], expect=["[N, M]"], bindings=NM),
-    Case("RandomUniformLike", [Arg(["N"], I)], {"dtype": F}, expect=["[N]"], bindings=N),
-    Case("Bernoulli", [Arg(["N"], data=lambda s, r: r.random(s))], {"dtype": I}, expect=["[N]"], bindings=N),
+    Case("RandomUniformLike", [Arg(["N"], I64)], {"dtype": F}, expect=["[N]"], bindings=N),
+    Case("Bernoulli", [Arg(["N"], data=lambda s, r: r.random(s))], {"dtype": I64}, expect=["[N]"], bindings=N),
     Case("Multinomial", [Arg(["N", 3])], {"sample_size": 4}, expect=["[N, 4]"], bindings=N),
-    Case("Multinomial", [Arg(["N", 3], unknown_rank=True)], {"sample_size": 4, "dtype": I}, expect=["[?, 4]"], bindings=N),
+    Case(
+        "Multinomial",
+        [Arg(["N", 3], unknown_rank=True)],
+        {"sample_size": 4, "dtype": I64},
+        expect=["[?, 4]"],
+        bindings=N,
+    ),
     Case("EyeLike", [Arg(["N", "M"])], {"k": 1}, expect=["[N, M]"], bindings=NM),
     Case("EyeLike", [Arg(["N", "M"], I32)], {"dtype": F}, expect=["[N, M]"], bindings=NM),
     Case("EyeLike", [Arg(["N", "M"], unknown_rank=True)], expect=["[?, ?]"], bindings=NM),
-    Case("OneHot", [Arg(["N", 2], I), scalar(5), scalar([0, 1])], expect=["[N, 2, 5]"], bindings=N),
-    Case("OneHot", [Arg(["N", 2], I), scalar(["M"]), scalar([0.0, 1.0], F)], {"axis": -2}, expect=["[N, M, 2]"], bindings=NM),
-    Case("OneHot", [Arg(["N", 2], I), scalar(5), Arg(["M"], I)], {"axis": 0}, expect=["[5, N, 2]"], bindings=sizes(N=[0, 2], M=[1, 2, 3])),
-    Case("OneHot", [Arg([], I), scalar(3), scalar([0, 1])], expect=["[3]"], may_differ=True),
-    Case("OneHot", [Arg(["N"], I, unknown_rank=True), scalar(3), scalar([0, 1])], expect=["?"], bindings=N),
-    Case("OneHot", [Arg(["N"], I), scalar(3.0, F), scalar([0.0, 1.0], F)], expect=["[N, 3]"], bindings=N),
-    Case("OneHot", [Arg(["N"], I), scalar(3.7, F), scalar([0, 1])], expect=["[N, ?]"], bindings=N),
-    Case("OneHot", [Arg(["N"], I), Arg([], I, low=1), scalar([0, 1])], expect=["[N, ?]"], bindings=N),
-    *(Case(w, [f("N")], expect=["[N]"], bindings=N, opset=17) for f in (scalar, fed) for w in ("HannWindow", "HammingWindow", "BlackmanWindow")),
+    Case("OneHot", [Arg(["N", 2], I64), scalar(5), scalar([0, 1])], expect=["[N, 2, 5]"], bindings=N),
+    Case(
+        "OneHot",
+        [Arg(["N", 2], I64), scalar(["M"]), scalar([0.0, 1.0], F)],
+        {"axis": -2},
+        expect=["[N, M, 2]"],
+        bindings=NM,
+    ),
+    Case(
+        "OneHot",
+        [Arg(["N", 2], I64), scalar(5), Arg(["M"], I64)],
+        {"axis": 0},
+        expect=["[5, N, 2]"],
+        bindings=sizes(N=[0, 2], M=[1, 2, 3]),
+    ),
+    Case("OneHot", [Arg([], I64), scalar(3), scalar([0, 1])], expect=["[3]"], may_differ=True),
+    Case("OneHot", [Arg(["N"], I64, unknown_rank=True), scalar(3), scalar([0, 1])], expect=["?"], bindings=N),
+    Case("OneHot", [Arg(["N"], I64), scalar(3.0, F), scalar([0.0, 1.0], F)], expect=["[N, 3]"], bindings=N),
+    Case("OneHot", [Arg(["N"], I64), scalar(3.7, F), scalar([0, 1])], expect=["[N, ?]"], bindings=N),
+    Case("OneHot", [Arg(["N"], I64), Arg([], I64, low=1), scalar([0, 1])], expect=["[N, ?]"], bindings=N),
+    *(
+        Case(w, [f("N")], expect=["[N]"], bindings=N, opset=17)
+        for f in (scalar, fed)
+        for w in ("HannWindow", "HammingWindow", "BlackmanWindow")
+    ),
     Case("HannWindow", [fed("N - 1")], {"output_datatype": D}, expect=["[N - 1]"], bindings=N),
-    Case("HannWindow", [Arg([], I)], expect=["[?]"]),
-    Case("MelWeightMatrix", [scalar("N"), scalar("2*M"), scalar(8000), scalar(0.0, F), scalar(4000.0, F)], expect=["[M + 1, N]"], bindings=sizes(N=[0, 4], M=[8, 16])),
-]  # fmt: skip
+    Case("HannWindow", [Arg([], I64)], expect=["[?]"]),
+    Case(
+        "MelWeightMatrix",
+        [scalar("N"), scalar("2*M"), scalar(8000), scalar(0.0, F), scalar(4000.0, F)],
+        expect=["[M + 1, N]"],
+        bindings=sizes(N=[0, 4], M=[8, 16]),
+    ),
+]
 
 
 @pytest.mark.parametrize("case", CONSTANTS + RANGES + OTHERS, ids=str)
@@ -99,12 +148,12 @@ def test_runs_agree(case: Case) -> None:
 
 
 def test_rejected() -> None:
-    assert apply_case(Case("ConstantOfShape", [Arg(elements=[2, -1], dtype=I)])).rejected
+    assert apply_case(Case("ConstantOfShape", [Arg(elements=[2, -1], dtype=I64)])).rejected
     assert apply_case(Case("Range", [scalar(0), scalar(5), scalar(0)])).rejected
-    assert apply_case(Case("Range", [Arg([2], I), scalar(5), scalar(1)])).rejected
+    assert apply_case(Case("Range", [Arg([2], I64), scalar(5), scalar(1)])).rejected
     assert apply_case(Case("EyeLike", [Arg(["N"])])).rejected
     assert apply_case(Case("RandomNormal", [], {"shape": [-1]})).rejected
-    assert apply_case(Case("OneHot", [Arg(["N"], I), scalar(5), scalar([0, 1])], {"axis": 2})).rejected
+    assert apply_case(Case("OneHot", [Arg(["N"], I64), scalar(5), scalar([0, 1])], {"axis": 2})).rejected
     assert apply_case(Case("HannWindow", [scalar(-1)])).rejected
 
 
@@ -115,6 +164,7 @@ def test_constant_without_a_value_is_malformed() -> None:
 
 
 def test_large_range_has_no_contents() -> None:
-    applied = apply_case(Case("Range", [scalar(0), scalar(5000), scalar(1)]))
-    assert applied.outputs[0].contents is None  # type: ignore[union-attr]
-    assert np.prod([5000]) == 5000
+    (value,) = apply_case(Case("Range", [scalar(0), scalar(5000), scalar(1)])).outputs
+    assert isinstance(value, Tensor)
+    assert value.contents is None
+    assert value.shape == (5000,)

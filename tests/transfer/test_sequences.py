@@ -14,7 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from lattices.dtype import DType
 from lattices.shape import Shape
-from lattices.tensor import TOP, Optional, Sequence as SequenceValue, Tensor, Value
+from lattices.tensor import TOP, Optional, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
 from tests.transfer.harness import Arg, Binding, check_value, sizes, truth
 from transfer.op import Applied, Op, apply
 from transfer.table import shipped

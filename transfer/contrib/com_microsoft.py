@@ -1,4 +1,4 @@
-"""The com.microsoft domain: fused activations and normalisations, tokenizing. onnxruntime is the specification.
+"""The com.microsoft domain: fused activations and normalisations, text. onnxruntime is the specification.
 
 Source: onnxruntime's docs/ContribOperators.md and its behaviour.
 """
@@ -13,8 +13,10 @@ from lattices.relation import disjunction, divisible, eq, ge, le
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.convolution import conv
 from transfer.indexing import gather_nd
 from transfer.op import Op
+from transfer.padding import pad
 from transfer.reduction import by_attribute
 from transfer.rule import MICROSOFT, ONNX, transfer
 
@@ -70,7 +72,10 @@ def bias_split_gelu(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
 
 
-@transfer("BiasAdd GroupNorm BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
+_LIKE_FIRST = "BiasAdd BiasSoftmax GroupNorm LongformerAttention MoE QMoE QOrderedGelu ScaledSiLU"
+
+
+@transfer(_LIKE_FIRST, inputs="X rest*", domain=MICROSOFT)
 def first_input(op: Op) -> Tensor:
     """The shape and type of the first input."""
     op.may_fail("the other inputs fit the first")
@@ -246,9 +251,11 @@ def murmur_hash(op: Op) -> Tensor:
     return Tensor(DType.INT32 if op.int("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
 
 
-# Operators of ONNX's domain under an older name
+# Operators of ONNX's domain under another name
 
 
+fused_conv = transfer("FusedConv", inputs="X W B Z", domain=MICROSOFT)(conv.function)
+pad_ms = transfer("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT)(pad.function)
 gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT)(gather_nd.function)
 q_linear_reduce_mean = transfer(
     "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT

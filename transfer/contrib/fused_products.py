@@ -7,7 +7,7 @@ from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from transfer.contrib.com_microsoft import require_vector
-from transfer.linalg import matmul_shape
+from transfer.linalg import gemm, matmul_shape
 from transfer.op import Op
 from transfer.rule import MICROSOFT, transfer
 
@@ -154,3 +154,6 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     if not shape.is_top and len(shape):
         require_vector(op, "bias", shape[-1])
     return Tensor(op.common_dtype("X", "W"), shape)
+
+
+fused_gemm = transfer("FusedGemm", inputs="A B C", domain=MICROSOFT)(gemm.function)

@@ -100,7 +100,8 @@ class Projected(NamedTuple):
 
 @transfer(
     "MultiHeadAttention",
-    inputs="query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length cache_indirection",
+    inputs="query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
+    "cache_indirection",
     outputs="output present_key present_value qk",
     domain=MICROSOFT,
 )

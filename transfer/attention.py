@@ -1,0 +1,154 @@
+"""Attention and the operators that go with it: rotary embeddings, cache updates, linear attention."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.normal import floordiv
+from lattices.relation import divisible, ge, le
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+class Heads(NamedTuple):
+    """A packed (batch, seq, heads * size) or unpacked (batch, heads, seq, size) input, taken apart."""
+
+    batch: Dim
+    heads: Dim
+    steps: Dim
+    size: Dim
+
+
+UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
+
+
+@transfer(
+    "Attention",
+    inputs="Q K V attn_mask past_key past_value nonpad_kv_seqlen",
+    outputs="Y present_key present_value qk_matmul_output",
+)
+def attention(op: Op) -> tuple[Tensor, ...]:
+    """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
+    rank = op.tensor("Q").shape.rank
+    q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
+    _require_agreement(op, q, k, v)
+    total = k.steps
+    if op.has("past_key"):
+        past_key, past_value = _past(op, "past_key", k), _past(op, "past_value", v)
+        op.require_equal(past_key, past_value, "past_key and past_value have one length")
+        total = past_key + k.steps
+    for size in (q.batch, q.steps, k.steps, q.size, v.size, q.heads, k.heads):
+        if op.decide(ge(size, 1)) is not YES:
+            op.may_fail("onnxruntime does not attend over empty axes")
+    dtype = op.dtype("Q")
+    if rank is None:
+        output = Shape(None)
+    elif rank == 3:
+        output = shape_of((q.batch, q.steps, q.heads * v.size))
+    else:
+        output = shape_of((q.batch, q.heads, q.steps, v.size))
+    return (
+        Tensor(dtype, output),
+        Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size))),
+        Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size))),
+        Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total))),
+    )
+
+
+def _heads(op: Op, name: str, attribute: str) -> Heads:
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        return UNKNOWN_HEADS
+    if len(shape) == 4:
+        return Heads(*shape.dims)
+    op.require_rank(shape, 3, name)
+    count = op.int(attribute)
+    if count is None or count <= 0:
+        op.reject(f"{attribute} must be positive where {name} has rank 3")
+    batch, steps, width = shape.dims
+    op.require(divisible(width, count), f"the last dim of {name} is a multiple of {attribute}")
+    return Heads(batch, Dim(count), steps, floordiv(width, count))
+
+
+def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:
+    for name, other in (("K", k), ("V", v)):
+        if q.batch is not other.batch:
+            op.may_fail(f"Q and {name} have one batch size")
+    op.require_equal(q.size, k.size, "heads of Q and K have one size")
+    op.require_equal(k.steps, v.steps, "K and V have one sequence length")
+    op.require_equal(k.heads, v.heads, "K and V have one number of heads")
+    op.require(divisible(q.heads, k.heads), "heads of Q are a multiple of those of K")
+    if op.has("attn_mask"):
+        op.may_fail("attn_mask broadcasts to the scores")
+
+
+def _past(op: Op, name: str, new: Heads) -> Dim:
+    """The length of a cache."""
+    shape = op.tensor(name).shape
+    op.require_rank(shape, 4, name)
+    if shape.is_top:
+        return UNKNOWN_SIZE
+    for axis, size in ((0, new.batch), (1, new.heads), (3, new.size)):
+        op.require_equal(shape[axis], size, f"dim {axis} of {name} is that of the new steps")
+    return shape[2]
+
+
+@transfer("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids")
+def rotary_embedding(op: Op) -> Tensor:
+    """Each pair of features turned by an angle: the shape of X."""
+    x = op.tensor("X")
+    if not x.shape.is_top and len(x.shape) not in (3, 4):
+        op.reject(f"X must have rank 3 or 4, found shape {x.shape}")
+    return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
+
+
+@transfer("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache")
+def tensor_scatter(op: Op) -> Tensor:
+    """A cache with new steps written at the given positions: the shape of the cache."""
+    cache, update = op.tensor("past_cache"), op.tensor("update")
+    if not cache.shape.is_top and not update.shape.is_top:
+        op.require_rank(update.shape, len(cache.shape), "update")
+        along = op.axis(op.int("axis", -2), len(cache.shape))
+        for axis, (size, dim) in enumerate(zip(update.shape, cache.shape, strict=True)):
+            if axis != along:
+                op.require_equal(size, dim, f"dim {axis} of update is that of past_cache")
+            else:
+                op.require(le(size, dim), "the new steps fit the cache")
+    return Tensor(op.common_dtype("past_cache", "update"), cache.shape)
+
+
+@transfer("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
+def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
+    """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
+    q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
+    _require_agreement(op, q, k, v)
+    op.require_equal(q.steps, k.steps, "query and key have one sequence length")
+    state = shape_of((q.batch, k.heads, k.size, v.size))
+    past = op.optional("past_state")
+    if past is not None and not past.shape.is_top:
+        op.require_rank(past.shape, 4, "past_state")
+    return (
+        Tensor(op.common_dtype("query", "key", "value"), shape_of((q.batch, q.steps, q.heads * v.size))),
+        Tensor(op.dtype("past_state") if past is not None else op.dtype("query"), state),
+    )
+
+
+@transfer("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
+def causal_conv_with_state(op: Op) -> tuple[Tensor, Tensor]:
+    """A causal depthwise convolution: the shape of the input, and the last kernel - 1 positions of each channel."""
+    x, w = op.tensor("input").shape, op.tensor("weight").shape
+    op.require_rank(x, 3, "input")
+    op.require_rank(w, 3, "weight")
+    batch, channels, length = (UNKNOWN_SIZE,) * 3 if x.is_top else x.dims
+    if not w.is_top:
+        op.require_equal(w[0], channels, "weight has one kernel for each channel")
+    carried = UNKNOWN_SIZE if w.is_top else w[2] - 1
+    dtype = op.common_dtype("input", "weight", "bias", "past_state")
+    return Tensor(dtype, shape_of((batch, channels, length))), Tensor(dtype, shape_of((batch, channels, carried)))
+
+
+__all__ = ["attention", "causal_conv_with_state", "linear_attention", "rotary_embedding", "tensor_scatter"]

@@ -1,0 +1,209 @@
+"""Normalisations and the softmax family: the shape of the input, with statistics of the reduced axes."""
+
+from __future__ import annotations
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.relation import disjunction, divisible, eq, ge
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+@transfer("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True)
+def softmax(op: Op) -> Tensor:
+    """The shape of the input; before opset 13 over all axes from `axis` (1) on, since then over `axis` (-1)."""
+    x = op.tensor("input")
+    if not x.shape.is_top:
+        _check_axis(op, len(x.shape), op.int("axis", -1 if op.version >= 13 else 1))
+    else:
+        op.may_fail("axis is in range")
+    return Tensor(x.dtype, x.shape)
+
+
+def _check_axis(op: Op, rank: int, axis: int) -> None:
+    if rank == 0:
+        op.may_fail("the input is a scalar and has no axis")
+    else:
+        op.axis(axis, rank)
+
+
+@transfer("LpNormalization", inputs="input", outputs="output", complete=True)
+def lp_normalization(op: Op) -> Tensor:
+    """Each slice of `axis` divided by its p-norm."""
+    x = op.tensor("input")
+    if not x.shape.is_top:
+        _check_axis(op, len(x.shape), op.int("axis", -1))
+    else:
+        op.may_fail("axis is in range")
+    return Tensor(x.dtype, x.shape)
+
+
+@transfer("MeanVarianceNormalization", inputs="X")
+def mean_variance_normalization(op: Op) -> Tensor:
+    """(X - mean) / deviation: the shape of X."""
+    x = op.tensor("X")
+    return Tensor(x.dtype, x.shape)
+
+
+@transfer("LRN", inputs="X")
+def lrn(op: Op) -> Tensor:
+    """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
+    x = op.tensor("X")
+    return Tensor(x.dtype, x.shape)
+
+
+@transfer("InstanceNormalization", inputs="input scale B", outputs="output", complete=True)
+def instance_normalization(op: Op) -> Tensor:
+    """Each channel of each instance normalised: the shape of the input (N, C, ...)."""
+    x = op.tensor("input")
+    if x.shape.is_top:
+        op.may_fail("the input has rank 3 or more")
+    elif len(x.shape) < 2:
+        op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
+    elif len(x.shape) == 2:
+        op.may_fail("the input has no spatial axis")
+    _require_vectors(op, _channels(x.shape), "scale", "B")
+    return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
+
+
+@transfer("GroupNormalization", inputs="X scale bias")
+def group_normalization(op: Op) -> Tensor:
+    """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
+    x = op.tensor("X")
+    groups = op.int("num_groups")
+    if groups is None or groups <= 0:
+        op.reject("num_groups must be positive")
+    channels = _channels(x.shape)
+    op.require(divisible(channels, groups), "channels are a multiple of num_groups")
+    _require_vectors(op, channels if op.version >= 21 else Dim(groups), "scale", "bias")
+    return Tensor(op.common_dtype("X", "scale", "bias"), x.shape)
+
+
+@transfer("BatchNormalization", inputs="X scale B mean var", outputs="Y mean var saved_mean saved_var", until=13)
+def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
+    """Normalised by channel; the optional outputs are statistics of the shape of mean."""
+    x = op.tensor("X")
+    if op.int("spatial", 1):
+        _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
+        statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
+    else:
+        statistics = op.tensor("mean").shape
+    dtype = op.common_dtype("X", "scale", "B", "mean", "var")
+    return Tensor(dtype, x.shape), *(Tensor(dtype, statistics) for _ in range(4))
+
+
+@transfer(
+    "BatchNormalization",
+    inputs="X scale B input_mean input_var",
+    outputs="Y running_mean running_var",
+    since=14,
+    complete=True,
+)
+def batch_normalization(op: Op) -> tuple[Tensor, ...]:
+    """Normalised by channel; in training mode also the running mean and variance, one value for each channel."""
+    x = op.tensor("X")
+    channels = _channels(x.shape)
+    if x.shape.is_top:
+        op.may_fail("X has rank 1 or more")
+    elif len(x.shape) == 0:
+        op.may_fail("X is a scalar and has no channels")
+    if op.outputs > 1 and not op.int("training_mode", 0):
+        op.may_fail("running statistics are outputs in training mode only")
+    if op.int("training_mode", 0):
+        op.may_fail("onnxruntime trains only in some builds")
+    names = ("scale", "B", "input_mean", "input_var")
+    _require_vectors(op, channels, *names)
+    statistics = shape_of((_vector_size(op, channels, *names),))
+    types = op.same_dtype(op.dtype("scale"), op.dtype("B")) if op.version >= 15 else op.dtype("X")
+    if op.version < 15:
+        types = op.common_dtype("X", "scale", "B")
+    moving = op.common_dtype("input_mean", "input_var")
+    if op.version < 15 and moving is DType.UNDEFINED:
+        moving = types
+    return Tensor(op.dtype("X"), x.shape), Tensor(moving, statistics), Tensor(moving, statistics)
+
+
+def _channels(shape: Shape) -> Dim:
+    """The size of axis 1; 1 for a vector, unknown for an unknown rank."""
+    if shape.is_top:
+        return UNKNOWN_SIZE
+    return shape[1] if len(shape) > 1 else Dim(1)
+
+
+def _require_vectors(op: Op, size: Dim, *names: str) -> None:
+    for name in names:
+        shape = op.tensor(name).shape
+        op.require_rank(shape, 1, name)
+        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], size, f"{name} has one value for each channel")
+
+
+def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
+    """The number of channels, from X or from the first parameter that tells it."""
+    shapes = [op.tensor(name).shape for name in names]
+    known = [d for d in (channels, *(s[0] for s in shapes if s.rank == 1)) if not d.is_unknown]
+    return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
+
+
+@transfer("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
+def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalised over the axes from `axis` on; Mean and InvStdDev keep them as 1 and have the stash type."""
+    x = op.tensor("X")
+    stash = DType(op.int("stash_type", 1))
+    return (
+        Tensor(_normalised(op, "Scale", "B"), x.shape),
+        *[Tensor(stash, _statistics(op, x.shape))] * 2,
+    )  # type: ignore[return-value]
+
+
+@transfer("RMSNormalization", inputs="X scale", complete=True)
+def rms_normalization(op: Op) -> Tensor:
+    """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
+    x = op.tensor("X")
+    _normalised(op, "scale")
+    return Tensor(op.dtype("scale"), x.shape)
+
+
+def _normalised(op: Op, *parameters: str) -> DType:
+    """Requirements shared by both; the type of X."""
+    x = op.tensor("X")
+    if x.shape.is_top:
+        op.may_fail("axis is in range and the parameters broadcast to X")
+        return op.dtype("X")
+    if len(x.shape) == 0:
+        op.may_fail("X is a scalar and has no axis")
+        return op.dtype("X")
+    axis = op.axis(op.int("axis", -1), len(x.shape))
+    empty = [size for size in x.shape[axis:] if op.decide(ge(size, 1)) is not YES]
+    if empty:
+        op.may_fail("onnxruntime does not normalise over an empty axis")
+    for name in parameters:
+        if op.has(name):
+            _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)
+    return op.dtype("X")
+
+
+def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> None:
+    """The parameter broadcasts to the target and does not enlarge it."""
+    if shape.is_top:
+        op.may_fail(f"{name} broadcasts to X")
+        return
+    if len(shape) > len(target):
+        op.reject(f"{name} of shape {shape} does not broadcast to X of shape {target}")
+    for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
+        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of {name} is 1 or that of X")
+
+
+def _statistics(op: Op, shape: Shape) -> Shape:
+    if shape.is_top or len(shape) == 0:
+        return TOP_SHAPE
+    axis = op.axis(op.int("axis", -1), len(shape))
+    return shape_of((*shape[:axis], *(Dim(1) for _ in shape[axis:])))
+
+
+__all__ = [
+    "batch_normalization", "batch_normalization_7", "group_normalization", "instance_normalization",
+    "layer_normalization", "lp_normalization", "lrn", "mean_variance_normalization", "rms_normalization", "softmax",
+]  # fmt: skip

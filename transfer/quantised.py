@@ -1,0 +1,58 @@
+"""Quantisation: between floats and narrow integers, the shape unchanged."""
+
+from __future__ import annotations
+
+from lattices.dtype import DType
+from lattices.relation import disjunction, eq
+from lattices.shape import SCALAR, Shape
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+@transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y")
+def quantize_linear(op: Op) -> Tensor:
+    """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
+    x = op.tensor("x")
+    _require_parameters(op, x.shape, "y_scale", "y_zero_point")
+    given = op.int("output_dtype", 0)
+    fallback = DType(given) if given else DType.UINT8
+    return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else fallback, x.shape)
+
+
+@transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y")
+def dequantize_linear(op: Op) -> Tensor:
+    """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
+    x = op.tensor("x")
+    _require_parameters(op, x.shape, "x_scale", "x_zero_point")
+    given = op.int("output_dtype", 0)
+    return Tensor(DType(given) if given else op.dtype("x_scale"), x.shape)
+
+
+@transfer("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True)
+def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
+    """x as uint8 with the scale and zero point that its range gives."""
+    return Tensor(DType.UINT8, op.tensor("x").shape), Tensor(DType.FLOAT, SCALAR), Tensor(DType.UINT8, SCALAR)
+
+
+def _require_parameters(op: Op, x: Shape, *names: str) -> None:
+    """A parameter is one value, or a vector along `axis`; a block for each of `block_size` elements is not checked."""
+    for name in names:
+        if not op.has(name):
+            continue
+        shape = op.tensor(name).shape
+        if x.is_top or shape.rank != 1 or op.int("block_size", 0):
+            continue
+        if len(x) == 0 or op.version < 13:
+            op.require_equal(shape[0], 1, f"{name} is one value")
+            continue
+        axis = op.int("axis", 1)
+        if not -len(x) <= axis < len(x):
+            op.require_equal(shape[0], 1, f"{name} is one value, as axis {axis} is out of range")
+            continue
+        op.require(
+            disjunction(eq(shape[0], x[axis]), eq(shape[0], 1)), f"{name} has one value for each slice of axis {axis}"
+        )
+
+
+__all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]

@@ -1,0 +1,81 @@
+"""Recurrent layers."""
+
+from __future__ import annotations
+
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
+
+
+@transfer("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c")
+def lstm(op: Op) -> tuple[Tensor, ...]:
+    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden and cell states."""
+    return _recurrent(op, gates=4, states=("initial_h", "initial_c"))
+
+
+@transfer("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h")
+def gru(op: Op) -> tuple[Tensor, ...]:
+    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
+    return _recurrent(op, gates=3, states=("initial_h",))
+
+
+@transfer("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h")
+def rnn(op: Op) -> tuple[Tensor, ...]:
+    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
+    return _recurrent(op, gates=1, states=("initial_h",))
+
+
+def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...]:
+    direction = op.string("direction", "forward")
+    if direction not in DIRECTIONS:
+        op.reject(f"direction {direction!r} is not known")
+    directions = DIRECTIONS[direction]
+    batch_first = op.int("layout", 0) == 1
+    if batch_first:
+        op.may_fail("onnxruntime supports layout 0 only")
+    x = _dims(op, "X", 3)
+    steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
+    hidden = _hidden_size(op, gates)
+    _require(op, "W", (Dim(directions), gates * hidden, width))
+    _require(op, "R", (Dim(directions), gates * hidden, hidden))
+    _require(op, "B", (Dim(directions), 2 * gates * hidden))
+    _require(op, "sequence_lens", (batch,))
+    if op.rule.names[0] == "LSTM":
+        _require(op, "P", (Dim(directions), 3 * hidden))
+    carried = (batch, Dim(directions), hidden) if batch_first else (Dim(directions), batch, hidden)
+    for name in states:
+        _require(op, name, carried)
+    dtype = op.common_dtype("X", "W", "R")
+    every = (batch, steps, Dim(directions), hidden) if batch_first else (steps, Dim(directions), batch, hidden)
+    return Tensor(dtype, shape_of(every)), *(Tensor(dtype, shape_of(carried)) for _ in states)
+
+
+def _hidden_size(op: Op, gates: int) -> Dim:
+    given = op.int("hidden_size")
+    if given is not None:
+        return Dim(given)
+    op.may_fail("onnxruntime wants the attribute hidden_size")
+    return _dims(op, "R", 3)[2]
+
+
+def _dims(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
+    shape = op.tensor(name).shape
+    op.require_rank(shape, rank, name)
+    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
+
+
+def _require(op: Op, name: str, dims: tuple[Dim, ...]) -> None:
+    """The input, if given, has these dims."""
+    if not op.has(name):
+        return
+    found: Shape = op.tensor(name).shape
+    op.require_rank(found, len(dims), name)
+    for axis, (size, dim) in enumerate(zip(_dims(op, name, len(dims)), dims, strict=True)):
+        op.require_equal(size, dim, f"dim {axis} of {name} fits the layer")
+
+
+__all__ = ["gru", "lstm", "rnn"]

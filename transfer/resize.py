@@ -1,0 +1,214 @@
+"""Resize and Upsample: interpolation to other sizes.
+
+onnxruntime multiplies sizes and scales in float32 and truncates. While the numerator of the scale
+times the size is exact in float32 that is the floor of the exact product; for 0.7 and the like it can be one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from struct import pack, unpack
+from typing import Final
+
+from lattices.contents import Element
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, sub
+from lattices.normal import ceildiv, floordiv
+from lattices.real import Real
+from lattices.relation import ge, le
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import transfer
+
+EXACT: Final = 1 << 24
+"""Integers up to this are exact in float32."""
+
+_MODERATE: Final = 1 << 12
+"""A scale with a larger numerator is a rounded fraction: its products are not exact for sizes that occur."""
+
+
+@transfer("Upsample", inputs="X", since=7, until=8)
+def upsample_7(op: Op) -> Tensor:
+    """Every axis scaled by the attribute scales, rounded down."""
+    x = op.tensor("X")
+    scales = op.attributes.get("scales")
+    if not isinstance(scales, (list, tuple)):
+        op.reject("scales is missing")
+    return _scaled(op, x, [Real.constant(float32(float(s))) for s in scales], least=1)
+
+
+@transfer("Upsample", inputs="X scales", since=9)
+def upsample(op: Op) -> Tensor:
+    """Every axis scaled by the input scales, rounded down."""
+    return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
+
+
+@transfer("Resize", inputs="X scales", until=10)
+def resize_10(op: Op) -> Tensor:
+    """Every axis scaled by the input scales, rounded down."""
+    return _scaled(op, op.tensor("X"), _scale_elements(op))
+
+
+@transfer("Resize", inputs="X roi scales sizes", since=11)
+def resize(op: Op) -> Tensor:
+    """The sizes given, or the axes scaled and rounded down; `axes` names the axes meant, and the others stay."""
+    x = op.tensor("X")
+    if _is_given(op, "sizes"):
+        return _sized(op, x)
+    if _is_given(op, "scales") is False:
+        op.reject("neither scales nor sizes is given")
+    if op.has("sizes") and not _is_given(op, "scales"):
+        return _kept(op, x)
+    return _scaled(op, x, _scale_elements(op))
+
+
+def _is_given(op: Op, name: str) -> bool | None:
+    """The input is there and not the empty tensor that stands for a missing one; None if its length is unknown."""
+    if not op.has(name):
+        return False
+    shape = op.tensor(name).shape
+    if shape.concrete is None:
+        return None if op.has("sizes") and op.has("scales") else True
+    return shape.concrete != (0,)
+
+
+def _scale_elements(op: Op) -> list[Element] | None:
+    """The scales, or None if their number is unknown."""
+    found = op.elements("scales")
+    if found is not None:
+        return list(found.ravel().tolist())
+    sizes = op.tensor("scales").shape.concrete
+    return None if sizes is None or len(sizes) != 1 else [UNKNOWN_SIZE] * min(sizes[0], 64)
+
+
+def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
+    """The axes that scales or sizes speak of; there must be as many."""
+    given = op.ints("axes")
+    axes = list(range(rank)) if given is None else [op.axis(a, rank, "axes") for a in given]
+    if len(set(axes)) != len(axes):
+        op.reject(f"axes {given} repeats an axis")
+    if count is not None and count != len(axes):
+        op.reject(f"{what} has {count} values for {len(axes)} axes")
+    return axes
+
+
+def _kept(op: Op, x: Tensor) -> Tensor:
+    """Nothing is known of the listed axes."""
+    if x.shape.is_top:
+        return Tensor(x.dtype)
+    dims = list(x.shape.dims)
+    for axis in _axes(op, len(dims), None, "sizes"):
+        dims[axis] = UNKNOWN_SIZE
+    return Tensor(x.dtype, shape_of(tuple(dims)))
+
+
+def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0) -> Tensor:
+    if x.shape.is_top:
+        if scales is not None and op.ints("axes") is None:
+            return Tensor(x.dtype, Shape([None] * len(scales)))
+        return Tensor(x.dtype)
+    if scales is None:
+        return _kept(op, x)
+    dims = list(x.shape.dims)
+    for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
+        dims[axis] = _scale(op, dims[axis], scale, axis, least)
+    return Tensor(x.dtype, shape_of(tuple(dims)))
+
+
+def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
+    """floor(size * scale) as float32 arithmetic gives it."""
+    if not isinstance(scale, Real):
+        return UNKNOWN_SIZE
+    value = scale.fraction
+    if value is not None:
+        if value <= 0 or value < least:
+            op.reject(f"scale {float(value)} of axis {axis} is too small")
+        if isinstance(size, Expr) and size.const is not None:
+            return Dim(int(float32(float(value) * float32(size.const))))
+    if not isinstance(size, Expr) or not scale.is_dyadic:
+        return UNKNOWN_SIZE
+    scaled = size * scale.num
+    if not isinstance(scaled, Expr):
+        return UNKNOWN_SIZE
+    if value is not None and value.numerator >= _MODERATE and not scaled.bounds.leq(_EXACT_RANGE):
+        return _rounded(op, scaled, scale.den, axis)
+    op.assume(le(scaled, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
+    if value is None:
+        op.may_fail(f"the scale of axis {axis} is positive")
+    return floordiv(scaled, scale.den)
+
+
+_EXACT_RANGE: Final = const(EXACT).bounds.join(const(0).bounds)
+
+
+def _rounded(op: Op, scaled: Expr, den: int, axis: int) -> Dim:
+    """A product that float32 rounds: truncated, it is the floor of the exact one or the integer above."""
+    result = op.fresh(f"axis{axis}")
+    reason = f"axis {axis} is the product of size and scale, rounded by float32"
+    op.define(ge(result, floordiv(scaled, den)), reason)
+    op.define(le(result, ceildiv(scaled, den)), reason)
+    return result
+
+
+def _sized(op: Op, x: Tensor) -> Tensor:
+    sizes = op.integers("sizes")
+    if x.shape.is_top or sizes is None:
+        if x.shape.is_top and sizes is not None and op.ints("axes") is None and _stretches(op):
+            return Tensor(x.dtype, shape_of(tuple(_natural(d) for d in sizes)))
+        return _kept(op, x)
+    dims = list(x.shape.dims)
+    axes = _axes(op, len(dims), len(sizes), "sizes")
+    old = [dims[axis] for axis in axes]
+    if not _stretches(op):
+        sizes = _keeping_ratio(op, old, sizes)
+    for axis, before, size in zip(axes, old, sizes, strict=True):
+        _check_size(op, before, size, axis)
+        dims[axis] = _natural(size)
+    return Tensor(x.dtype, shape_of(tuple(dims)))
+
+
+def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
+    """onnxruntime scales only an empty axis to 0, and an empty axis only to 0."""
+    if before is size and isinstance(size, Expr):
+        return
+    if op.decide(ge(size, 1)) is not YES or op.decide(ge(before, 1)) is not YES:
+        op.require(ge(size, 0), f"the size of axis {axis} is not negative")
+        op.may_fail(f"axis {axis} is empty, or becomes so")
+
+
+def _stretches(op: Op) -> bool:
+    return op.string("keep_aspect_ratio_policy", "stretch") == "stretch"
+
+
+def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
+    """All axes by one scale: the smallest (not_larger) or largest (not_smaller) of the scales asked for."""
+    smallest = op.string("keep_aspect_ratio_policy", "stretch") == "not_larger"
+    pairs = list(zip(old, sizes, strict=True))
+    if len(set(pairs)) == 1 and not any(d.is_unknown for d in pairs[0]):
+        return list(sizes)
+    if all(isinstance(d, Expr) and d.const for pair in pairs for d in pair):
+        scales = [float32(int(size) / int(before)) for before, size in pairs]
+        scale = min(scales) if smallest else max(scales)
+        return [Dim(int(Fraction(float32(scale * int(before))) + Fraction(1, 2))) for before, _ in pairs]
+    result: list[Dim] = []
+    for axis, (_, size) in enumerate(pairs):
+        invented = op.fresh(f"size{axis}")
+        bound = sub(size, invented) if smallest else sub(invented, size)
+        op.define(ge(bound, 0), "the aspect ratio is kept")
+        result.append(invented)
+    return result
+
+
+def _natural(dim: Dim) -> Dim:
+    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
+
+
+def float32(value: float) -> float:
+    """The nearest float32."""
+    result: float = unpack("f", pack("f", value))[0]
+    return result
+
+
+__all__ = ["float32", "resize", "resize_10", "upsample", "upsample_7"]

@@ -1,0 +1,102 @@
+"""Sampling of feature maps at given places: regions of interest and grids."""
+
+from __future__ import annotations
+
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+@transfer("RoiAlign", inputs="X rois batch_indices")
+def roi_align(op: Op) -> Tensor:
+    """A map of output_height by output_width for each region and channel."""
+    indices = op.tensor("batch_indices").shape
+    op.require_rank(indices, 1, "batch_indices")
+    sizes = [op.int("output_height", 1), op.int("output_width", 1)]
+    regions = _regions(op, 4)
+    if not indices.is_top:
+        op.require_equal(regions, indices[0], "rois and batch_indices have one length")
+        regions = indices[0] if regions.is_unknown else regions
+    return _cut(op, regions, sizes)
+
+
+@transfer("MaxRoiPool", inputs="X rois")
+def max_roi_pool(op: Op) -> Tensor:
+    """The maximum of each cell of each region: pooled_shape for each region and channel."""
+    sizes = op.ints("pooled_shape")
+    if sizes is None or len(sizes) != 2:
+        op.reject("pooled_shape must have 2 values")
+    return _cut(op, _regions(op, 5), sizes)
+
+
+def _regions(op: Op, width: int) -> Dim:
+    rois = op.tensor("rois").shape
+    op.require_rank(rois, 2, "rois")
+    if rois.is_top:
+        return UNKNOWN_SIZE
+    op.require_equal(rois[1], width, f"a region has {width} numbers")
+    return rois[0]
+
+
+def _cut(op: Op, regions: Dim, sizes: list[int]) -> Tensor:
+    x = op.tensor("X")
+    op.require_rank(x.shape, 4, "X")
+    if any(size < 0 for size in sizes):
+        op.reject(f"output sizes {sizes} must be positive")
+    channels = UNKNOWN_SIZE if x.shape.is_top else x.shape[1]
+    return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
+
+
+@transfer("GridSample", inputs="X grid")
+def grid_sample(op: Op) -> Tensor:
+    """X (N, C, ...) sampled at grid (N, out..., r): (N, C, out...)."""
+    x, grid = op.tensor("X"), op.tensor("grid").shape
+    rank = x.shape.rank if x.shape.rank is not None else grid.rank
+    if rank is None:
+        return Tensor(x.dtype)
+    op.require_rank(x.shape, rank, "X")
+    op.require_rank(grid, rank, "grid")
+    if rank < 3:
+        op.reject(f"X must have rank 3 or more, found shape {x.shape}")
+    batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
+    if grid.is_top:
+        return Tensor(x.dtype, shape_of((batch, channels, *[UNKNOWN_SIZE] * (rank - 2))))
+    op.require_equal(grid[0], batch, "X and grid have one batch size")
+    op.require_equal(grid[-1], rank - 2, "a place in the grid has one coordinate for each spatial axis")
+    return Tensor(x.dtype, shape_of((grid[0] if batch.is_unknown else batch, channels, *grid[1:-1])))
+
+
+@transfer("AffineGrid", inputs="theta size", outputs="grid")
+def affine_grid(op: Op) -> Tensor:
+    """The places of an image of size (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
+    theta = op.tensor("theta")
+    op.require_rank(theta.shape, 3, "theta")
+    batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
+    size = op.integers("size")
+    if size is None:
+        return Tensor(theta.dtype, _unknown_grid(theta.shape, batch))
+    if len(size) not in (4, 5):
+        op.reject(f"size must have 4 or 5 values, found {len(size)}")
+    if not theta.shape.is_top:
+        op.require_equal(theta.shape[1], len(size) - 2, "theta has one row for each spatial axis")
+        op.require_equal(theta.shape[2], len(size) - 1, "theta has one column more than spatial axes")
+    op.require_equal(size[0], batch, "size has the batch of theta")
+    first = batch if isinstance(batch, Expr) else _natural(size[0])
+    return Tensor(theta.dtype, shape_of((first, *(_natural(d) for d in size[2:]), Dim(len(size) - 2))))
+
+
+def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
+    """Where only theta tells whether the grid is 2-D or 3-D."""
+    rows = None if theta.is_top else theta[1]
+    if not isinstance(rows, Expr) or rows.const is None:
+        return Shape(None)
+    return shape_of((batch, *[UNKNOWN_SIZE] * rows.const, rows))
+
+
+def _natural(dim: Dim) -> Dim:
+    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
+
+
+__all__ = ["affine_grid", "grid_sample", "max_roi_pool", "roi_align"]

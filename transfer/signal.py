@@ -1,0 +1,105 @@
+"""Fourier transforms."""
+
+from __future__ import annotations
+
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.normal import floordiv
+from lattices.relation import ge, one_of
+from lattices.shape import shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import transfer
+
+
+@transfer("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
+def dft_17(op: Op) -> Tensor:
+    """numpy.fft along the attribute axis, real and imaginary parts in the last axis."""
+    return _transform(op, op.int("axis", 1))
+
+
+@transfer("DFT", inputs="input dft_length axis", outputs="output", since=20)
+def dft(op: Op) -> Tensor:
+    """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
+    if not op.has("axis"):
+        return _transform(op, -2)
+    axis = op.constants("axis")
+    return _transform(op, axis[0] if axis else None)
+
+
+def _transform(op: Op, axis: int | None) -> Tensor:
+    x = op.tensor("input")
+    if x.shape.is_top:
+        return Tensor(x.dtype)
+    if len(x.shape) < 2:
+        op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
+    inverse, onesided = op.int("inverse", 0) != 0, op.int("onesided", 0) != 0
+    real = inverse and onesided
+    op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis holds a real or a complex number")
+    dims = [*x.shape[:-1], Dim(1 if real else 2)]
+    if axis is None:
+        op.may_fail("axis is a signal axis")
+        return Tensor(x.dtype, shape_of((*[UNKNOWN_SIZE] * (len(dims) - 1), dims[-1])))
+    axis = op.axis(axis, len(dims))
+    if axis == len(dims) - 1:
+        op.reject("axis must not be the last one")
+    length = _length(op, "dft_length")
+    if length is None:
+        length = 2 * (dims[axis] - 1) if real else dims[axis]
+        if real:
+            op.require(ge(length, 0), f"axis {axis} is not empty")
+    else:
+        op.require(ge(length, 1), "dft_length is positive")
+    dims[axis] = _unique(length) if onesided and not inverse else length
+    return Tensor(x.dtype, shape_of(tuple(dims)))
+
+
+def _unique(length: Dim) -> Dim:
+    """The frequencies of a real signal that do not repeat."""
+    return floordiv(length, 2) + 1
+
+
+def _length(op: Op, name: str) -> Dim | None:
+    """A scalar input that is a size; None if it is left out."""
+    if not op.has(name):
+        return None
+    found = op.integers(name)
+    return found[0] if found and isinstance(found[0], Expr) else UNKNOWN_SIZE
+
+
+@transfer("STFT", inputs="signal frame_step window frame_length", outputs="output")
+def stft(op: Op) -> Tensor:
+    """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
+    signal = op.tensor("signal").shape
+    batch, samples = (UNKNOWN_SIZE, UNKNOWN_SIZE) if signal.is_top else _signal(op, signal.dims)
+    step, length = _length(op, "frame_step"), _length(op, "frame_length")
+    if op.has("window"):
+        window = op.tensor("window").shape
+        op.require_rank(window, 1, "window")
+        if not window.is_top:
+            if length is not None and length is not window[0]:
+                op.may_fail("frame_length is the length of the window")
+            length = window[0] if length is None or length.is_unknown else length
+    if length is None:
+        op.may_fail("onnxruntime wants a window or frame_length")
+        length = samples
+    op.require(ge(samples, length), "a frame fits the signal")
+    frames: Dim = UNKNOWN_SIZE
+    if step is not None:
+        op.require(ge(step, 1), "frame_step is positive")
+        frames = floordiv(samples - length, step) + 1
+    bins = _unique(length) if op.int("onesided", 1) else length
+    dims = (batch, frames, bins, Dim(2))
+    return Tensor(
+        op.common_dtype("signal", "window"), shape_of(tuple(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in dims))
+    )
+
+
+def _signal(op: Op, dims: tuple[Dim, ...]) -> tuple[Dim, Dim]:
+    if len(dims) == 2:
+        op.may_fail("the signal has no axis of real and imaginary parts")
+    elif len(dims) != 3:
+        op.reject(f"the signal must have rank 3, found {len(dims)}")
+    return dims[0], dims[1]
+
+
+__all__ = ["dft", "dft_17", "stft"]
