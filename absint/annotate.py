@@ -8,7 +8,7 @@ body serves many calls.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,7 +23,7 @@ from lattices.expr import Dim, Expr, Symbol, substitute, symbol
 from lattices.shape import Shape
 from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
-from lattices.text import format_dim_param, read_dim_param
+from lattices.text import format_dim_param
 
 if TYPE_CHECKING:
     from absint.api import MergePolicy, Result
@@ -42,14 +42,20 @@ def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = F
     """
     if merge not in POLICIES:
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
-    copy = ModelProto()
-    copy.CopyFrom(result.model)
-    bodies = list(_bodies(result, copy))
-    writer = Writer(result, _foreign_names(result, copy, bodies, merge))
-    merger = Merger(result, writer) if merge in ("refine", "strict") else None
-    for body in bodies:
-        _fill(result, body, writer, merge, merger, outputs)
-    return copy
+    foreign: set[str] = set()
+    while True:
+        copy = ModelProto()
+        copy.CopyFrom(result.model)
+        bodies = list(_bodies(result, copy))
+        declared = _Declared(result, copy, bodies, merge)
+        writer = declared.writer(result, foreign)
+        merger = Merger(result, writer) if merge in ("refine", "strict") else None
+        for body in bodies:
+            _fill(result, body, writer, merge, merger, outputs)
+        wrong = declared.misused(writer)
+        if not wrong:
+            return copy
+        foreign |= wrong  # rare: the author uses a `_dN` that a dim without a text has been given
 
 
 class _Body(NamedTuple):
@@ -124,7 +130,9 @@ class Writer:
         shown = {born: str(dim) for born, dim in result.names.items()}
         self._names = {born: text for born, text in shown.items() if text not in self._taken}
         self._taken.update(self._names.values())
-        self._texts: dict[Dim, int | str | None] = {}
+        self._texts: dict[Dim, str] = {}
+        self.aliases: set[str] = set()
+        """Names given to dims that no text can express."""
         self._types: dict[Value, TypeProto | None] = {}
 
     def _unused(self) -> str:
@@ -153,11 +161,17 @@ class Writer:
         if dim.const is not None:
             return dim.const if dim.const >= 0 else None
         if dim not in self._texts:
-            printed = self.printed(dim)
-            short = isinstance(printed, Expr) and printed.size <= MAX_SIZE
-            text = format_dim_param(printed) if printed is not None and short else ""
-            self._texts[dim] = text or self._unused()
+            text = self.expression(dim)
+            if not text:
+                text = self._unused()
+                self.aliases.add(text)
+            self._texts[dim] = text
         return self._texts[dim]
+
+    def expression(self, dim: Dim) -> str:
+        """The text of a symbolic dim; empty if it has none, or one too large to be of use."""
+        printed = self.printed(dim) if isinstance(dim, Expr) else None
+        return format_dim_param(printed) if isinstance(printed, Expr) and printed.size <= MAX_SIZE else ""
 
     def type_of(self, value: Value) -> TypeProto | None:
         """The type of a value; None where not even the element type is known. Not to be changed."""
@@ -206,37 +220,55 @@ class Writer:
             proto.dim_param = text  # type: ignore[attr-defined]
 
 
-def _foreign_names(result: Result, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> set[str]:
-    """Names of the form `_dN` that stay in the model and mean something else there than in the result."""
-    foreign: set[str] = set()
-    for function in copy.functions:
-        for info in getattr(function, "value_info", ()):
-            foreign.update(n for text in _texts(info.type) for n in _ENGINE_NAME.findall(text))
-    for body in bodies:
-        names = body.scope.names
-        for infos in (body.graph.value_info, body.graph.input, body.graph.output):
-            for info in infos:
-                operand = names.get(info.name)
-                value = result.value_of(operand) if operand is not None else None
-                replaced = infos is body.graph.value_info and merge == "override"
-                if replaced and isinstance(value, (Tensor, SequenceValue, Optional, Map, SparseTensor)):
-                    continue
-                foreign.update(_disagreeing(info.type, value))
-    return foreign
+class _Declared:
+    """The names of the form `_dN` that the model has already, and the dims beside which they stand.
 
+    A model that was annotated before has them where the result has the same ones, and keeps them.
+    """
 
-def _disagreeing(proto: TypeProto, value: Value | None) -> Iterator[str]:
-    """Names of the form `_dN` in a declaration, except where it is what the result shows at that place."""
-    if isinstance(value, Tensor) and value.shape.rank is not None and proto.HasField("tensor_type"):
+    def __init__(self, result: Result, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+        self.elsewhere: set[str] = set()
+        self.claims: list[tuple[Dim, str]] = []
+        for function in copy.functions:
+            for info in getattr(function, "value_info", ()):
+                self._note(info.type, None)
+        for body in bodies:
+            names = body.scope.names
+            for infos in (body.graph.value_info, body.graph.input, body.graph.output):
+                for info in infos:
+                    operand = names.get(info.name)
+                    value = _value(result, operand) if operand is not None else None
+                    replaced = infos is body.graph.value_info and merge == "override"
+                    if not (replaced and isinstance(value, (Tensor, SequenceValue, Optional, Map, SparseTensor))):
+                        self._note(info.type, value)
+
+    def _note(self, proto: TypeProto, value: Value | None) -> None:
         dims = proto.tensor_type.shape.dim
-        if len(dims) == value.shape.rank:
-            for declared, dim in zip(dims, value.shape, strict=True):
-                text = declared.dim_param
-                if "_d" in text and read_dim_param(text, ()).dim is not dim:
-                    yield from _ENGINE_NAME.findall(text)
-            return
-    for text in _texts(proto):
-        yield from _ENGINE_NAME.findall(text)
+        if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
+            for declared, dim in zip(dims, value.shape.dims, strict=True):
+                if "_d" in declared.dim_param:
+                    self.claims.append((dim, declared.dim_param))
+        else:
+            self.elsewhere |= _names_of(_texts(proto))
+
+    def writer(self, result: Result, foreign: set[str]) -> Writer:
+        """A writer that gives no name that means something else in the model."""
+        taken = self.elsewhere | foreign
+        while True:
+            writer = Writer(result, taken)
+            wrong = _names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
+            if wrong <= taken:
+                return writer
+            taken = taken | wrong
+
+    def misused(self, writer: Writer) -> set[str]:
+        """Names that the writer gave to a dim though they stand beside another one."""
+        wrong = _names_of(text for dim, text in self.claims if writer.text(dim) != text)
+        return wrong & writer.aliases
+
+
+def _names_of(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in _ENGINE_NAME.findall(text)}
 
 
 def _texts(proto: TypeProto) -> Iterator[str]:

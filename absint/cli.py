@@ -18,7 +18,7 @@ from absint import __version__
 from absint.errors import AbsintError, UsageError
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import GraphProto
 
     from absint.api import MergePolicy, Result
     from absint.report.summary import Requirement
@@ -33,7 +33,21 @@ LARGE_MODEL = 20_000
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
-@click.group(context_settings=_CONTEXT, no_args_is_help=False, invoke_without_command=True)
+class ClosedPipeError(Exception):
+    """Whoever read the output has seen enough."""
+
+
+class Commands(click.Group):
+    """Click makes exit code 1 of a closed pipe, which would say that the answer is no."""
+
+    def invoke(self, context: click.Context) -> object:
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            raise ClosedPipeError from None
+
+
+@click.group(cls=Commands, context_settings=_CONTEXT, no_args_is_help=False, invoke_without_command=True)
 @click.version_option(__version__, prog_name="absint", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -119,15 +133,21 @@ def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, force: 
     result = _analysed(model, (), (), None)
     annotated = result.annotate(merge, outputs=outputs)
     write_model(annotated, model, output)
-    message = f"{output}: types of {_typed(annotated):,} values written" if output != "-" else ""
-    if message:
-        click.echo(message)
-    text.write(text.diagnostics(result.diagnostics, text.width_of(sys.stderr)), sys.stderr)
+    if output != "-":
+        count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
+        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}")
+    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
+    text.write((line for line in found if line.text), sys.stderr)
     return FINE
 
 
-def _typed(model: ModelProto) -> int:
-    return len(model.graph.value_info)
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """A graph and the bodies in it."""
+    pending = [graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
 
 
 def _analysed(model: str, assume: Sequence[str], sizes: Sequence[str], recorder: Recorder | None) -> Result:
@@ -184,8 +204,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = cli.main(args=arguments, prog_name="absint", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else FINE
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not complain when it flushes at exit.
+    except (BrokenPipeError, ClosedPipeError):
+        # The interpreter must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):

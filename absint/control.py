@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from absint.graph import Operand
+from absint.plain_rank import is_plain
 from lattices.contents import OPAQUE, Contents, Element, element_symbols
 from lattices.dtype import DTYPES, INTEGER_RANGES, DType
 from lattices.expr import (
@@ -31,6 +32,7 @@ from lattices.expr import (
 from lattices.normal import maximum
 from lattices.relation import (
     FALSE,
+    OPEN,
     TRUE,
     Relation,
     boolean,
@@ -44,7 +46,7 @@ from lattices.relation import (
     negation,
 )
 from lattices.shape import Shape, shape_of
-from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
+from lattices.tensor import BOTTOM, TOP, VALUES, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 from transfer.op import HOLE, AttributeValue, Statement
@@ -107,10 +109,7 @@ class Gate(Control):
         if value is BOTTOM:
             return (BOTTOM,)
         condition = condition_of(value)
-        if condition is None:
-            return (TOP,)
-        if not self.taken:
-            condition = negation(condition)
+        condition = TRUE if condition is None else condition if self.taken else negation(condition)
         facts = run.facts_at(item.gate)
         if facts.decide(condition) is NO:
             return (BOTTOM,)
@@ -148,6 +147,7 @@ class _Join:
         self.by_data = any(s.name.startswith("%") for s in self.condition.symbols)
         self.first, self.last = first, last
         self.statements: list[Statement] = []
+        self._named: dict[tuple[Dim, Dim], Expr] = {}
 
     def value(self, tag: str, a: Value, b: Value) -> Value:
         if a is b or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
@@ -165,7 +165,10 @@ class _Join:
             return UNKNOWN_DIM
         if not self.by_data and not any(self._inside(s) for s in (*a.symbols, *b.symbols)):
             return ite(self.condition, a, b)
-        named = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
+        named = self._named.get((a, b))
+        if named is not None:
+            return named
+        named = self._named[a, b] = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
         for condition, term in ((self.condition, a), (negation(self.condition), b)):
             self.statements.append(
                 Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined")
@@ -220,13 +223,14 @@ class Carried:
         if isinstance(start, Tensor) and isinstance(back, Tensor):
             return self._tensor(loop, k, start, back)
         if isinstance(start, SequenceValue) and isinstance(back, SequenceValue):
-            element = self._widened(k, start.element, back.element)
+            element = self._widened(loop, k, start.element, back.element)
             return SequenceValue(element, self._number(loop, (k, "length"), start.length, back.length, (0, MAX_DIM)))
-        return self._widened(k, start, back)
+        return self._widened(loop, k, start, back)
 
-    def _widened(self, k: int, start: Value, back: Value) -> Value:
+    def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:
+        """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
         old = self.joined.get(k, start)
-        self.joined[k] = VALUES.widen(old, VALUES.join(start, loop_free(back)))
+        self.joined[k] = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
         return self.joined[k]
 
     def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
@@ -290,14 +294,6 @@ class Carried:
         return loop.symbol(place, bounds)
 
 
-def loop_free(value: Value) -> Value:
-    """A value inside a sequence or optional keeps no symbol: each element may have sizes of its own."""
-    if isinstance(value, Tensor):
-        shape = value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE)
-        return Tensor(value.dtype, shape)
-    return value
-
-
 class LoopBody(Control):
     """A loop head: the state at the start of iteration i, for every i up to and including the last.
 
@@ -342,8 +338,14 @@ class LoopBody(Control):
         if isinstance(value, Tensor):
             contents = value.contents and value.contents.map(self._leave_element)
             return Tensor(value.dtype, value.shape.map(self.outside), contents)
+        if isinstance(value, SparseTensor):
+            return SparseTensor(value.dtype, value.shape.map(self.outside))
         if isinstance(value, SequenceValue):
-            return SequenceValue(loop_free(value.element), self.outside(value.length))
+            return SequenceValue(self.leave(value.element), self.outside(value.length))
+        if isinstance(value, Optional):
+            return Optional(self.leave(value.element), value.present)
+        if isinstance(value, Map):
+            return Map(value.key, self.leave(value.element))
         return value
 
     def _leave_element(self, element: Element) -> Element:
@@ -374,9 +376,9 @@ def stacked(
         inner = loop.outside(d)
         if not certain and isinstance(inner, Expr) and isinstance(trips, Expr):
             named = expr_of(Symbol(f"{HOLE}{tag}.inner{at}", 0, MAX_DIM))
-            out.append(
-                Statement(implies(ge(trips, 1), eq(named, inner)), "the body's size, if there is a trip", "defined")
-            )
+            relation = implies(ge(trips, 1), eq(named, inner))
+            if relation is not TRUE:
+                out.append(Statement(relation, "the body's size, if there is a trip", "defined"))
             inner = named
         elif not certain:
             inner = UNKNOWN_SIZE
@@ -388,13 +390,17 @@ def stacked(
 
 
 class LoopHead(LoopBody):
-    """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values."""
+    """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values.
+
+    `ranked`: the body declares the rank of that input.
+    """
 
     operator = "Loop"
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, ranked: tuple[bool, ...]) -> None:
         super().__init__(count + 2)
         self.count = count
+        self.ranked = (True, True, *ranked)
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         self.first = node
@@ -407,8 +413,7 @@ class LoopHead(LoopBody):
             return (BOTTOM, BOTTOM, *carried)
         number = expr_of(self.iteration)
         most = integer_of(limit)
-        if isinstance(most, Expr):
-            run.guard(node, le(number + 1, maximum(most, 0)))
+        run.guard(node, le(number + 1, maximum(most, 0)) if isinstance(most, Expr) else TRUE)
         iteration = Tensor(DType.INT64, Shape(()), Contents.scalar(number))
         going = Tensor(DType.BOOL, Shape(()), Contents.scalar(TRUE))
         return (iteration, going, *carried)
@@ -426,10 +431,11 @@ def never_runs(run: ShapeAnalysis, item: Node, limit: Value | None, condition: V
 
 @dataclass
 class LoopExit(Control):
-    """After an ONNX Loop: final carried values and scan outputs."""
+    """After an ONNX Loop: final carried values and scan outputs. `ranked`: the body declares the output's rank."""
 
     head: int
     count: int
+    ranked: tuple[bool, ...]
     operator: str = "Loop"
     width: int = 1
 
@@ -447,10 +453,17 @@ class LoopExit(Control):
         outputs = [loop.final(v or TOP, trips) for v in finals]
         for k, scan in enumerate(scans):
             value = loop.leave(scan or TOP)
-            if value is BOTTOM:
-                value = TOP
+            if value is BOTTOM or not (certain or self._has_rank(run, item, k)):
+                value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
             outputs.append(stacked(loop, str(self.count + k), value, trips, certain, 0, statements))
         return run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
+
+    def _has_rank(self, run: ShapeAnalysis, item: Node, k: int) -> bool:
+        """After zero trips too, scan output k has the rank that the body gives it."""
+        if not self.ranked[k]:
+            known = is_plain(run.nodes, item.operands[3 + 3 * self.count + k])
+            self.ranked = (*self.ranked[:k], known, *self.ranked[k + 1 :])
+        return self.ranked[k]
 
     def _trips(
         self,
@@ -473,13 +486,15 @@ class LoopExit(Control):
                 return most
             if not any(s.name.startswith("%") for s in initially.symbols):
                 return ite(initially, most, 0)
-        trips = expr_of(Symbol(f"{HOLE}trips", 0, MAX_DIM))
-        if isinstance(most, Expr):
-            statements.append(Statement(le(trips, most), "at most M trips", "defined"))
-        if initially is not None and initially is not TRUE:
-            statements.append(
-                Statement(implies(negation(initially), eq(trips, 0)), "no trip without the condition", "defined")
-            )
+        begins = conjunction(OPEN if initially is None else initially, TRUE if most is None else ge(most, 1))
+        certain = run.facts_at(item.gate).decide(begins) is YES
+        trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))
+        claims = [(implies(begins, ge(trips, 1)), "a trip where M and the condition allow one")]
+        if most is not None:
+            claims.append((le(trips, most), "at most M trips"))
+        if initially is not None:
+            claims.append((implies(negation(initially), eq(trips, 0)), "no trip without the condition"))
+        statements += [Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, OPEN)]
         return trips
 
 
@@ -577,11 +592,11 @@ class ScanExit(Control):
                 statements.append(Statement(relation, "scan inputs have one length", "required"))
         if s.batched:
             trips = UNKNOWN_SIZE  # sequence_lens decides
-        certain = isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES
         outputs = [loop.final(v or TOP, trips) for v in finals]
         for k, result in enumerate(results):
             axis = s.output_axes[k] if k < len(s.output_axes) else 0
-            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, certain, axis, statements)
+            # No runtime runs a scan over nothing, so there has been a trip.
+            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, True, axis, statements)
             outputs.append(value)
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]

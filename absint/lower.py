@@ -575,7 +575,7 @@ class Lowerer:
             )
             self._opaque(node, number, operands, outputs, frame)
             return
-        head_step = control.LoopHead(carried)
+        head_step = control.LoopHead(carried, tuple(_has_rank(info.type) for info in body.input[2:]))
         head = self._add(node, number, list(operands), (), frame, step=head_step, name=False)
         bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
@@ -583,7 +583,8 @@ class Lowerer:
             head_step.back = results[: carried + 1]
             head_step.last = len(self.program.nodes) - 1
             self.program.connect_back(head, head_step.back)
-            step = control.LoopExit(head, carried)
+            ranked = tuple(_has_rank(info.type) for info in body.output[carried + 1 :])
+            step = control.LoopExit(head, carried, ranked)
             inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
             self._add(node, number, inputs, outputs, frame, step=step)
 
@@ -647,6 +648,11 @@ def _domain(domain: str) -> str:
 
 def _overload(function: FunctionProto) -> str:
     return getattr(function, "overload", "")
+
+
+def _has_rank(declared: onnx.TypeProto) -> bool:
+    """The type is a tensor's and gives its rank."""
+    return bool(declared.tensor_type.HasField("shape"))
 
 
 def _reads(node: NodeProto) -> set[str]:

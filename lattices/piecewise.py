@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from lattices.expr import REBUILD, Atom, Dim, Expr, Symbol, expr_of, postorder, rebuild
 from lattices.facts import Facts
-from lattices.relation import OPEN, TRUE, Relation, negation
+from lattices.relation import OPEN, TRUE, Relation, ite, negation
 from lattices.truth import NO, YES
 
 _MAX_CHOICES: Final = 6
@@ -22,7 +22,7 @@ _LARGE: Final = 400
 
 @lru_cache(maxsize=1 << 14)
 def choices(root: Dim | Relation) -> tuple[Relation, ...]:
-    """The conditions of the choices in an expression or a relation, operands first, each once; none if they are many."""
+    """The conditions of the choices in an expression or a relation, operands first, each once; none if many."""
     if not isinstance(root, (Expr, Relation)) or root.size > _LARGE or not any(atom.args for atom in root.atoms()):
         return ()
     found = (cast(Relation, node.args[0]) for node in postorder(root.atoms()) if node.op == "ite")
@@ -77,6 +77,9 @@ def settled(dim: Dim) -> Dim:
             return settled(there)
         if restrict(here, otherwise) is there:
             return settled(here)
+        apart = ite(condition, here, there)
+        if isinstance(apart, Expr) and apart.size < cast(Expr, dim).size:
+            return settled(apart)
     return dim
 
 

@@ -15,7 +15,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from absint import Result, analyze
-from absint.control import Gate
+from absint.control import Gate, IfJoin
 from absint.graph import Operand
 from lattices.contents import replace_in
 from lattices.dtype import DType
@@ -106,6 +106,7 @@ class Runs:
 
     def _statements(self, values: Mapping[str, Any], known: Binding) -> Iterator[str]:
         names = {operand: name for name, operand in self.result._lowered.program.main.names.items()}
+        known = {**known, **dict(self._conditions(names, values))}
         for number, node in enumerate(self.result.nodes):
             template = self.result.analysis.applied.get(number)
             if template is None or not self._visited(node.gate, names, values):
@@ -118,16 +119,26 @@ class Runs:
                 if truth(relation, known) is False:  # type: ignore[arg-type]
                     yield f"{node} runs, but {statement.role}: {relation} ({statement.reason}), at {known}"
 
+    def _conditions(self, names: Mapping[Operand, str], values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+        """The boolean symbols that stand for the conditions of Ifs by data."""
+        for number, node in enumerate(self.result.nodes):
+            if isinstance(node.control, IfJoin) and node.operands[0] in names:
+                yield f"%{number}:condition", int(is_true(values[names[node.operands[0]]]))
+
     def _visited(self, gate: int, names: Mapping[Operand, str], values: Mapping[str, Any]) -> bool:
         """The run is known to pass the gate, and all gates around it, exactly once."""
         while gate >= 0:
             item = self.result.nodes[gate]
             if not isinstance(item.control, Gate) or item.operands[0] not in names:
                 return False
-            if bool(np.asarray(values[names[item.operands[0]]]).ravel()[0]) is not item.control.taken:
+            if is_true(values[names[item.operands[0]]]) is not item.control.taken:
                 return False
             gate = item.gate
         return True
+
+
+def is_true(condition: Any) -> bool:
+    return bool(np.asarray(condition).ravel()[0])
 
 
 def with_all_outputs(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, add, expr_of, sub
+from lattices.expr import Dim, Expr, add, expr_of, sub
 from lattices.normal import ceildiv, floordiv, maximum, minimum, nonneg, truncdiv
 from lattices.relation import ge
 from lattices.truth import YES
@@ -90,7 +90,7 @@ def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
         return ceildiv(size, window.stride)
     slack = size + (window.before + window.after) - window.span
     op.require(ge(slack, 0), f"the window fits spatial axis {axis}")
-    return floordiv(slack, window.stride) + 1
+    return monotone(slack, lambda e: floordiv(e, window.stride) + 1)
 
 
 def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
@@ -106,16 +106,17 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim
         least = size - 1
         slack = size + (window.before + window.after) - window.span
     margin = sub(slack, least)
-    steps = _steps(op, slack, margin, stride, ceil_mode)
+    positions = _positions(op, slack, margin, stride, ceil_mode)
     _require_positions(op, slack, margin, stride, axis)
     if not ceil_mode or window.same:
-        return _as_size(steps + 1)
+        return positions
     op.assume(ge(1 << 24, slack), f"spatial axis {axis} is exact in float32")
-    starts = ceildiv(size + window.before, stride)
     overhang = window.after + stride - window.span
     if nonneg(-overhang):
-        return _as_size(steps + 1)
-    return _as_size(minimum(steps + 1, maximum(steps, starts)))
+        return positions
+    # A last window that would start in the padding at the end is dropped.
+    starts = ceildiv(size + window.before, stride)
+    return minimum(positions, maximum(positions - 1, starts))
 
 
 def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) -> None:
@@ -123,15 +124,15 @@ def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) 
         op.require(ge(slack + (2 * stride - 1), 0), f"the window fits spatial axis {axis}")
 
 
-def _steps(op: Op, slack: Dim, margin: Dim, stride: int, ceil_mode: bool) -> Dim:
-    """slack / stride, rounded up or towards zero, where slack - margin >= 0."""
+def _positions(op: Op, slack: Dim, margin: Dim, stride: int, ceil_mode: bool) -> Dim:
+    """slack / stride + 1, rounded up or towards zero, where slack >= margin."""
     if ceil_mode:
-        return monotone(slack, lambda e: ceildiv(e, stride))
+        return monotone(slack, lambda e: ceildiv(e, stride) + 1)
     if nonneg(margin) or op.decide(ge(slack, 0)) is YES:
-        return monotone(slack, lambda e: floordiv(e, stride))
+        return monotone(slack, lambda e: floordiv(e, stride) + 1)
     if nonneg(margin + (stride - 1)) or op.decide(ge(slack, 1 - stride)) is YES:
-        return maximum(monotone(slack, lambda e: floordiv(e, stride)), 0)
-    return monotone(slack, lambda e: truncdiv(e, stride))
+        return maximum(monotone(slack, lambda e: floordiv(e, stride) + 1), 1)
+    return monotone(slack, lambda e: truncdiv(e, stride) + 1)
 
 
 def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
@@ -143,10 +144,6 @@ def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
                 parts = [change(add(rest, cast(Expr, arg))) for arg in mono[0].args]
                 return maximum(*parts) if mono[0].op == "max" else minimum(*parts)
     return change(e)
-
-
-def _as_size(dim: Dim) -> Dim:
-    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
 
 
 __all__ = ["SAME", "Window", "kernel_of", "monotone", "pooled", "slides", "windows"]

@@ -67,7 +67,18 @@ def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Seque
             }
             for history in traced
         ]
-    return json.dumps(whole, indent=1, ensure_ascii=False)
+    return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"
+
+
+def _lines(item: Json) -> str:
+    """One line, or one for each item of a list of objects."""
+    if isinstance(item, list) and item and isinstance(item[0], dict):
+        return "[\n  " + ",\n  ".join(map(_text, item)) + "\n]"
+    return _text(item)
+
+
+def _text(item: Json) -> str:
+    return json.dumps(item, ensure_ascii=False)
 
 
 def described(value: Value) -> dict[str, Json]:

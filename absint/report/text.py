@@ -141,7 +141,10 @@ def diagnostics(found: Sequence[Diagnostic], width: int) -> Iterator[Line]:
             by_code.setdefault(d.code, []).append(d)
         for code, items in by_code.items():
             for d in items[:SHOWN_OF_A_KIND]:
-                yield from map(Line, wrapped(f"  {plain(d.where)}: {plain(d.message)} [{code}]", width, 6))
+                # A hint about a text is followed by the text and a caret.
+                first, *pointed = d.message.split("\n") if code == "dim-text" else [d.message]
+                yield from map(Line, wrapped(f"  {plain(d.where)}: {plain(first)} [{code}]", width, 6))
+                yield from (Line(f"  {plain(line)}") for line in pointed)
             if len(items) > SHOWN_OF_A_KIND:
                 yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: --format json)")
 
@@ -207,11 +210,13 @@ def aligned(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
-    """The text in lines of the width, broken after a comma or space; lines after the first are indented."""
+    """The text in lines of the width, broken after a comma, else at a space; lines after the first are indented."""
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     indent = indent if indent <= width - 20 else 6
     while len(text) > width:
-        at = text.rfind(" ", indent + 1, width + 1)
+        at = text.rfind(", ", indent + 1, width) + 1
+        if at <= indent:
+            at = text.rfind(" ", indent + 1, width + 1)
         if at <= indent:
             at = text.find(" ", width)
             if at < 0:

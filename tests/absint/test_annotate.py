@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from lattices.text import read_dim_param
@@ -143,7 +144,7 @@ def test_external_data_stay_references(tmp_path: Path) -> None:
         [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
         [value("x", ["N", 64])],
         [value("y", None)],
-        initializer=[helper.make_tensor("w", FLOAT, [64, 32], [0.0] * 2048)],
+        initializer=[numpy_helper.from_array(np.zeros((64, 32), np.float32), "w")],
     )
     onnx.save(original, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
     (tmp_path / "w.bin").unlink()
@@ -264,7 +265,32 @@ def test_invented_names_avoid_other_names_in_the_model() -> None:
     ]
     declared = [value("b", [3, "_d0"], INT64)]
     clash = model(nodes, [value("x", ["N", "M"])], [value("y", None, INT64)], declared=declared)
-    assert written(absint.analyze(clash).annotate().graph)["a"][1] == [2, "_d1"]
+    result = absint.analyze(clash)
+    assert str(result.shapes["a"]) == "[2, _d0]"
+    found = written(result.annotate().graph)
+    assert found["b"][1] == [3, "_d0"]
+    assert found["a"][1] not in ([2, "_d0"], [2, None])
+
+
+def test_a_dim_too_large_to_write_gets_a_name_that_only_equal_dims_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("absint.annotate.MAX_SIZE", 1)
+    nodes = [
+        helper.make_node("Relu", ["p"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Relu", ["q"], ["c"]),
+        helper.make_node("Concat", ["b", "c"], ["y"], axis=0),
+    ]
+    inputs = [value("p", ["N + M"]), value("q", ["K + L"])]
+    large = model(nodes, inputs, [value("y", None)])
+    annotated = absint.analyze(large).annotate()
+    assert [dims for _, dims in written(annotated.graph).values()] == [["_d0"], ["_d0"], ["_d1"]]
+    again = absint.analyze(annotated).annotate()
+    assert again.SerializeToString(deterministic=True) == annotated.SerializeToString(deterministic=True)
+
+    large.graph.value_info.append(value("c", ["_d0"]))
+    kept = written(absint.analyze(large).annotate("skip").graph)
+    assert kept["c"][1] == ["_d0"]
+    assert kept["a"][1] == kept["b"][1] == ["_d1"]
 
 
 def test_a_dim_in_a_loop_body_shares_no_text_with_one_outside() -> None:

@@ -38,8 +38,18 @@ RESHAPE = [
         bindings=BS,
         expect=["[B, S, 4, 16]"],
     ),
-    Case("Reshape", [Arg(["B", "H", "W", 2]), ints("B", -1, 2)], {"allowzero": 1}, bindings=sizes(B=[0, 2], H=SMALL, W=SMALL)),
-    Case("Reshape", [Arg(["B", "H", "W", 2]), ints("B", -1, "C")], {"allowzero": 1}, bindings=sizes(B=[0, 2], H=SMALL, W=SMALL, C=[0, 1, 2, 4])),
+    Case(
+        "Reshape",
+        [Arg(["B", "H", "W", 2]), ints("B", -1, 2)],
+        {"allowzero": 1},
+        bindings=sizes(B=[0, 2], H=SMALL, W=SMALL),
+    ),
+    Case(
+        "Reshape",
+        [Arg(["B", "H", "W", 2]), ints("B", -1, "C")],
+        {"allowzero": 1},
+        bindings=sizes(B=[0, 2], H=SMALL, W=SMALL, C=[0, 1, 2, 4]),
+    ),
     Case("Reshape", [Arg(["B", "S", 4, 16]), ints("B", "S", 64)], bindings=BS, expect=["[B, S, 64]"]),
     Case("Reshape", [Arg(["B", "S", 64]), ints("B*S", 64)], bindings=BS, expect=["[B*S, 64]"]),
     Case("Reshape", [Arg(["B", "S", 64]), ints("B*S", -1)], bindings=BS),
@@ -49,16 +59,41 @@ RESHAPE = [
     Case("Reshape", [Arg(["B", 4, "S", 16]), ints(-1, "S", 16)], bindings=BS),
     Case("Reshape", [Arg(["B", 4, "S", 16]), ints("4*B", "S", 16)], bindings=BS),
     Case("Reshape", [Arg(["B", 4, "H", "W"]), ints("B", 4, "H*W")], bindings=sizes(B=[0, 2], H=SMALL, W=SMALL)),
-    Case("Reshape", [Arg(["B", 4, "H", "W"]), ints("B", 4, "H*W")], {"allowzero": 1}, bindings=sizes(B=[0, 2], H=SMALL, W=SMALL), expect=["[B, 4, H*W]"]),
-    Case("Reshape", [Arg(["B", 4, "H", "W"]), ints("B", 4, -1)], bindings=sizes(B=[0, 2], H=SMALL, W=SMALL), expect=["[B, 4, H*W]"]),
+    Case(
+        "Reshape",
+        [Arg(["B", 4, "H", "W"]), ints("B", 4, "H*W")],
+        {"allowzero": 1},
+        bindings=sizes(B=[0, 2], H=SMALL, W=SMALL),
+        expect=["[B, 4, H*W]"],
+    ),
+    Case(
+        "Reshape",
+        [Arg(["B", 4, "H", "W"]), ints("B", 4, -1)],
+        bindings=sizes(B=[0, 2], H=SMALL, W=SMALL),
+        expect=["[B, 4, H*W]"],
+    ),
     Case("Reshape", [Arg(["N"]), ints(2, -1)], bindings=sizes(N=[0, 1, 2, 5, 8])),
     Case("Reshape", [Arg(["N"]), ints("M", -1)], bindings=sizes(N=[0, 1, 6], M=[0, 1, 2, 4, 6])),
     Case("Reshape", [Arg(["N"]), ints("M", "K")], bindings=sizes(N=[0, 1, 6], M=[0, 1, 2, 6], K=[0, 1, 3, 6])),
     Case("Reshape", [Arg(["N", "L"]), ints("M", "K")], bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 2, 3], K=[0, 2, 3])),
-    Case("Reshape", [Arg(["N", "L"]), ints("M", "K", -1)], bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 1, 2, 3], K=[0, 2, 3])),
-    Case("Reshape", [Arg(["N", "L"]), ints("M", "K")], {"allowzero": 1}, bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 2, 3], K=[0, 2, 3])),
+    Case(
+        "Reshape",
+        [Arg(["N", "L"]), ints("M", "K", -1)],
+        bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 1, 2, 3], K=[0, 2, 3]),
+    ),
+    Case(
+        "Reshape",
+        [Arg(["N", "L"]), ints("M", "K")],
+        {"allowzero": 1},
+        bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 2, 3], K=[0, 2, 3]),
+    ),
     Case("Reshape", [Arg(["N", 4]), ints(0, -1)], {"allowzero": 1}, bindings=sizes(N=[0, 2])),
-    Case("Reshape", [Arg(["N", "L"]), ints("M", 0, -1)], {"allowzero": 1}, bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 2, 3])),
+    Case(
+        "Reshape",
+        [Arg(["N", "L"]), ints("M", 0, -1)],
+        {"allowzero": 1},
+        bindings=sizes(N=[0, 2], L=[0, 3], M=[0, 2, 3]),
+    ),
     Case("Reshape", [Arg(["N"]), ints(0, 0)], bindings=sizes(N=[0, 1, 2])),
     Case("Reshape", [Arg(["N"]), ints(0, "M")], bindings=sizes(N=[0, 1, 2], M=[0, 1, 2])),
     Case("Reshape", [Arg(["N"]), empty()], bindings=sizes(N=[0, 1, 2]), expect=["[]"]),
@@ -67,25 +102,59 @@ RESHAPE = [
     Case("Reshape", [Arg(["N", 4]), ints(-1, -1)], bindings=sizes(N=[1])),
     Case("Reshape", [Arg(["N", 4]), ints(-2, 4)], bindings=sizes(N=[1, 2])),
     # A target that was computed and may be -1 or 0
-    Case("Reshape", [Arg(["B", "max(S - 1, 0)", 4]), ints("B", "S - 1", 4)], bindings=BS, expect=["[B, max(S - 1, 0), 4]"]),
-    Case("Reshape", [Arg(["B", "S", 4]), ints("B", "M - 3", 4)], bindings=sizes(B=SMALL, S=SMALL, M=[0, 1, 2, 3, 4, 6])),
+    Case(
+        "Reshape",
+        [Arg(["B", "max(S - 1, 0)", 4]), ints("B", "S - 1", 4)],
+        bindings=BS,
+        expect=["[B, max(S - 1, 0), 4]"],
+    ),
+    Case(
+        "Reshape", [Arg(["B", "S", 4]), ints("B", "M - 3", 4)], bindings=sizes(B=SMALL, S=SMALL, M=[0, 1, 2, 3, 4, 6])
+    ),
     Case("Reshape", [Arg(["B", "S", 4]), ints("B", "M - 2", -1)], bindings=sizes(B=SMALL, S=SMALL, M=[0, 1, 2, 3, 5])),
-    Case("Reshape", [Arg(["B", "S"]), ints("M - 2", "K - 2")], bindings=sizes(B=[0, 2], S=[0, 3], M=[0, 1, 2, 3, 4, 8], K=[1, 2, 3, 5])),
+    Case(
+        "Reshape",
+        [Arg(["B", "S"]), ints("M - 2", "K - 2")],
+        bindings=sizes(B=[0, 2], S=[0, 3], M=[0, 1, 2, 3, 4, 8], K=[1, 2, 3, 5]),
+    ),
     Case("Reshape", [Arg(["B", "S"]), ints("B", "S", "M - 2")], bindings=sizes(B=[0, 2], S=[0, 3], M=[0, 1, 2, 3])),
     # Unknown targets
     Case("Reshape", [Arg(["B", "S", 4]), ints(0, 0, 4, hidden=True)], bindings=BS),
     Case("Reshape", [Arg(["B", "S", 4]), ints(-1, hidden=True)], bindings=BS, expect=["[4*B*S]"]),
-    Case("Reshape", [Arg(["B", "S", 4]), Arg([3], dtype=I64, data=lambda s, r: [0, 0, 4])], bindings=BS, expect=["[?, ?, ?]"]),
-    Case("Reshape", [Arg(["B", "S", 4]), Arg(["R"], dtype=I64, data=lambda s, r: [-1, *[1] * (s[0] - 1)])], bindings=sizes(B=[2], S=[3], R=[1, 2, 4]), expect=["?"]),
+    Case(
+        "Reshape",
+        [Arg(["B", "S", 4]), Arg([3], dtype=I64, data=lambda s, r: [0, 0, 4])],
+        bindings=BS,
+        expect=["[?, ?, ?]"],
+    ),
+    Case(
+        "Reshape",
+        [Arg(["B", "S", 4]), Arg(["R"], dtype=I64, data=lambda s, r: [-1, *[1] * (s[0] - 1)])],
+        bindings=sizes(B=[2], S=[3], R=[1, 2, 4]),
+        expect=["?"],
+    ),
     Case("Reshape", [Arg(["B", 4], unknown_rank=True), ints(0, 4)], bindings=sizes(B=SMALL), expect=["[?, 4]"]),
     Case("Reshape", [Arg(["B", 4], unknown_rank=True), ints("B", -1)], bindings=sizes(B=SMALL)),
     # Windows
-    Case("Reshape", [Arg(["B", "7*H", "7*W", 3]), ints("B", "H", 7, "W", 7, 3)], bindings=sizes(B=[0, 1], H=[0, 1, 2], W=[0, 1, 3])),
-    Case("Reshape", [Arg(["B*H*W", 7, 7, 3]), ints(-1, "H", "W", 7, 7, 3)], bindings=sizes(B=[0, 1], H=[0, 1, 2], W=[0, 1, 3])),
-    Case("Reshape", [Arg(elements=[["A", 2], [3, "B"]], dtype=I64), ints(4)], bindings=sizes(A=[1], B=[2]), contents="[A, 2, 3, B]"),
+    Case(
+        "Reshape",
+        [Arg(["B", "7*H", "7*W", 3]), ints("B", "H", 7, "W", 7, 3)],
+        bindings=sizes(B=[0, 1], H=[0, 1, 2], W=[0, 1, 3]),
+    ),
+    Case(
+        "Reshape",
+        [Arg(["B*H*W", 7, 7, 3]), ints(-1, "H", "W", 7, 7, 3)],
+        bindings=sizes(B=[0, 1], H=[0, 1, 2], W=[0, 1, 3]),
+    ),
+    Case(
+        "Reshape",
+        [Arg(elements=[["A", 2], [3, "B"]], dtype=I64), ints(4)],
+        bindings=sizes(A=[1], B=[2]),
+        contents="[A, 2, 3, B]",
+    ),
     Case("Reshape", [Arg(["N", 4]), ints(0, 2, 2)], opset=5, bindings=sizes(N=SMALL), expect=["[N, 2, 2]"]),
     Case("Reshape", [Arg(["N", 4]), ints("K", 4)], opset=13, bindings=sizes(N=SMALL, K=SMALL)),
-]  # fmt: skip
+]
 
 AXES = [
     Case("Shape", [Arg(["A", 2, "C"])], bindings=sizes(A=[0, 3], C=[1]), contents="[A, 2, C]"),
@@ -104,9 +173,27 @@ AXES = [
     Case("Size", [Arg([])], contents="1"),
     Case("Size", [Arg(["A"], unknown_rank=True)], bindings=sizes(A=[0, 3]), expect=["[]"]),
     Case("Flatten", [Arg(["A", "B", "C"])], bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]), expect=["[A, B*C]"]),
-    Case("Flatten", [Arg(["A", "B", "C"])], {"axis": 0}, bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]), expect=["[1, A*B*C]"]),
-    Case("Flatten", [Arg(["A", "B", "C"])], {"axis": 3}, bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]), expect=["[A*B*C, 1]"]),
-    Case("Flatten", [Arg(["A", "B", "C"])], {"axis": -1}, bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]), expect=["[A*B, C]"]),
+    Case(
+        "Flatten",
+        [Arg(["A", "B", "C"])],
+        {"axis": 0},
+        bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]),
+        expect=["[1, A*B*C]"],
+    ),
+    Case(
+        "Flatten",
+        [Arg(["A", "B", "C"])],
+        {"axis": 3},
+        bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]),
+        expect=["[A*B*C, 1]"],
+    ),
+    Case(
+        "Flatten",
+        [Arg(["A", "B", "C"])],
+        {"axis": -1},
+        bindings=sizes(A=[0, 2], B=[1, 3], C=[0, 2]),
+        expect=["[A*B, C]"],
+    ),
     Case("Flatten", [Arg([])], {"axis": 0}, expect=["[1, 1]"]),
     Case("Flatten", [Arg(["A"])], {"axis": 2}, bindings=sizes(A=[2]), may_differ=True),
     Case("Flatten", [Arg(["A", 2], unknown_rank=True)], {"axis": 0}, bindings=sizes(A=[2]), expect=["[1, ?]"]),
@@ -123,9 +210,16 @@ AXES = [
     Case("Squeeze", [Arg(["A", "B"]), ints(0, hidden=True)], bindings=sizes(A=[1], B=[0, 1, 5]), expect=["[A*B]"]),
     Case("Squeeze", [Arg(["A", "B", 3]), ints(1, hidden=True)], bindings=sizes(A=[0, 1, 2], B=[1])),
     Case("Squeeze", [Arg(["A", 5, 3]), ints(0, hidden=True)], bindings=sizes(A=[1, 2]), expect=["[5, 3]"]),
-    Case("Squeeze", [Arg(["A", "B", 3]), Arg(["K"], dtype=I64, data=lambda s, r: list(range(s[0])))], bindings=sizes(A=[1], B=[1], K=[0, 1, 2]), expect=["?"]),
+    Case(
+        "Squeeze",
+        [Arg(["A", "B", 3]), Arg(["K"], dtype=I64, data=lambda s, r: list(range(s[0])))],
+        bindings=sizes(A=[1], B=[1], K=[0, 1, 2]),
+        expect=["?"],
+    ),
     Case("Squeeze", [Arg(["A", 1], unknown_rank=True), ints(1)], bindings=sizes(A=[0, 2]), expect=["?"]),
-    Case("Squeeze", [Arg(["A", 1, "C"])], {"axes": [1]}, opset=11, bindings=sizes(A=[0, 2], C=[1, 2]), expect=["[A, C]"]),
+    Case(
+        "Squeeze", [Arg(["A", 1, "C"])], {"axes": [1]}, opset=11, bindings=sizes(A=[0, 2], C=[1, 2]), expect=["[A, C]"]
+    ),
     Case("Squeeze", [Arg([2, 1, 3])], opset=7, expect=["[2, 3]"]),
     Case("Squeeze", [Arg(elements=[["A"]], dtype=I64), ints(0)], bindings=sizes(A=[4]), contents="[A]"),
     Case("Unsqueeze", [Arg(["A", "B"]), ints(0, -1)], bindings=sizes(A=[0, 2], B=[3]), expect=["[1, A, B, 1]"]),
@@ -140,7 +234,7 @@ AXES = [
     Case("Unsqueeze", [Arg(["A"], unknown_rank=True), ints(0)], bindings=sizes(A=[2]), expect=["?"]),
     Case("Unsqueeze", [Arg(["A"])], {"axes": [1]}, opset=11, bindings=sizes(A=[0, 2]), expect=["[A, 1]"]),
     Case("Unsqueeze", [Arg(elements="A", dtype=I64), ints(0)], bindings=sizes(A=[4]), contents="[A]"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", RESHAPE + AXES, ids=str)

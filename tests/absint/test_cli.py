@@ -1,0 +1,481 @@
+"""The command line: what it prints, what it exits with, and what it never does to files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import absint
+from absint.cli import run
+from absint.report.text import report
+
+ROOT = Path(__file__).parents[2]
+DECODER = ROOT / "examples" / "tiny_decoder.onnx"
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+value = helper.make_tensor_value_info
+node = helper.make_node
+
+
+def saved(
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    outputs: list[onnx.ValueInfoProto],
+    inputs: list[onnx.ValueInfoProto] | None = None,
+) -> str:
+    inputs = [value("x", FLOAT, ["N", 4])] if inputs is None else inputs
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), opset_imports=opsets), path)
+    return str(path)
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Known contents, an invented symbol, and an operator that nobody knows."""
+    monkeypatch.chdir(tmp_path)
+    nodes = [
+        node("Shape", ["x"], ["dims"], name="shape"),
+        node("Relu", ["x"], ["a"], name="relu"),
+        node("NonZero", ["a"], ["found"], name="nz"),
+        node("Mystery", ["a"], ["m"], domain="my", name="odd"),
+    ]
+    outputs = [value("found", INT64, None), value("m", FLOAT, None), value("dims", INT64, None)]
+    saved(tmp_path / "small.onnx", nodes, outputs)
+    return "small.onnx"
+
+
+@pytest.fixture
+def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A loop that appends x to c in each trip."""
+    monkeypatch.chdir(tmp_path)
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["again"]), node("Concat", ["c", "x"], ["c2"], axis=0)],
+        "body",
+        [value("i", INT64, []), value("go", BOOL, []), value("c", FLOAT, None)],
+        [value("again", BOOL, []), value("c2", FLOAT, None)],
+    )
+    inputs = [value("x", FLOAT, ["N", 4]), value("m", INT64, [])]
+    saved(
+        tmp_path / "loop.onnx",
+        [node("Loop", ["m", "", "x"], ["y"], name="loop", body=body)],
+        [value("y", FLOAT, None)],
+        inputs,
+    )
+    return "loop.onnx"
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """MatMul of (N, 4) with itself transposed in the wrong place, twelve times: 4 against 5."""
+    monkeypatch.chdir(tmp_path)
+    nodes = [node("MatMul", ["x", "w"], [f"y{k}"], name=f"bad{k}") for k in range(12)]
+    outputs = [value(f"y{k}", FLOAT, None) for k in range(12)]
+    saved(tmp_path / "bad.onnx", nodes, outputs, [value("x", FLOAT, ["N", 4]), value("w", FLOAT, [5, 2])])
+    return "bad.onnx"
+
+
+# What analyze prints
+
+
+def test_analyze_shows_inputs_outputs_totals_and_diagnostics(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", small]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert (
+        printed.out
+        == """\
+small.onnx: 4 nodes, opset ai.onnx 18, my 1
+
+inputs
+  x  FLOAT [N, 4]
+
+outputs
+  found  INT64 [2, _d0]
+  m      unknown
+  dims   INT64 [2] = [N, 4]
+
+totals
+  symbols  N
+  values   4 computed, 1 of unknown rank
+  dims     5: 3 concrete, 1 expressions, 1 unknown
+  no rule  my::Mystery (1)
+
+1 warning
+  my::Mystery: no transfer rule (1 node); outputs are unknown [no-rule]
+"""
+    )
+
+
+def test_values_come_in_execution_order_with_their_operators(growing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", growing, "--values"]) == 0
+    assert (
+        """
+values
+  y  FLOAT [N*_d1 + N, 4]  (Loop)
+
+values of loop/body
+  i      INT64 [] = _d0  (Loop)
+  go     BOOL [] = true  (Loop)
+  c      FLOAT [N*_d0 + N, 4]  (Loop)
+  again  BOOL [] = true  (Identity)
+  c2     FLOAT [N*_d0 + 2*N, 4]  (Concat)
+
+totals
+"""
+        in capsys.readouterr().out
+    )
+
+
+def test_lines_fit_a_terminal_and_break_between_dims() -> None:
+    result = absint.analyze(DECODER)
+    for width in (40, 80, 120):
+        title, *lines = [line.text for line in report(result, width, values=True)]
+        assert title.endswith("opset ai.onnx 17")
+        assert [line for line in lines if len(line) > width and " " in line.strip()] == []
+    narrow = "\n".join(line.text for line in report(result, 44))
+    assert (
+        """
+inputs
+  input_ids       INT64 [batch, seq]
+  attention_mask  INT64 [batch, past + seq]
+  past_key_values.0.key
+                  FLOAT [batch, 2, past, 8]
+"""
+        in narrow
+    )
+    narrow = "\n".join(line.text for line in report(result, 40))
+    assert (
+        """
+  present.0.key    FLOAT [batch, 2,
+                   past + seq, 8]
+"""
+        in narrow
+    )
+
+
+def test_a_piped_row_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", str(DECODER), "--values"]) == 0
+    out = capsys.readouterr().out
+    for name in absint.analyze(DECODER).shapes:
+        if name.startswith("/layers.0/"):
+            (line,) = [line for line in out.splitlines() if line.startswith(f"  {name} ")]
+            assert line.endswith(")")
+
+
+def test_require_lists_what_is_missing(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", small, "--require", "shapes", "--require", "ranks", "--require", "rules"]) == 1
+    assert capsys.readouterr().out.endswith("""
+required shapes: 2 missing
+  found: axis 1 of [2, _d0] (NonZero)
+  m: nothing is known (my::Mystery)
+
+required ranks: 1 missing
+  m: nothing is known (my::Mystery)
+
+required rules: 1 missing
+  my::Mystery: no rule (1 node)
+""")
+    assert run(["analyze", str(DECODER), "--require", "rules"]) == 0
+    assert capsys.readouterr().out.endswith("\nrequired rules: all there\n")
+
+
+def test_set_and_assume(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", small, "--set", "N=3"]) == 0
+    assert "  x  FLOAT [3, 4]\n" in capsys.readouterr().out
+    assert run(["analyze", small, "--assume", "N == 5", "--assume", "N >= 2"]) == 0
+    assert "  x  FLOAT [5, 4]\n" in capsys.readouterr().out
+
+
+def test_trace_shows_each_change(growing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", growing, "--trace", "loop/body/c", "--trace", "c2", "--trace", "x"]) == 0
+    assert (
+        """
+trace of loop/body/c (Loop loop)
+  visit 1  FLOAT [N, 4]
+  visit 2  FLOAT [_d2, 4]
+  visit 3  FLOAT [N*_d0 + N, 4]
+
+trace of loop/body/c2 (Concat loop/body/#1)
+  visit 1  FLOAT [2*N, 4]
+  visit 2  FLOAT [N + _d2, 4]
+  visit 3  FLOAT [N*_d0 + 2*N, 4]
+
+trace of x (input x)
+  visit 1  FLOAT [N, 4]
+
+totals
+"""
+        in capsys.readouterr().out
+    )
+
+
+def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["analyze", small, "--format", "json", "--require", "rules", "--trace", "a"]
+    assert run(arguments) == 1
+    found = json.loads(capsys.readouterr().out)
+    tensor = {"kind": "tensor", "dtype": "FLOAT", "shape": ["N", "4"]}
+    dims = {
+        "kind": "tensor",
+        "dtype": "INT64",
+        "shape": ["2"],
+        "contents": {"shape": [2], "elements": ["N", "4"]},
+    }
+    nonzero = {"kind": "tensor", "dtype": "INT64", "shape": ["2", "_d0"]}
+    assert found == {
+        "schema": "absint.analyze/1",
+        "absint": absint.__version__,
+        "model": "small.onnx",
+        "can_run": True,
+        "symbols": ["N"],
+        "inputs": [{"name": "x", **tensor}],
+        "outputs": [{"name": "found", **nonzero}, {"name": "m", "kind": "unknown"}, {"name": "dims", **dims}],
+        "values": [
+            {"path": "", "name": "dims", "operator": "Shape", "node": "shape", **dims},
+            {"path": "", "name": "a", "operator": "Relu", "node": "relu", **tensor},
+            {"path": "", "name": "found", "operator": "NonZero", "node": "nz", **nonzero},
+            {"path": "", "name": "m", "operator": "my::Mystery", "node": "odd", "kind": "unknown"},
+        ],
+        "totals": {
+            "values": 4,
+            "values_of_unknown_rank": 1,
+            "dims": 5,
+            "concrete": 3,
+            "expression": 1,
+            "unknown": 1,
+        },
+        "operators_without_rule": {"my::Mystery": 1},
+        "diagnostics": [
+            {
+                "severity": "warning",
+                "code": "no-rule",
+                "where": "my::Mystery",
+                "message": "no transfer rule (1 node); outputs are unknown",
+            }
+        ],
+        "missing": {"rules": ["my::Mystery: no rule (1 node)"]},
+        "trace": [{"value": "a", "node": "Relu relu", "changes": [{"visit": 1, **tensor}]}],
+    }
+
+
+def test_a_model_that_cannot_run_exits_with_1_and_shows_the_rest(
+    failing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["analyze", failing]) == 1
+    out = capsys.readouterr().out
+    assert "  y0   FLOAT " in out
+    assert "\n12 errors\n  MatMul bad0: can never run: " in out
+    assert out.count("[cannot-run]\n") == 10
+    assert out.endswith("\n  and 2 more [cannot-run] (all: --format json)\n")
+    assert run(["analyze", failing, "--format", "json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["diagnostics"]) == 12
+
+
+def test_strict_counts_warnings(small: str) -> None:
+    assert run(["analyze", small]) == 0
+    assert run(["analyze", small, "--strict"]) == 1
+
+
+def test_dims_too_large_to_read_are_told_by_their_size() -> None:
+    term = absint.parse(" + ".join(f"max(n{k}, m{k})*k{k}" for k in range(60)))
+    from absint.report.summary import brief
+
+    assert brief(absint.Shape([term, 2])).startswith("[<")
+    assert brief(absint.Shape([term, 2])).endswith(" terms over k0, k1, k10, k11>, 2]")
+
+
+# Bad usage
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["analyze"], "Missing argument 'MODEL'. (see absint analyze --help)"),
+        (["analyze", "small.onnx", "--require", "all"],
+         "Invalid value for '--require': 'all' is not one of 'shapes', 'ranks', 'rules'. (see absint analyze --help)"),
+        (["analyze", "small.onnx", "--set", "N"], "--set N: expected a symbol and a size, as batch=4"),
+        (["analyze", "small.onnx", "--set", "N=two"], "--set N=two: expected a symbol and a size, as batch=4"),
+        (["analyze", "small.onnx", "--set", "N=-1"], "N=-1: a size cannot be negative"),
+        (["analyze", "small.onnx", "--set", "M=2"],
+         "M=2: no input has a symbol 'M'; the input symbols are: N"),
+        (["analyze", "small.onnx", "--assume", "N +"],
+         "assumption 'N +' does not parse: expected a number, a name or '(', found the end, at column 4"),
+        (["analyze", "small.onnx", "--assume", "N >= 3", "--assume", "N == 2"],
+         "the assumptions contradict each other: N >= 3, N == 2"),
+        (["analyze", "small.onnx", "--trace", "fuond"],
+         "--trace fuond: the model has no such value; did you mean 'found'?"),
+        (["analyze", "small.onnx", "--trace", "qqqqqq"],
+         "--trace qqqqqq: the model has no such value; '--values' lists the values"),
+        (["annotate", "small.onnx"], "Missing option '-o' / '--output'. (see absint annotate --help)"),
+        (["annotate", "small.onnx", "-o", "small.onnx"],
+         "small.onnx is the model itself: --force allows that, or give another file to -o"),
+        (["annotate", "small.onnx", "-o", "."], ". is a directory: give the path of a file in it"),
+        (["annotate", "small.onnx", "-o", "nowhere/out.onnx"],
+         "nowhere/out.onnx cannot be written: nowhere is not a directory"),
+        (["annotate", "gone.onnx", "-o", "out.onnx"], "gone.onnx does not exist"),
+    ],
+)  # fmt: skip
+def test_bad_usage_is_one_line(
+    small: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == f"absint: error: {message}\n"
+    assert os.listdir() == ["small.onnx"]
+
+
+def test_an_unknown_command_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyse", "x.onnx"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("absint: error: No such command 'analyse'.")
+    assert err.count("\n") == 1
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"absint {absint.__version__}\n"
+    for arguments in ([], ["--help"], ["-h"]):
+        assert run(arguments) == 0
+        assert "Usage: absint [OPTIONS] COMMAND" in capsys.readouterr().out.replace("[COMMAND]", "COMMAND")
+
+
+def test_an_unexpected_error_asks_for_a_report(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("on\nline two")
+
+    monkeypatch.setattr("absint.api.analyze", broken)
+    assert run(["analyze", small]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: internal error, please report it: ZeroDivisionError: on line two "
+        "(ABSINT_DEBUG=1 shows the traceback)\n"
+    )
+    monkeypatch.setenv("ABSINT_DEBUG", "1")
+    assert run(["analyze", small]) == 2
+    assert capsys.readouterr().err.startswith("Traceback (most recent call last):\n")
+
+
+def test_an_interrupt_is_no_traceback(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("absint.api.analyze", interrupted)
+    assert run(["analyze", small]) == 130
+    assert capsys.readouterr().err == "\nabsint: interrupted\n"
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    for form in ("text", "json"):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-m", "absint", "analyze", str(DECODER), "--values", "--format", form]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=ROOT, timeout=60, check=False)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_progress_is_shown_for_large_models_on_a_terminal_only(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["analyze", small]) == 0
+    plain = capsys.readouterr()
+    monkeypatch.setattr("absint.cli.LARGE_MODEL", 4)
+    assert run(["analyze", small]) == 0
+    assert capsys.readouterr() == plain
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert run(["analyze", small]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == plain.out
+    assert "analysing" in shown.err
+
+
+# annotate
+
+
+def test_annotate_writes_a_model(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["annotate", small, "-o", "out.onnx"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "out.onnx: value_info of 1 value\n"
+    assert printed.err == ("1 warning\n  my::Mystery: no transfer rule (1 node); outputs are unknown [no-rule]\n")
+    expected = absint.analyze(small).annotate()
+    assert onnx.load("out.onnx") == expected
+    assert sorted(os.listdir()) == ["out.onnx", "small.onnx"]
+    assert os.stat("out.onnx").st_mode == os.stat("small.onnx").st_mode
+
+
+def test_annotate_passes_its_options_on(small: str) -> None:
+    assert run(["annotate", small, "-o", "out.onnx", "--outputs", "--merge", "override"]) == 0
+    assert onnx.load("out.onnx") == absint.analyze(small).annotate("override", outputs=True)
+
+
+def test_annotate_replaces_the_model_only_with_force(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    os.symlink(small, "link.onnx")
+    before = Path(small).read_bytes()
+    assert run(["annotate", small, "-o", "link.onnx"]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: link.onnx is the model itself: --force allows that, or give another file to -o\n"
+    )
+    assert Path(small).read_bytes() == before
+    assert run(["annotate", small, "-o", "link.onnx", "--force"]) == 0
+    assert os.path.islink("link.onnx")
+    assert onnx.load(small).graph.value_info
+
+
+def test_a_failed_write_leaves_nothing_behind(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("out.onnx").write_bytes(b"precious")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "out.onnx")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert run(["annotate", small, "-o", "out.onnx"]) == 2
+    assert capsys.readouterr().err == "absint: error: out.onnx: No space left on device\n"
+    assert Path("out.onnx").read_bytes() == b"precious"
+    assert sorted(os.listdir()) == ["out.onnx", "small.onnx"]
+
+
+def test_annotate_writes_into_a_pipe(small: str) -> None:
+    command = [sys.executable, "-m", "absint", "annotate", str(Path(small).resolve()), "-o", "-"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60)
+    assert onnx.load_from_string(done.stdout) == absint.analyze(small).annotate()
+
+
+def test_annotate_says_where_the_weights_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("elsewhere")
+    proto = onnx.load(DECODER)
+    onnx.save(proto, "m.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert run(["annotate", "m.onnx", "-o", "elsewhere/out.onnx"]) == 0
+    assert capsys.readouterr().err == (
+        "absint: note: the weights stay in weights.bin, which runtimes look for beside the model: "
+        f"copy or link them into {tmp_path}/elsewhere\n"
+    )
+    assert run(["annotate", "m.onnx", "-o", "weights.bin"]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: weights.bin holds weights of the model: give another file to -o\n"
+    )
+
+
+def test_text_for_a_pipe_loads_no_terminal_library(small: str) -> None:
+    code = (
+        "import sys; from absint.cli import run; code = run(['analyze', sys.argv[1]]); "
+        "assert not code; assert not {'rich', 'z3'} & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path(small).resolve())], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

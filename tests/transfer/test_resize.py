@@ -1,0 +1,119 @@
+"""Resize and Upsample, executed."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto
+
+from tests.transfer.harness import Arg, Case, run_case, sizes
+
+I64 = TensorProto.INT64
+HW = sizes(N=[0, 1, 2], H=[0, 1, 2, 5, 16], W=[1, 7])
+
+
+def scaled(
+    *scales: float, expect: str | None = None, opset: int = 19, hidden: bool = False, **attributes: object
+) -> Case:
+    given = Arg(elements=list(scales), hidden=hidden)
+    inputs = [Arg(["N", 3, "H", "W"]), given] if opset < 11 else [Arg(["N", 3, "H", "W"]), Arg([0]), given]
+    return Case("Resize", inputs, attributes, opset=opset, bindings=HW, expect=expect and [expect])
+
+
+def sized(
+    *wanted: object, expect: str | None = None, opset: int = 19, hidden: bool = False, **attributes: object
+) -> Case:
+    given = Arg(elements=list(wanted), dtype=I64, hidden=hidden)
+    bindings = [{**b, "P": p, "Q": q} for b in HW for p, q in ((0, 3), (4, 2), (7, 7))]
+    inputs = [Arg(["N", 3, "H", "W"]), None, None, given]
+    if opset < 13:
+        inputs = [Arg(["N", 3, "H", "W"]), Arg([0]), Arg(elements=[]), given]
+    return Case("Resize", inputs, attributes, opset=opset, bindings=bindings, expect=expect and [expect])
+
+
+SCALES = [
+    scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]"),
+    scaled(1, 1, 0.5, 0.5, expect="[N, 3, H//2, W//2]"),
+    scaled(1, 1, 1.5, 0.75, expect="[N, 3, 3*H//2, 3*W//4]"),
+    scaled(1, 1, 0.7, 0.3, expect="[N, 3, _axis2, _axis3]"),
+    scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=10),
+    scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=11, mode="linear"),
+    scaled(1, 1, 2.5, 0.3, opset=10),
+    scaled(2, 3, expect="[N, 3, 2*H, 3*W]", axes=[2, 3]),
+    scaled(2, 3, expect="[N, 3, 3*H, 2*W]", axes=[-1, 2]),
+    scaled(2, 3, axes=[2]),
+    scaled(2, 2, axes=[2, 2]),
+    scaled(2, axes=[4]),
+    scaled(1, 1, 2),
+    scaled(1, 1, 0, 1),
+    scaled(1, 1, -1, 1),
+    scaled(1, 1, 2, 2, hidden=True),
+]
+
+SIZES = [
+    sized("N", 3, "P", "Q", expect="[N, 3, P, Q]"),
+    sized("N", 3, "P", "Q", expect="[N, 3, P, Q]", opset=11),
+    sized("N", 3, "2*H", "W", expect="[N, 3, 2*H, W]", opset=13),
+    sized("P", "Q", expect="[N, 3, P, Q]", axes=[2, 3]),
+    sized("P", "Q", expect="[N, 3, Q, P]", axes=[3, 2]),
+    sized("P", "Q"),
+    sized("P", expect="[N, 3, P, W]", axes=[-2]),
+    sized("N", 3, "P", "Q", hidden=True),
+    sized(10, expect="[N, 3, 10, W]", axes=[2], keep_aspect_ratio_policy="not_larger"),
+    sized(10, 10, axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
+    sized(10, 10, axes=[2, 3], keep_aspect_ratio_policy="not_smaller"),
+    sized("P", "Q", axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
+    sized("P", "Q", axes=[2, 3], keep_aspect_ratio_policy="not_smaller"),
+    *(
+        Case(
+            "Resize",
+            [Arg([2, 3, 5, 7]), None, None, Arg(elements=wanted, dtype=I64)],
+            {"keep_aspect_ratio_policy": policy},
+            opset=19,
+        )
+        for policy in ("stretch", "not_larger", "not_smaller")
+        for wanted in ([2, 3, 10, 10], [1, 1, 3, 3], [2, 3, 11, 4], [4, 3, 1, 9])
+    ),
+]
+
+# floor(290 * 0.7) is 202, float32 gives 203: products with constants are computed as onnxruntime does.
+ROUNDED = [
+    Case("Resize", [Arg([1, n]), None, Arg(elements=[1.0, scale])], opset=19)
+    for n in (9, 10, 11, 290, 293, 1000)
+    for scale in (0.1, 0.3, 0.7, 1.1, 2.3, 1 / 3)
+]
+SYMBOLIC_ROUNDED = [
+    Case(
+        "Resize",
+        [Arg([1, "N"]), None, Arg(elements=[1.0, scale])],
+        opset=19,
+        bindings=sizes(N=list(range(1, 300, 17)) + [10, 290]),
+    )
+    for scale in (0.1, 0.7, 1 / 3)
+]
+
+UPSAMPLE = [
+    Case("Upsample", [Arg(["N", 3, "H", "W"])], {"scales": [1.0, 1.0, 2.5, 1.3]}, opset=o, bindings=HW) for o in (7, 8)
+] + [
+    Case(
+        "Upsample",
+        [Arg(["N", 3, "H", "W"]), Arg(elements=[1.0, 1.0, 2.0, 1.5])],
+        opset=9,
+        bindings=HW,
+        expect=["[N, 3, 2*H, 3*W//2]"],
+    ),
+    Case("Upsample", [Arg(["N", 3, "H", "W"]), Arg(elements=[1.0, 1.0, 0.5, 1.5])], opset=9, bindings=HW),
+]
+
+OTHER = [
+    Case("Resize", [Arg(["N", "H"], unknown_rank=True), None, Arg(elements=[2.0, 2.0])], opset=19, bindings=sizes(N=[2], H=[3])),
+    Case("Resize", [Arg(["N", "H"], unknown_rank=True), None, None, Arg(elements=["P", 4], dtype=I64)], opset=19, bindings=sizes(N=[2], H=[3], P=[6]), expect=["[P, 4]"]),
+    Case("Resize", [Arg(["N", "H"]), None, Arg(elements=[2.0, 2.0]), Arg(elements=[4, 6], dtype=I64)], opset=19, bindings=sizes(N=[2], H=[3])),
+    Case("Resize", [Arg(["N", "H"]), None, None], opset=19, bindings=sizes(N=[2], H=[3])),
+    Case("Resize", [Arg(["N", "H"]), None, Arg(["K"], data=lambda s, r: 2.0 + r.random(s)), Arg([0], I64)], opset=19, bindings=sizes(N=[2], H=[3], K=[2])),
+    Case("Resize", [Arg([1, 1, "H", "W"]), Arg(elements=[0.0, 0, 0.2, 0.2, 1, 1, 0.6, 0.6]), Arg(elements=[1.0, 1, 2, 2])], {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}, opset=19, bindings=sizes(H=[5], W=[7]), expect=["[1, 1, 2*H, 2*W]"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SCALES + SIZES + ROUNDED + SYMBOLIC_ROUNDED + UPSAMPLE + OTHER, ids=str)
+def test_runs_agree(case: Case) -> None:
+    run_case(case)
