@@ -46,7 +46,7 @@ class Template(NamedTuple):
 
 
 class StateLattice:
-    """States are tuples of values; the empty tuple is "not computed", and those of two lengths only meet at the ends."""
+    """States are tuples of values; the empty tuple is "not computed"; those of two lengths only meet at the ends."""
 
     bottom: State = ()
     top: State = (TOP,)

@@ -51,9 +51,8 @@ def compare(path: Path, runs: int) -> tuple[float, int]:
     a, b = statistics.median(ours), statistics.median(theirs)
     applications = absint.analyze(model).analysis.applications
     nodes = len(model.graph.node)
-    print(
-        f"{path.stem:36} {nodes:7} nodes {applications:6} rules  absint {a:8.1f} ms  onnx {b:8.1f} ms  ratio {a / b:5.2f}"
-    )
+    times = f"absint {a:8.1f} ms  onnx {b:8.1f} ms  ratio {a / b:5.2f}"
+    print(f"{path.stem:36} {nodes:7} nodes {applications:6} rules  {times}")
     return a / b, nodes
 
 

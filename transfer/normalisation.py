@@ -16,28 +16,28 @@ from transfer.rule import transfer
 def softmax(op: Op) -> Tensor:
     """The shape of the input; before opset 13 over all axes from `axis` (1) on, since then over `axis` (-1)."""
     x = op.tensor("input")
-    if not x.shape.is_top:
-        _check_axis(op, len(x.shape), op.int("axis", -1 if op.version >= 13 else 1))
-    else:
+    axis = op.int("axis", -1 if op.version >= 13 else 1)
+    if x.shape.is_top:
         op.may_fail("axis is in range")
-    return Tensor(x.dtype, x.shape)
-
-
-def _check_axis(op: Op, rank: int, axis: int) -> None:
-    if rank == 0:
+    elif len(x.shape) == 0:
         op.may_fail("the input is a scalar and has no axis")
-    else:
-        op.axis(axis, rank)
+    elif not -len(x.shape) <= axis < len(x.shape):
+        # onnxruntime returns an empty input before it looks at the axis.
+        empty = disjunction(*(eq(size, 0) for size in x.shape))
+        op.require(empty, f"axis {axis} is out of range for rank {len(x.shape)}")
+    return Tensor(x.dtype, x.shape)
 
 
 @transfer("LpNormalization", inputs="input", outputs="output", complete=True)
 def lp_normalization(op: Op) -> Tensor:
     """Each slice of `axis` divided by its p-norm."""
     x = op.tensor("input")
-    if not x.shape.is_top:
-        _check_axis(op, len(x.shape), op.int("axis", -1))
-    else:
+    if x.shape.is_top:
         op.may_fail("axis is in range")
+    elif len(x.shape) == 0:
+        op.may_fail("the input is a scalar and has no axis")
+    else:
+        op.axis(op.int("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
 
 

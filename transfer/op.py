@@ -240,7 +240,7 @@ class Op:
     # Statements
 
     def fresh(self, tag: str, lo: builtins.int | None = 0, hi: builtins.int | None = MAX_DIM) -> Expr:
-        """A symbol for a number that the data decide; one symbol for each tag of the node. A size unless told otherwise."""
+        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node."""
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
     def fresh_condition(self, tag: str) -> Relation:
@@ -248,7 +248,7 @@ class Op:
         return rel.boolean(f"{HOLE}{tag}")
 
     def require(self, relation: Relation, reason: str) -> None:
-        """The node fails in every run where the relation does not hold; one over an unknown dim becomes a `may_fail`."""
+        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`."""
         if relation is TRUE:
             return
         if relation is OPEN:

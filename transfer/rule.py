@@ -24,8 +24,8 @@ class Rule:
     """One transfer function and what it is for.
 
     `inputs` and `outputs` name the formal parameters, space-separated in order; a last name that ends in `*` takes all
-    remaining ones. `since` and `until` are opset versions of `domain`, both inclusive. A `complete` rule promises that its
-    requirements are sufficient too: whenever they hold, the node runs, for all data.
+    remaining ones. `since` and `until` are opset versions of `domain`, both inclusive. A `complete` rule promises that
+    its requirements are sufficient too: whenever they hold, the node runs, for all data.
     """
 
     function: Function

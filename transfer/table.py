@@ -1,4 +1,4 @@
-"""The table of rules: (domain, operator, opset version) -> rule. A value you can see and extend; there is no registry."""
+"""The table of rules: (domain, operator, opset version) -> rule. A value to see and extend; there is no registry."""
 
 from __future__ import annotations
 

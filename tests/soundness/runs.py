@@ -18,7 +18,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.soundness.models import NEWEST_RUN, NodeTest, stripped
 
-SECONDS = 30
+SECONDS = 5
 ROOT = Path(__file__).parents[2]
 
 _NOT_THERE = re.compile(

@@ -27,7 +27,8 @@ from lattices.normal import sole_atom
 from lattices.real import Real
 from lattices.relation import Relation
 from lattices.shape import Shape
-from lattices.tensor import Optional, Sequence as SequenceValue, Tensor, Top, Value
+from lattices.tensor import Optional, Tensor, Top, Value
+from lattices.tensor import Sequence as SequenceValue
 from transfer.op import HOLE, Applied, Op, apply
 from transfer.table import Table, shipped
 
@@ -41,9 +42,9 @@ Binding = Mapping[str, int]
 class Arg:
     """An input: a tensor of symbolic dims with random data, or one whose elements are known.
 
-    `dims`: ints, or texts over symbols ("N", "2*N + 1"). `elements`: a nested list or array of ints, texts, floats or bools.
-    `data` makes the array for a concrete shape; `low` and `high` bound random integers. `hidden` keeps the elements from
-    the rule while the run still gets them; `fed` shows them to the rule, but the run gets them as an input, as it gets
+    `dims`: ints, or texts over symbols ("N", "2*N + 1"). `elements`: a nested list or array of ints, texts, floats or
+    bools. `data` makes the array for a concrete shape; `low` and `high` bound random integers. `hidden` keeps the
+    elements from the rule while the run still gets them; `fed` shows them to the rule, but the run gets them as an input, as it gets
     what a model computed (else they are an initializer, which onnxruntime checks when it loads the model).
     """
 
@@ -74,7 +75,10 @@ class Arg:
         numpy_dtype = helper.tensor_dtype_to_np_dtype(self.dtype)
         if self.elements is not None:
             array = np.asarray(self.elements, dtype=object)
-            flat = [Dim(e).evaluate(binding) if isinstance(e, str) and self.dtype != TensorProto.STRING else e for e in array.ravel().tolist()]
+            flat = [
+                Dim(e).evaluate(binding) if isinstance(e, str) and self.dtype != TensorProto.STRING else e
+                for e in array.ravel().tolist()
+            ]
             return np.array(flat, dtype=numpy_dtype).reshape(array.shape)
         assert self.dims is not None
         shape = tuple(Dim(d).evaluate(binding) if isinstance(d, str) else int(d or 0) for d in self.dims)
@@ -121,7 +125,8 @@ class Case:
     """The runtime is known to reject (or accept) what the spec does not: failures are not held against completeness."""
 
     def __str__(self) -> str:
-        return f"{self.op}-{self.opset} {[i and (i.elements if i.elements is not None else i.dims) for i in self.inputs]} {dict(self.attributes)}"
+        inputs = [i and (i.dims if i.elements is None else i.elements) for i in self.inputs]
+        return f"{self.op}-{self.opset} {inputs} {dict(self.attributes)}"
 
 
 def sizes(**choices: Sequence[int]) -> list[dict[str, int]]:
@@ -162,14 +167,20 @@ def run_case(case: Case, table: Table | None = None) -> int:
     if case.contents is not None:
         first = applied.outputs[0]
         assert isinstance(first, Tensor)
-        assert hole_free(str(first.contents)) == case.contents, f"{case}: contents {first.contents}, expected {case.contents}"
+        assert hole_free(str(first.contents)) == case.contents, (
+            f"{case}: contents {first.contents}, expected {case.contents}"
+        )
     ran = 0
     for number, binding in enumerate(case.bindings):
         outputs, failure = execute(case, binding, seed=number)
         if outputs is None:
             if rule.complete and not case.may_differ:
-                broken = [s for s in applied.statements if s.role == "required" and truth(s.relation, binding) is not True]
-                assert broken or applied.may_fails, f"{case} at {binding}: fails ({failure}) but every requirement holds"
+                broken = [
+                    s for s in applied.statements if s.role == "required" and truth(s.relation, binding) is not True
+                ]
+                assert broken or applied.may_fails, (
+                    f"{case} at {binding}: fails ({failure}) but every requirement holds"
+                )
             continue
         ran += 1
         check_outputs(case, applied, binding, outputs)
@@ -184,14 +195,20 @@ def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Seque
     for value, actual in zip(applied.outputs, outputs, strict=False):
         if isinstance(value, Tensor) and isinstance(actual, np.ndarray) and value.shape.rank == actual.ndim:
             learn(known, zip(value.shape, actual.shape, strict=True))
-            if value.contents is not None and not value.contents.is_fill and actual.size == len(value.contents.elements):
+            if (
+                value.contents is not None
+                and not value.contents.is_fill
+                and actual.size == len(value.contents.elements)
+            ):
                 pairs = zip(value.contents.elements, actual.ravel().tolist(), strict=True)
                 learn(known, ((e, v) for e, v in pairs if isinstance(e, Dim)))
     for index, (value, actual) in enumerate(zip(applied.outputs, outputs, strict=False)):
         check_value(f"{where}, output {index}", value, actual, known)
     for statement in applied.statements:
         holds = truth(statement.relation, known)
-        assert holds is not False, f"{where}: runs, but {statement.role} {statement.relation} ({statement.reason}) is false"
+        assert holds is not False, (
+            f"{where}: runs, but {statement.role} {statement.relation} ({statement.reason}) is false"
+        )
 
 
 def learn(known: dict[str, int], pairs: Any) -> None:
@@ -257,7 +274,8 @@ def check_element(where: str, claim: Element, actual: Any, known: Binding) -> No
             value = Fraction(evaluate(claim.num, known), claim.den)
         except (KeyError, UndefinedError):
             return
-        assert np.isfinite(actual) and value == Fraction(actual), f"{where}: {claim} is {value}, ran {actual}"
+        assert np.isfinite(actual), f"{where}: {claim} is {value}, ran {actual}"
+        assert value == Fraction(actual), f"{where}: {claim} is {value}, ran {actual}"
 
 
 def evaluate(claim: Expr, known: Binding) -> int:
@@ -289,11 +307,16 @@ def execute(case: Case, binding: Binding, seed: int) -> tuple[list[Any] | None, 
         options.intra_op_num_threads = 1
         session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        if not re.search("NOT_IMPLEMENTED|Could not find an implementation|is not a registered|opset|Unrecognized|under development", str(error)):
+        if not re.search(
+            "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|opset|Unrecognized|under development",
+            str(error),
+        ):
             return None, str(error)
         return reference(model, feeds)
     try:
-        return session.run(None, {name: a for name, a in feeds.items() if name in {i.name for i in session.get_inputs()}}), ""
+        return session.run(
+            None, {name: a for name, a in feeds.items() if name in {i.name for i in session.get_inputs()}}
+        ), ""
     except Exception as error:
         return None, str(error)
 

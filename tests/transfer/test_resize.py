@@ -33,7 +33,7 @@ def sized(
 SCALES = [
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]"),
     scaled(1, 1, 0.5, 0.5, expect="[N, 3, H//2, W//2]"),
-    scaled(1, 1, 1.5, 0.75, expect="[N, 3, 3*H//2, 3*W//4]"),
+    scaled(1, 1, 1.5, 0.75, expect="[N, 3, H + H//2, W - (W + 3)//4]"),
     scaled(1, 1, 0.7, 0.3, expect="[N, 3, _axis2, _axis3]"),
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=10),
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=11, mode="linear"),
@@ -99,7 +99,7 @@ UPSAMPLE = [
         [Arg(["N", 3, "H", "W"]), Arg(elements=[1.0, 1.0, 2.0, 1.5])],
         opset=9,
         bindings=HW,
-        expect=["[N, 3, 2*H, 3*W//2]"],
+        expect=["[N, 3, 2*H, W + W//2]"],
     ),
     Case("Upsample", [Arg(["N", 3, "H", "W"]), Arg(elements=[1.0, 1.0, 0.5, 1.5])], opset=9, bindings=HW),
 ]
