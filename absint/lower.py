@@ -328,6 +328,15 @@ class Lowerer:
             return None
         return Kernel(domain, op_type, version, rule, self._decoded(attributes), len(node.output))
 
+    def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
+        """The path of a body; a second one of the same name gets a number."""
+        path = Path(parent, label)
+        numbers = count(2)
+        while str(path) in self.program.scopes:
+            path = Path(parent, f"{label}@{next(numbers)}")
+        self.program.scopes[str(path)] = scope
+        return path
+
     def _override(self, domain: str, op_type: str, version: int) -> None:
         where = f"{domain}::{op_type}" if domain else op_type
         message = f"the shipped rule for version {version} is replaced by one of your own"
@@ -457,8 +466,7 @@ class Lowerer:
         given = {a.name: a for a in function.attribute_proto}
         given.update((a.name, a) for a in attributes)
         imports = {**frame.imports, **{_domain(e.domain): e.version for e in function.opset_import}}
-        path = Path(frame.path, node.name or f"{node.op_type}#{number}")
-        self.program.scopes.setdefault(str(path), scope)
+        path = self._enter(frame.path, node.name or f"{node.op_type}#{number}", scope)
 
         def done() -> None:
             for actual, formal in zip(outputs, function.output, strict=False):
@@ -497,8 +505,7 @@ class Lowerer:
         """Push a subgraph whose inputs are bound; `done` gets its outputs."""
         scope = Scope(frame.scope)
         scope.names.update(bindings)
-        path = Path(frame.path, label)
-        self.program.scopes.setdefault(str(path), scope)
+        path = self._enter(frame.path, label, scope)
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
         for info in (*graph.input, *graph.value_info):

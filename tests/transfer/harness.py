@@ -44,8 +44,8 @@ class Arg:
 
     `dims`: ints, or texts over symbols ("N", "2*N + 1"). `elements`: a nested list or array of ints, texts, floats or
     bools. `data` makes the array for a concrete shape; `low` and `high` bound random integers. `hidden` keeps the
-    elements from the rule while the run still gets them; `fed` shows them to the rule, but the run gets them as an input, as it gets
-    what a model computed (else they are an initializer, which onnxruntime checks when it loads the model).
+    elements from the rule while the run still gets them; `fed` shows them to the rule, but the run gets them as an
+    input, as it gets what a model computed (else they are an initializer, which onnxruntime checks when it loads it).
     """
 
     dims: Sequence[Size] | None = None
