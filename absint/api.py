@@ -11,13 +11,14 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
 from absint.fixpoint import fixpoint
 from absint.graph import Node, Operand, Scope
+from absint.inputs import read_inputs
 from absint.load import Loaded, ModelLike, load
 from absint.lower import Lowered, Lowerer
-from absint.names import display_names, input_values
+from absint.names import display_names
 from absint.shapes import ShapeAnalysis, State, Trace
-from lattices.expr import Dim, Symbol
+from lattices.expr import Dim, Symbol, symbol
 from lattices.facts import Facts
-from lattices.relation import Relation
+from lattices.relation import TRUE, Relation, eq
 from lattices.shape import Shape
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.text import TextError, parse_relation
@@ -51,14 +52,16 @@ def analyze(
     """
     loaded = load(model)
     lowered = Lowerer(loaded, table if table is not None else shipped()).run()
-    values, symbols, diagnostics = input_values(lowered)
-    facts = _facts(assume, bind or {}, symbols)
-    for node, value in values.items():
+    inputs = read_inputs(lowered)
+    symbols = tuple(inputs.symbols)
+    facts = _facts(assume, bind or {}, symbols, inputs.premises)
+    for node, value in inputs.values.items():
         lowered.program.nodes[node].value = simplified(value, facts)
     analysis = ShapeAnalysis(lowered.program, facts, memoise=memoise, trace=trace)
     graph = lowered.program.networkx()
     solution = fixpoint(graph, analysis)
-    result = Result(loaded, lowered, analysis, solution.states, graph, symbols, [*lowered.diagnostics, *diagnostics])
+    early = [*lowered.diagnostics, *inputs.diagnostics]
+    result = Result(loaded, lowered, analysis, solution.states, graph, symbols, early)
     if strict:
         errors = [d for d in result.diagnostics if d.severity is Severity.ERROR]
         if errors:
@@ -66,11 +69,11 @@ def analyze(
     return result
 
 
-def _facts(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str]) -> Facts:
-    from lattices.expr import symbol
-    from lattices.relation import eq
-
-    relations = []
+def _facts(
+    assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str], premises: Sequence[Relation]
+) -> Facts:
+    """What the inputs' declarations and the user's assumptions say together."""
+    relations = list(premises)
     for item in assume:
         try:
             relation = parse_relation(item) if isinstance(item, str) else item
@@ -87,7 +90,8 @@ def _facts(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Seque
         relations.append(eq(symbol(name), size))
     facts = Facts(relations)
     if facts.contradiction:
-        raise UsageError("the assumptions contradict each other: " + ", ".join(map(str, relations)))
+        stated = ", ".join(str(relation) for relation in relations if relation is not TRUE)
+        raise UsageError(f"the assumptions contradict each other: {stated}")
     return facts
 
 

@@ -294,6 +294,13 @@ class Carried:
         return loop.symbol(place, bounds)
 
 
+def loop_free(value: Value) -> Value:
+    """A value inside a sequence keeps no symbol: each element may have sizes of its own."""
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
+    return value
+
+
 class LoopBody(Control):
     """A loop head: the state at the start of iteration i, for every i up to and including the last.
 
@@ -306,6 +313,13 @@ class LoopBody(Control):
         self.first = -1
         self.last = -1
         self.carried = Carried()
+
+    def backs(self, run: ShapeAnalysis, states: Sequence[State], operands: Sequence[Operand]) -> list[Value | None]:
+        """What the body gives back; claims about it begin afresh with the first visit."""
+        values = [run.operand(o, states) for o in operands]
+        if all(v is BOTTOM for v in values):
+            self.carried = Carried()
+        return values
 
     @property
     def iteration(self) -> Symbol:
@@ -407,7 +421,7 @@ class LoopHead(LoopBody):
         limit, condition, *starts = (run.operand(o, states) for o in item.operands)
         if limit is BOTTOM or condition is BOTTOM or BOTTOM in starts:
             return (BOTTOM,) * self.width
-        backs = [run.operand(o, states) for o in self.back[1:]] or [None] * self.count
+        backs = self.backs(run, states, self.back[1:])
         carried = [self.carried.value(self, k, s or TOP, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
         if never_runs(run, item, limit, condition):
             return (BOTTOM, BOTTOM, *carried)
@@ -536,7 +550,7 @@ class ScanHead(LoopBody):
         if BOTTOM in values:
             return (BOTTOM,) * self.width
         count = self.settings.states
-        backs = [run.operand(o, states) for o in self.back] or [None] * count
+        backs = self.backs(run, states, self.back)
         starts = [drop_axis(v, 0) if self.settings.batched else v or TOP for v in values[:count]]
         carried = [self.carried.value(self, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
         return (*carried, *self._slices(values[count:]))

@@ -300,6 +300,9 @@ class Lowerer:
                             self._duplicate(name, node, number, frame)
                         names[name] = (item, index)
             else:
+                for name in _captured(node):
+                    if find(name) is None and self._resort(frame, node, name):
+                        return True
                 self._special(node, number, attributes, operands, outputs, frame)
                 if len(frames) != depth:
                     return True
@@ -664,15 +667,24 @@ def _has_rank(declared: onnx.TypeProto) -> bool:
 
 def _reads(node: NodeProto) -> set[str]:
     """Names that the node reads, its subgraphs' outer references included."""
-    names = set(node.input)
+    return {*node.input, *_captured(node)}
+
+
+def _captured(node: NodeProto) -> set[str]:
+    """Names that the subgraphs of a node read and do not define."""
+    read: set[str] = set()
+    defined = {""}
     stack = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
     while stack:
         graph = stack.pop()
+        defined.update(item.name for items in (graph.input, graph.initializer) for item in items)
+        defined.update(sparse.values.name for sparse in graph.sparse_initializer)
+        read.update(info.name for info in graph.output)
         for inner in graph.node:
-            names.update(inner.input)
+            read.update(inner.input)
+            defined.update(inner.output)
             stack.extend(a.g for a in inner.attribute if a.type == AttributeProto.GRAPH)
-        names.update(info.name for info in graph.output)
-    return names
+    return read - defined
 
 
 def _attribute_key(op_type: str, domain: str, outputs: int, attributes: Sequence[AttributeProto]) -> object:

@@ -1,7 +1,7 @@
 """Whether a runtime knows the rank of a body value before it runs: what it prints after zero trips depends on that.
 
-After zero trips onnxruntime gives a scan output of shape [0] unless the rank of the body's output is declared, or its own
-type inference, which looks at constants only, has found it.
+After zero trips onnxruntime gives a scan output of shape [0] unless the rank of the body's output is declared, or its
+own type inference, which looks at constants only, has found it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _RANK_BY_DATA: Final = frozenset(
     {
-        "AffineGrid", "CenterCropPad", "Col2Im", "ConcatFromSequence", "ConstantOfShape", "Expand", "MaxUnpool", "OneHot",
-        "OptionalGetElement", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
-        "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "Resize", "SequenceAt", "SplitToSequence",
-        "Squeeze", "TopK", "Unsqueeze", "Upsample",
+        "AffineGrid", "CenterCropPad", "Col2Im", "ConcatFromSequence", "ConstantOfShape", "Expand", "MaxUnpool",
+        "OneHot", "OptionalGetElement", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+        "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Reshape", "Resize", "SequenceAt",
+        "SplitToSequence", "Squeeze", "TopK", "Unsqueeze", "Upsample",
     }
 )  # fmt: skip
 """Operators whose output has a rank that inference finds only where the operands after the first are constants."""

@@ -105,5 +105,11 @@ def parse_type(text: str) -> Value:
 def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context."""
     found = schema(domain, name, version)
-    body = None if found is None else found.function_body
-    return body if body is not None and body.node else None
+    given = None if found is None else found.function_body
+    if found is None or given is None or not given.node:
+        return None
+    body = onnx.FunctionProto()
+    body.CopyFrom(given)
+    defaults = [a.default_value for a in found.attributes.values()]
+    body.attribute_proto.extend(d for d in defaults if d.type != onnx.AttributeProto.UNDEFINED)
+    return body

@@ -195,12 +195,8 @@ class ShapeAnalysis(Analysis[State]):
         return tuple(k if o is TOP else o for o, k in zip(outputs, known, strict=True))
 
     def _filled(self, node: int, template: Template) -> State:
-        mapping = self.filling(node, template)
+        mapping = own_symbols(node, template)
         return tuple(value.replace(mapping) for value in template.outputs)
-
-    def filling(self, node: int, template: Template) -> Mapping[Symbol, Dim]:
-        """The node's own symbol for each hole of a template."""
-        return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
 
     def statements(self, node: int) -> list[Statement]:
         """What the node stated at its last visit, over symbols of the result."""
@@ -209,7 +205,7 @@ class ShapeAnalysis(Analysis[State]):
             return []
         if not template.holes:
             return list(template.statements)
-        mapping = self.filling(node, template)
+        mapping = own_symbols(node, template)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in template.statements]
 
     def record(
@@ -234,6 +230,11 @@ class ShapeAnalysis(Analysis[State]):
                 return found
             gate = self.nodes[gate].gate
         return self.facts
+
+
+def own_symbols(node: int, template: Template) -> Mapping[Symbol, Dim]:
+    """A node's own symbol for each hole of a template."""
+    return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
 
 
 class _Namer:

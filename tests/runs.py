@@ -33,7 +33,9 @@ Maker = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
 class Runs:
     """A model, its analysis, and its runs. `data` makes the arrays of inputs whose data matter; others are random."""
 
-    def __init__(self, model: onnx.ModelProto, result: Result | None = None, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, model: onnx.ModelProto, result: Result | None = None, data: Mapping[str, Any] | None = None
+    ) -> None:
         self.model = model
         self.result = result if result is not None else analyze(model)
         self.data = data or {}
@@ -58,7 +60,13 @@ class Runs:
             assert isinstance(value, Tensor)
             given = self.data.get(name)
             shape = () if given is not None and not callable(given) else tuple(value.shape.evaluate(binding))
-            array = given(shape, rng) if callable(given) else random_array(value.dtype, shape, rng) if given is None else given
+            array = (
+                given(shape, rng)
+                if callable(given)
+                else random_array(value.dtype, shape, rng)
+                if given is None
+                else given
+            )
             feeds[name] = np.asarray(array, helper.tensor_dtype_to_np_dtype(int(value.dtype)))
         return feeds
 

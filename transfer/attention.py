@@ -36,6 +36,8 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     rank = op.tensor("Q").shape.rank
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
     _require_agreement(op, q, k, v)
+    if op.has("attn_mask"):
+        op.may_fail("attn_mask broadcasts to the scores")
     total = k.steps
     if op.has("past_key"):
         past_key, past_value = _past(op, "past_key", k), _past(op, "past_value", v)
@@ -82,8 +84,6 @@ def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:
     op.require_equal(k.steps, v.steps, "K and V have one sequence length")
     op.require_equal(k.heads, v.heads, "K and V have one number of heads")
     op.require(divisible(q.heads, k.heads), "heads of Q are a multiple of those of K")
-    if op.has("attn_mask"):
-        op.may_fail("attn_mask broadcasts to the scores")
 
 
 def _past(op: Op, name: str, new: Heads) -> Dim:
@@ -147,6 +147,13 @@ def causal_conv_with_state(op: Op) -> tuple[Tensor, Tensor]:
     if not w.is_top:
         op.require_equal(w[0], channels, "weight has one kernel for each channel")
     carried = UNKNOWN_SIZE if w.is_top else w[2] - 1
+    past = op.optional("past_state")
+    if past is not None:
+        op.require_rank(past.shape, 3, "past_state")
+        for size, expected in zip(
+            past.shape.dims if not past.shape.is_top else (), (batch, channels, carried), strict=False
+        ):
+            op.require_equal(size, expected, "past_state has the shape of present_state")
     dtype = op.common_dtype("input", "weight", "bias", "past_state")
     return Tensor(dtype, shape_of((batch, channels, length))), Tensor(dtype, shape_of((batch, channels, carried)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.shape import SCALAR, Shape, shape_of
+from lattices.expr import UNKNOWN_SIZE
+from lattices.shape import SCALAR, Shape
 from lattices.tensor import Tensor
 from transfer.op import Op
 from transfer.rule import transfer
@@ -24,25 +24,24 @@ def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
 
 
 def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
-    """The scalar of a reduced loss, else the dims of the labels."""
+    """The scalar of a reduced loss, else the dims of the labels.
+
+    onnxruntime gathers the scores at the labels, so labels smaller than the scores, and weights of any length, may run.
+    """
     x, target = op.tensor(scores).shape, op.tensor(labels).shape
-    if not x.is_top and len(x) < 2:
-        op.reject(f"{scores} must have rank 2 or more, found shape {x}")
-    if x.rank is not None:
-        op.require_rank(target, x.rank - 1, labels)
-    if not x.is_top and not target.is_top:
-        for axis, (a, b) in enumerate(zip((x[0], *x[2:]), target.dims, strict=True)):
-            op.require_equal(a, b, f"dim {axis} of {labels} is that of {scores}")
+    if not x.is_top:
+        if len(x) < 2:
+            op.reject(f"{scores} must have rank 2 or more, found shape {x}")
+        op.require_rank(target, len(x) - 1, labels)
+        if target.is_top:
+            target = Shape([None] * (len(x) - 1))
+        if (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
+            op.may_fail(f"{labels} has the dims of {scores} but the classes")
     if op.has(weights):
-        weight = op.tensor(weights).shape
-        op.require_rank(weight, 1, weights)
-        classes: Dim = UNKNOWN_SIZE if x.is_top else x[1]
-        op.require_equal(
-            UNKNOWN_SIZE if weight.is_top else weight[0], classes, f"{weights} has one value for each class"
-        )
-    if op.string("reduction", "mean") != "none":
-        return SCALAR
-    return target if x.is_top else shape_of((x[0], *x[2:]))
+        op.require_rank(op.tensor(weights).shape, 1, weights)
+        op.may_fail(f"{weights} has one value for each class")
+    op.may_fail(f"{labels} are classes")
+    return SCALAR if op.string("reduction", "mean") != "none" else target
 
 
 __all__ = ["negative_log_likelihood_loss", "softmax_cross_entropy_loss"]

@@ -132,15 +132,19 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     scaled = size * scale.num
     if not isinstance(scaled, Expr):
         return UNKNOWN_SIZE
-    if value is not None and value.numerator >= _MODERATE and not scaled.bounds.leq(_EXACT_RANGE):
-        return _rounded(op, scaled, scale.den, axis)
-    op.assume(le(scaled, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
+    digits = scaled if value is None else size * _odd_part(value.numerator)
+    if value is not None and value.numerator >= _MODERATE and _odd_part(value.numerator) > 1:
+        if not (isinstance(digits, Expr) and digits.bounds.hi is not None and digits.bounds.hi <= EXACT):
+            return _rounded(op, scaled, scale.den, axis)
+    op.assume(le(digits, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
     if value is None:
         op.may_fail(f"the scale of axis {axis} is positive")
     return floordiv(scaled, scale.den)
 
 
-_EXACT_RANGE: Final = const(EXACT).bounds.join(const(0).bounds)
+def _odd_part(number: int) -> int:
+    """A positive number without the power of two that divides it: the digits that the mantissa holds."""
+    return number // (number & -number)
 
 
 def _rounded(op: Op, scaled: Expr, den: int, axis: int) -> Dim:

@@ -1,4 +1,4 @@
-"""Small models with control flow: each with the sizes to run it at, and the answer where the truth has a closed form."""
+"""Small models with control flow: each with sizes to run it at, and the answer where the truth has a closed form."""
 
 from __future__ import annotations
 
@@ -61,7 +61,13 @@ def branch(nodes: Sequence[NodeProto], *outputs: ValueInfoProto) -> GraphProto:
     return body(nodes, [], outputs)
 
 
-def loop_body(nodes: Sequence[NodeProto], carried: Sequence[str] = (), scans: Sequence[str] = (), cond: str = "", dtype: int = TensorProto.FLOAT) -> GraphProto:
+def loop_body(
+    nodes: Sequence[NodeProto],
+    carried: Sequence[str] = (),
+    scans: Sequence[str] = (),
+    cond: str = "",
+    dtype: int = TensorProto.FLOAT,
+) -> GraphProto:
     """A body over `i`, `c` and carried values x -> x_next, whose condition stays as it is unless one is named."""
     keep = [] if cond else [node("Identity", ["c"], ["c_next"])]
     outs = [*(f"{name}_next" for name in carried), *scans]
@@ -72,7 +78,13 @@ def loop_body(nodes: Sequence[NodeProto], carried: Sequence[str] = (), scans: Se
     )
 
 
-def model(nodes: Sequence[NodeProto], inputs: Sequence[ValueInfoProto], outputs: Sequence[str], opset: int = 18, functions: Sequence[onnx.FunctionProto] = ()) -> ModelProto:
+def model(
+    nodes: Sequence[NodeProto],
+    inputs: Sequence[ValueInfoProto],
+    outputs: Sequence[str],
+    opset: int = 18,
+    functions: Sequence[onnx.FunctionProto] = (),
+) -> ModelProto:
     graph = helper.make_graph(list(nodes), "graph", list(inputs), [ValueInfoProto(name=name) for name in outputs])
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(f.domain, 1) for f in functions)]
     return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=10)
@@ -147,7 +159,11 @@ def if_squeeze_pattern() -> Flow:
     """torch.squeeze(x, 1): the rank depends on the size."""
     then = branch([const("axes", [1]), node("Squeeze", ["x", "axes"], ["a"])], untyped("a"))
     other = branch([node("Identity", ["x"], ["b"])], untyped("b"))
-    nodes = [*size_is("x", 1, 1), node("If", ["is"], ["y"], then_branch=then, else_branch=other), node("Relu", ["y"], ["z"])]
+    nodes = [
+        *size_is("x", 1, 1),
+        node("If", ["is"], ["y"], then_branch=then, else_branch=other),
+        node("Relu", ["y"], ["z"]),
+    ]
     return Flow(model(nodes, [floats("x", "N", "M")], ["z"]), sizes("N", "M"), expect={"z": "?"})
 
 
@@ -171,7 +187,10 @@ def if_constant_condition() -> Flow:
 @flow
 def if_squeezes_where_the_size_is_one() -> Flow:
     """Below N == 1 the axis may be squeezed without naming it, and the result is used by a Reshape."""
-    then = branch([const("axes", [0]), node("Squeeze", ["x", "axes"], ["s"]), node("Unsqueeze", ["s", "axes"], ["a"])], untyped("a"))
+    then = branch(
+        [const("axes", [0]), node("Squeeze", ["x", "axes"], ["s"]), node("Unsqueeze", ["s", "axes"], ["a"])],
+        untyped("a"),
+    )
     other = branch([node("Identity", ["x"], ["b"])], untyped("b"))
     nodes = [*size_is("x", 0, 1), node("If", ["is"], ["y"], then_branch=then, else_branch=other)]
     return Flow(model(nodes, [floats("x", "N", 4)], ["y"]), sizes("N"), expect={"y": "[N, 4]"})
@@ -190,7 +209,11 @@ def if_with_sizes_born_in_a_branch() -> Flow:
 def if_gives_a_target_shape() -> Flow:
     then = branch([node("Shape", ["x"], ["a"])], untyped("a", TensorProto.INT64))
     other = branch([node("Shape", ["w"], ["b"])], untyped("b", TensorProto.INT64))
-    nodes = [*size_is("x", 0, 2), node("If", ["is"], ["t"], then_branch=then, else_branch=other), node("ConstantOfShape", ["t"], ["y"])]
+    nodes = [
+        *size_is("x", 0, 2),
+        node("If", ["is"], ["t"], then_branch=then, else_branch=other),
+        node("ConstantOfShape", ["t"], ["y"]),
+    ]
     made = model(nodes, [floats("x", "N", 3), floats("w", "M", 3)], ["y"])
     return Flow(made, sizes("N", "M"), expect={"y": "[ite(N == 2, N, M), 3]"})
 
@@ -203,7 +226,13 @@ def if_nested() -> Flow:
         else_branch=branch([node("Identity", ["w"], ["b"])], untyped("b")),
     )  # fmt: skip
     nodes = [
-        node("If", ["f"], ["y"], then_branch=branch([inner, node("Relu", ["q"], ["r"])], untyped("r")), else_branch=branch([node("Identity", ["x"], ["e"])], untyped("e")))
+        node(
+            "If",
+            ["f"],
+            ["y"],
+            then_branch=branch([inner, node("Relu", ["q"], ["r"])], untyped("r")),
+            else_branch=branch([node("Identity", ["x"], ["e"])], untyped("e")),
+        )
     ]
     flags = [{"f": f, "g": g} for f in (True, False) for g in (True, False)]
     made = model(nodes, [floats("x", "N"), floats("w", "M"), boolean("f"), boolean("g")], ["y"])
@@ -271,7 +300,10 @@ def loop_leaves_early() -> Flow:
 @flow
 def loop_without_a_count() -> Flow:
     inner = loop_body(
-        [const("two", 2), node("Less", ["i", "two"], ["more"]), node("Concat", ["x", "x0"], ["x_next"], axis=0)], ["x"], [], "more"
+        [const("two", 2), node("Less", ["i", "two"], ["more"]), node("Concat", ["x", "x0"], ["x_next"], axis=0)],
+        ["x"],
+        [],
+        "more",
     )
     nodes = [node("Loop", ["", "go", "x0"], ["y"], body=inner)]
     flags = [{"go": True}, {"go": False}]
@@ -304,7 +336,15 @@ def loop_body_condition_is_a_relation_over_dims() -> Flow:
 # Loop: what is carried
 
 
-def carry(step: Sequence[NodeProto], expect: str, inputs: Sequence[ValueInfoProto], names: Sequence[str], after: Sequence[NodeProto] = (), data: Sequence[Mapping[str, Any]] = TRIPS, values: Sequence[int] = (0, 1, 2, 5)) -> Flow:
+def carry(
+    step: Sequence[NodeProto],
+    expect: str,
+    inputs: Sequence[ValueInfoProto],
+    names: Sequence[str],
+    after: Sequence[NodeProto] = (),
+    data: Sequence[Mapping[str, Any]] = TRIPS,
+    values: Sequence[int] = (0, 1, 2, 5),
+) -> Flow:
     """A loop over M that carries x from x0."""
     nodes = [node("Loop", ["m", "", "x0"], ["y"], body=loop_body(step, ["x"])), *after]
     out = "z" if after else "y"
@@ -329,7 +369,12 @@ def loop_grows_by_one_a_dim_many_times() -> Flow:
 
 @flow
 def loop_shrinks() -> Flow:
-    step = [const("one", [1]), const("end", [2**31]), const("axes", [0]), node("Slice", ["x", "one", "end", "axes"], ["x_next"])]
+    step = [
+        const("one", [1]),
+        const("end", [2**31]),
+        const("axes", [0]),
+        node("Slice", ["x", "one", "end", "axes"], ["x_next"]),
+    ]
     return carry(step, "[_d0]", [floats("x0", "N")], ["N"])
 
 
@@ -377,7 +422,12 @@ def loop_rotates_three() -> Flow:
     inner = loop_body([node("Identity", [names[k]], [f"{names[(k + 1) % 3]}_next"]) for k in range(3)], names)
     nodes = [node("Loop", ["m", "", "a0", "b0", "c0"], ["p", "q", "r"], body=inner)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M"), floats("c0", 3)], ["p", "q", "r"])
-    return Flow(made, sizes("N", "M", values=(0, 2, 3)), [{"m": m} for m in range(4)], {"p": "[_d0]", "q": "[_d1]", "r": "[_d2]"})
+    return Flow(
+        made,
+        sizes("N", "M", values=(0, 2, 3)),
+        [{"m": m} for m in range(4)],
+        {"p": "[_d0]", "q": "[_d1]", "r": "[_d2]"},
+    )
 
 
 @flow
@@ -432,15 +482,23 @@ def loop_carries_a_count() -> Flow:
 def loop_multiplies_a_count() -> Flow:
     step = [const("two", [2]), node("Mul", ["x", "two"], ["x_next"])]
     after = [node("ConstantOfShape", ["y"], ["z"])]
-    nodes = [node("Shape", ["v"], ["x0"]), node("Loop", ["m", "", "x0"], ["y"], body=loop_body(step, ["x"], dtype=TensorProto.INT64)), *after]
+    nodes = [
+        node("Shape", ["v"], ["x0"]),
+        node("Loop", ["m", "", "x0"], ["y"], body=loop_body(step, ["x"], dtype=TensorProto.INT64)),
+        *after,
+    ]
     return Flow(model(nodes, [ints("m"), floats("v", "N")], ["z"]), sizes("N"), TRIPS, {"z": "[_d0]"})
 
 
 @flow
 def loop_uses_the_iteration_number() -> Flow:
     """Slices of growing size x[0:i]: each trip another size, so nothing of it survives but the rank."""
-    nodes_in = [const("zero", [0]), node("Reshape", ["i", "flat"], ["end"]), node("Slice", ["v", "zero", "end"], ["part"]),
-                node("ReduceSum", ["part"], ["s"], keepdims=1)]  # fmt: skip
+    nodes_in = [
+        const("zero", [0]),
+        node("Reshape", ["i", "flat"], ["end"]),
+        node("Slice", ["v", "zero", "end"], ["part"]),
+        node("ReduceSum", ["part"], ["s"], keepdims=1),
+    ]
     nodes = [const("flat", [-1]), const("m", 4), node("Loop", ["m", ""], ["y"], body=loop_body(nodes_in, scans=["s"]))]
     return Flow(model(nodes, [floats("v", "N")], ["y"]), sizes("N"), expect={"y": "[4, 1]"})
 
@@ -554,7 +612,13 @@ def if_in_a_loop() -> Flow:
         then_branch=branch([node("Concat", ["x", "w"], ["a"], axis=0)], untyped("a")),
         else_branch=branch([node("Identity", ["x"], ["b"])], untyped("b")),
     )  # fmt: skip
-    step = [const("two", 2), node("Mod", ["i", "two"], ["odd"]), const("zero", 0), node("Equal", ["odd", "zero"], ["even"]), choose]
+    step = [
+        const("two", 2),
+        node("Mod", ["i", "two"], ["odd"]),
+        const("zero", 0),
+        node("Equal", ["odd", "zero"], ["even"]),
+        choose,
+    ]
     return carry(step, "[_d0]", [floats("x0", "N"), floats("w", 2)], ["N"])
 
 
@@ -563,7 +627,9 @@ def if_in_a_loop_that_changes_its_mind() -> Flow:
     """The condition holds in the first trip only: what the branch assumes must not stick."""
     choose = node(
         "If", ["small"], ["x_next"],
-        then_branch=branch([const("t", [3]), const("f", 0.0, np.float32), node("Expand", ["f", "t"], ["a"])], untyped("a")),
+        then_branch=branch(
+            [const("t", [3]), const("f", 0.0, np.float32), node("Expand", ["f", "t"], ["a"])], untyped("a")
+        ),
         else_branch=branch([node("Concat", ["x", "x"], ["b"], axis=0)], untyped("b")),
     )  # fmt: skip
     step = [*size_is("x", 0, 1, "small"), choose]
@@ -609,7 +675,18 @@ def scan_along_other_axes() -> Flow:
         [untyped("s"), untyped("x")],
         [untyped("sn"), untyped("y")],
     )
-    nodes = [node("Scan", ["s0", "xs"], ["last", "ys"], body=inner, num_scan_inputs=1, scan_input_axes=[-1], scan_output_axes=[-1], scan_input_directions=[1])]
+    nodes = [
+        node(
+            "Scan",
+            ["s0", "xs"],
+            ["last", "ys"],
+            body=inner,
+            num_scan_inputs=1,
+            scan_input_axes=[-1],
+            scan_output_axes=[-1],
+            scan_input_directions=[1],
+        )
+    ]
     made = model(nodes, [floats("s0", "N", "K"), floats("xs", "N", "K", "T")], ["last", "ys"])
     return Flow(made, sizes("N", "K", "T", values=(1, 3)), expect={"last": "[N, K]", "ys": "[N, K, T]"})
 
@@ -649,7 +726,11 @@ def loop_carries_a_sequence_of_growing_elements() -> Flow:
     seq = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)
     seq_next = helper.make_tensor_sequence_value_info("s_next", TensorProto.FLOAT, None)
     inner = body(
-        [node("Identity", ["c"], ["cn"]), node("Concat", ["x", "x0"], ["x_next"], axis=0), node("SequenceInsert", ["s", "x"], ["s_next"])],
+        [
+            node("Identity", ["c"], ["cn"]),
+            node("Concat", ["x", "x0"], ["x_next"], axis=0),
+            node("SequenceInsert", ["s", "x"], ["s_next"]),
+        ],
         [ints("i"), boolean("c"), untyped("x"), seq],
         [boolean("cn"), untyped("x_next"), seq_next],
     )
@@ -697,14 +778,26 @@ def loop_keeps_elements_of_earlier_trips() -> Flow:
 # Functions
 
 
-def function(name: str, inputs: Sequence[str], outputs: Sequence[str], nodes: Sequence[NodeProto], **more: Any) -> onnx.FunctionProto:
-    return helper.make_function("my", name, list(inputs), list(outputs), list(nodes), [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)], **more)
+def function(
+    name: str, inputs: Sequence[str], outputs: Sequence[str], nodes: Sequence[NodeProto], **more: Any
+) -> onnx.FunctionProto:
+    return helper.make_function(
+        "my",
+        name,
+        list(inputs),
+        list(outputs),
+        list(nodes),
+        [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)],
+        **more,
+    )
 
 
 @flow
 def function_calls() -> Flow:
     double = function("Double", ["a"], ["b"], [node("Concat", ["a", "a"], ["b"], axis=0)])
-    four = function("Four", ["a"], ["c"], [node("Double", ["a"], ["b"], domain="my"), node("Double", ["b"], ["c"], domain="my")])
+    four = function(
+        "Four", ["a"], ["c"], [node("Double", ["a"], ["b"], domain="my"), node("Double", ["b"], ["c"], domain="my")]
+    )
     nodes = [node("Four", ["x"], ["y"], domain="my", name="f1"), node("Four", ["y"], ["z"], domain="my", name="f2")]
     made = model(nodes, [floats("x", "N", 3)], ["z"], functions=[double, four])
     return Flow(made, sizes("N"), expect={"y": "[4*N, 3]", "z": "[16*N, 3]"})
@@ -714,7 +807,12 @@ def function_calls() -> Flow:
 def function_with_control_flow() -> Flow:
     inner = loop_body([node("Concat", ["x", "a"], ["x_next"], axis=0)], ["x"])
     repeat = function("Repeat", ["a", "m"], ["b"], [node("Loop", ["m", "", "a"], ["b"], body=inner)])
-    nodes = [const("two", 2), node("Repeat", ["x", "two"], ["y"], domain="my"), node("Size", ["x"], ["n"]), node("Repeat", ["x", "n"], ["z"], domain="my")]
+    nodes = [
+        const("two", 2),
+        node("Repeat", ["x", "two"], ["y"], domain="my"),
+        node("Size", ["x"], ["n"]),
+        node("Repeat", ["x", "n"], ["z"], domain="my"),
+    ]
     made = model(nodes, [floats("x", "N")], ["y", "z"], functions=[repeat])
     return Flow(made, sizes("N"), expect={"y": "[3*N]", "z": "[N**2 + N]"})
 

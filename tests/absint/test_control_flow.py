@@ -30,5 +30,8 @@ def test_exact_answer(name: str) -> None:
     flow = FLOWS[name]()
     result = analyze(flow.model)
     numbers: dict[str, str] = {}
-    found = {value: renumbered("?" if (shape := result.shapes[value]) is None else str(shape), numbers) for value in flow.expect}
+    found = {
+        value: renumbered("?" if (shape := result.shapes[value]) is None else str(shape), numbers)
+        for value in flow.expect
+    }
     assert found == flow.expect

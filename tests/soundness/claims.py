@@ -52,20 +52,14 @@ class Claims:
                 statements.append((str(node), statement._replace(relation=relation)))
         return Claims(dict(result.values), tuple(statements), tuple(rejected), tuple(may_fail))
 
-    def wrong(self, binding: Mapping[str, int], run: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
-        """Every claim that the run contradicts. `run` holds the concrete values by name.
-
-        A run that is not `strict` may succeed where the operator should have failed: it says nothing then.
-        """
+    def wrong(self, binding: Mapping[str, int], run: Mapping[str, Any]) -> Iterator[str]:
+        """Every claim that the run contradicts. `run` holds the concrete values by name."""
         if self.rejected:
-            if strict:
-                yield f"runs, but is claimed never to: {self.rejected[0]}"
+            yield f"runs, but is claimed never to: {self.rejected[0]}"
             return
         known = dict(binding)
         conflicts = [c for name, actual in run.items() for c in learn(name, self.values[name], actual, known)]
         if any(s.role == "assumed" and truth(s.relation, known) is False for _, s in self.statements):
-            return
-        if not strict and any(s.role == "required" and truth(s.relation, known) is False for _, s in self.statements):
             return
         yield from conflicts
         for name, actual in run.items():

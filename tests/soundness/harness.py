@@ -91,11 +91,13 @@ def _run_all(
                     report.incomplete.append(text)
             continue
         values = {**runner.constants, **feeds, **outcome.values}
-        if limits.misreduces(report.test.nodes, values):
+        if limits.deviates(report.test.nodes, values):
             continue
+        if outcome.runtime == "reference" and number and (claims.may_fail or claims.broken(binding)):
+            continue  # onnx.reference computes something where the operator should fail
         report.ran += 1
         report.runtimes[outcome.runtime] += 1
-        for problem in claims.wrong(binding, outcome.values, strict=outcome.runtime == "onnxruntime"):
+        for problem in claims.wrong(binding, outcome.values):
             report.wrong.append(f"{variant} at {binding} ({outcome.runtime}): {problem}")
 
 

@@ -1,0 +1,125 @@
+"""Attention, cache updates and sampling, executed."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto
+
+from tests.transfer.harness import Arg, Case, run_case, sizes
+
+I64 = TensorProto.INT64
+SEQ = sizes(B=[1, 2], S=[1, 4], T=[1, 5], P=[0, 7])
+
+
+def attend(
+    *inputs: list[object] | None,
+    expect: list[str] | None = None,
+    outputs: int = 1,
+    opset: int = 23,
+    **attributes: object,
+) -> Case:
+    given = [None if dims is None else Arg(dims) for dims in inputs]
+    return Case("Attention", given, attributes, outputs, SEQ, opset, expect=expect)
+
+
+Q3, K3, V3 = ["B", "S", 24], ["B", "T", 8], ["B", "T", 6]
+Q4, K4, V4 = ["B", 3, "S", 8], ["B", 3, "T", 8], ["B", 3, "T", 6]
+
+ATTENTION = [
+    attend(Q4, K4, V4, expect=["[B, 3, S, 6]"]),
+    attend(Q4, K4, V4, expect=["[B, 3, S, 6]"], opset=24),
+    attend(Q4, K4, V4, ["S", "T"]),
+    attend(Q4, K4, V4, ["B", 1, "S", "P"]),
+    attend(
+        *(Q4, K4, V4, None, ["B", 3, "P", 8], ["B", 3, "P", 6]),
+        outputs=4,
+        expect=["[B, 3, S, 6]", "[B, 3, P + T, 8]", "[B, 3, P + T, 6]", "[B, 3, S, P + T]"],
+    ),
+    attend(
+        *(Q3, K3, V3, None, ["B", 1, "P", 8], ["B", 1, "P", 6]),
+        outputs=4,
+        q_num_heads=3,
+        kv_num_heads=1,
+        expect=["[B, S, 18]", "[B, 1, P + T, 8]", "[B, 1, P + T, 6]", "[B, 3, S, P + T]"],
+    ),
+    attend(Q3, ["B", "T", 24], ["B", "T", 18], outputs=4, q_num_heads=3, kv_num_heads=3),
+    attend(["B", "S", "P"], ["B", "T", "P"], ["B", "T", "P"], q_num_heads=7, kv_num_heads=7),
+    attend(["B", 4, "S", 8], ["B", 2, "T", 8], ["B", 2, "T", 6], expect=["[B, 4, S, 6]"]),
+    attend(Q4, ["B", 2, "T", 8], ["B", 2, "T", 8]),
+    attend(Q4, ["B", 3, "T", 9], ["B", 3, "T", 8]),
+    attend(Q4, ["B", 3, "T", 8], ["B", 3, "P", 8]),
+    attend(["P", 3, "S", 8], K4, V4),
+    Case(
+        "Attention",
+        [Arg([2, 3, 4, 8], unknown_rank=True), Arg(K4), Arg(V4)],
+        bindings=sizes(B=[2], T=[5]),
+        opset=23,
+        outputs=2,
+    ),
+    Case(
+        "TensorScatter",
+        [Arg(["B", 3, "M", 4]), Arg(["B", 3, "S", 4]), Arg(["B"], I64, low=0, high=1)],
+        opset=24,
+        bindings=sizes(B=[1, 2], M=[4, 8], S=[1, 4, 5]),
+        expect=["[B, 3, M, 4]"],
+    ),
+    Case(
+        "RotaryEmbedding",
+        [Arg(["B", 2, "S", 4]), Arg([10, 2]), Arg([10, 2]), Arg(["B", "S"], I64)],
+        opset=23,
+        bindings=sizes(B=[1, 2], S=[1, 3]),
+        expect=["[B, 2, S, 4]"],
+    ),
+    Case(
+        "RotaryEmbedding",
+        [Arg(["B", "S", 8]), Arg(["B", "S", 2]), Arg(["B", "S", 2])],
+        {"num_heads": 2},
+        opset=23,
+        bindings=sizes(B=[1, 2], S=[1, 3]),
+        expect=["[B, S, 8]"],
+    ),
+]
+
+REFERENCE = [
+    Case(
+        "LinearAttention",
+        [Arg(["B", "S", 8]), Arg(["B", "S", 4]), Arg(["B", "S", 6]), Arg(["B", 1, 4, 6])],
+        {"q_num_heads": 2, "kv_num_heads": 1, "update_rule": "linear"},
+        outputs=2,
+        opset=27,
+        bindings=sizes(B=[1, 2], S=[1, 3]),
+        expect=["[B, S, 12]", "[B, 1, 4, 6]"],
+    ),
+    Case(
+        "CausalConvWithState",
+        [Arg(["B", "C", "L"]), Arg(["C", 1, "K"]), None, Arg(["B", "C", "K - 1"])],
+        outputs=2,
+        opset=27,
+        bindings=sizes(B=[1, 2], C=[1, 3], L=[1, 2, 5], K=[1, 3]),
+        expect=["[B, C, L]", "[B, C, K - 1]"],
+    ),
+]
+
+SAMPLING = [
+    *(
+        Case("GridSample", [Arg(["N", 3, "H", 5]), Arg(["M", "P", "Q", 2])], bindings=sizes(N=[0, 1, 2], M=[1, 2], H=[0, 4], P=[0, 3], Q=[2]), opset=o, expect=["[N, 3, P, Q]"])
+        for o in (16, 20)
+    ),
+    Case("GridSample", [Arg([1, 3, 4, 5, 6]), Arg([1, "P", "Q", "R", "S"])], bindings=sizes(P=[2], Q=[3], R=[4], S=[2, 3]), opset=20),
+    Case("GridSample", [Arg([1, 3, 4, 5], unknown_rank=True), Arg([1, "P", 4, 2])], bindings=sizes(P=[2])),
+    Case("AffineGrid", [Arg(["N", 2, 3]), Arg(elements=["M", 3, "H", "W"], dtype=I64)], bindings=sizes(N=[1, 2], M=[1, 2], H=[0, 4], W=[5]), expect=["[N, H, W, 2]"]),
+    Case("AffineGrid", [Arg(["N", 3, 4]), Arg(elements=["N", 3, 2, "H", "W"], dtype=I64)], bindings=sizes(N=[1, 2], H=[4], W=[5]), expect=["[N, 2, H, W, 3]"]),
+    Case("AffineGrid", [Arg(["N", 2, 3]), Arg(elements=["N", 3, "H", "W"], dtype=I64, hidden=True, )], bindings=sizes(N=[1, 2], H=[4], W=[5])),
+    Case("AffineGrid", [Arg(["N", 3, 3]), Arg(elements=["N", 3, 4, 5], dtype=I64)], bindings=sizes(N=[1, 2])),
+    *(
+        Case("RoiAlign", [Arg([1, "C", 8, 8]), Arg(["R", "K"]), Arg(["S"], I64, low=0, high=1)], {"output_height": 2, "output_width": 3}, opset=o, bindings=sizes(C=[0, 3], R=[0, 1, 5], K=[3, 4], S=[0, 1, 5]), expect=["[R, C, 2, 3]"])
+        for o in (10, 16)
+    ),
+    Case("RoiAlign", [Arg([1, "C", 8, 8]), Arg(["R", 4], data=lambda s, r: r.random(s), unknown_rank=True), Arg(["R"], I64, low=0, high=1)], bindings=sizes(C=[3], R=[5]), expect=["[R, C, 1, 1]"]),
+    Case("MaxRoiPool", [Arg([1, "C", 8, 8]), Arg(["R", "K"], data=lambda s, r: r.integers(0, 1, s))], {"pooled_shape": [2, 3]}, bindings=sizes(C=[1, 3], R=[0, 1, 5], K=[4, 5]), expect=["[R, C, 2, 3]"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING, ids=str)
+def test_runs_agree(case: Case) -> None:
+    run_case(case)
