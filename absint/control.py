@@ -294,13 +294,6 @@ class Carried:
         return loop.symbol(place, bounds)
 
 
-def loop_free(value: Value) -> Value:
-    """A value inside a sequence keeps no symbol: each element may have sizes of its own."""
-    if isinstance(value, Tensor):
-        return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
-    return value
-
-
 class LoopBody(Control):
     """A loop head: the state at the start of iteration i, for every i up to and including the last.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from absint.graph import ABSENT, Operand
+from lattices.contents import element_symbols
 from lattices.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -68,5 +69,6 @@ def _is_constant(nodes: list[Node], operand: Operand) -> bool:
         return True
     node = nodes[operand[0]]
     if node.value is not None:
-        return isinstance(node.value, Tensor) and node.value.contents is not None
+        contents = node.value.contents if isinstance(node.value, Tensor) else None
+        return contents is not None and not any(map(element_symbols, contents.elements))
     return node.kernel is not None and node.kernel.op_type == "Constant"

@@ -12,6 +12,7 @@ from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
+from transfer.window import as_size
 
 
 class Heads(NamedTuple):
@@ -146,7 +147,7 @@ def causal_conv_with_state(op: Op) -> tuple[Tensor, Tensor]:
     batch, channels, length = (UNKNOWN_SIZE,) * 3 if x.is_top else x.dims
     if not w.is_top:
         op.require_equal(w[0], channels, "weight has one kernel for each channel")
-    carried = UNKNOWN_SIZE if w.is_top else w[2] - 1
+    carried = UNKNOWN_SIZE if w.is_top else as_size(w[2] - 1)
     past = op.optional("past_state")
     if past is not None:
         op.require_rank(past.shape, 3, "past_state")

@@ -13,7 +13,7 @@ from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
-from transfer.window import Window, kernel_of, slides, windows
+from transfer.window import Window, as_size, kernel_of, slides, windows
 
 
 @transfer("Conv", inputs="X W B", complete=True)
@@ -66,7 +66,7 @@ def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
     outputs, inputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
     _require_channels(op, channels, inputs, outputs, group)
     if bias is not None:
-        _require_bias(op, bias, outputs)
+        outputs = _with_bias(op, bias, outputs)
     sizes = [
         slides(op, size, window, i) for i, (size, window) in enumerate(zip(spatial, _windows(op, kernel), strict=True))
     ]
@@ -107,9 +107,12 @@ def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: i
     op.require(divisible(outputs, group), "output channels are a multiple of group")
 
 
-def _require_bias(op: Op, bias: Shape, outputs: Dim) -> None:
+def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
+    """The output channels, from the bias if only it tells them."""
     op.require_rank(bias, 1, "B")
-    op.require_equal(UNKNOWN_SIZE if bias.is_top else bias[0], outputs, "B has one value for each output channel")
+    count = UNKNOWN_SIZE if bias.is_top else bias[0]
+    op.require_equal(count, outputs, "B has one value for each output channel")
+    return count if outputs.is_unknown else outputs
 
 
 @transfer("ConvTranspose", inputs="X W B")
@@ -131,7 +134,7 @@ def conv_transpose(op: Op) -> Tensor:
     outputs = outputs * group
     bias = op.optional("B")
     if bias is not None:
-        _require_bias(op, bias.shape, outputs)
+        outputs = _with_bias(op, bias.shape, outputs)
     return Tensor(dtype, shape_of((batch, outputs, *_transposed(op, spatial, _windows(op, kernel)))))
 
 
@@ -141,15 +144,15 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     if given:
         if len(given) not in (len(spatial), len(spatial) + 2):
             op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
-        if any(size <= 0 for size in given[-len(spatial) :]):
+        if any(size <= 0 for size in given[len(given) - len(spatial) :]):
             op.reject("output_shape must be positive")
-        return [Dim(size) for size in given[-len(spatial) :]]
+        return [Dim(size) for size in given[len(given) - len(spatial) :]]
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         full = window.stride * (size - 1) + extra[axis] + window.span
         # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
         cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
-        result = full - cut
+        result = as_size(full - cut)
         op.require(ge(result, 1), f"the output of spatial axis {axis} is not empty")
         sizes.append(result)
     return sizes
@@ -179,7 +182,9 @@ def col2im(op: Op) -> Tensor:
     if len(image) != len(block):
         op.reject(f"image_shape has {len(image)} values and block_shape {len(block)}")
     batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
-    sizes = [_natural(d) for d in image]
+    sizes = [as_size(d) for d in image]
+    for size in image:
+        op.require(ge(size, 0), "image sizes are not negative")
     _require_columns(op, rows, length, sizes, block)
     return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
 
@@ -200,10 +205,6 @@ def _channels(op: Op, rows: Dim, block: Dim) -> Dim:
             return exact
         return floordiv(rows, block)
     return UNKNOWN_SIZE
-
-
-def _natural(dim: Dim) -> Dim:
-    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
 
 
 __all__ = ["col2im", "conv", "conv_integer", "conv_shape", "conv_transpose", "deform_conv", "qlinear_conv"]

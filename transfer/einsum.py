@@ -10,7 +10,7 @@ from lattices.tensor import Tensor
 from transfer.op import Op
 from transfer.rule import transfer
 
-ELLIPSIS = "."
+ELLIPSIS = "…"
 """One label for the axes that an ellipsis stands for."""
 
 
@@ -44,7 +44,7 @@ def _of_unknown_inputs(terms: Sequence[str], output: str, sizes: dict[str, tuple
 
 
 def parse_equation(op: Op, equation: str) -> tuple[list[str], str]:
-    """Labels of each input and of the output; an ellipsis is one `.`."""
+    """Labels of each input and of the output; an ellipsis is one label."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = [_labels(op, term) for term in left.split(",")]
     if not arrow:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE
 from lattices.shape import SCALAR, Shape
 from lattices.tensor import Tensor
 from transfer.op import Op

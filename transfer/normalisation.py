@@ -78,7 +78,13 @@ def group_normalization(op: Op) -> Tensor:
         op.reject("num_groups must be positive")
     channels = _channels(x.shape)
     op.require(divisible(channels, groups), "channels are a multiple of num_groups")
-    _require_vectors(op, channels if op.version >= 21 else Dim(groups), "scale", "bias")
+    size = channels if op.version >= 21 else Dim(groups)
+    for name in ("scale", "bias"):
+        shape = op.tensor(name).shape
+        op.require_rank(shape, 1, name)
+        found = UNKNOWN_SIZE if shape.is_top else shape[0]
+        # onnxruntime runs the function that defines the operator, in which a single value broadcasts
+        op.require(disjunction(eq(found, size), eq(found, 1)), f"{name} has one value for each channel")
     return Tensor(op.common_dtype("X", "scale", "bias"), x.shape)
 
 
@@ -117,13 +123,9 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     names = ("scale", "B", "input_mean", "input_var")
     _require_vectors(op, channels, *names)
     statistics = shape_of((_vector_size(op, channels, *names),))
-    types = op.same_dtype(op.dtype("scale"), op.dtype("B")) if op.version >= 15 else op.dtype("X")
-    if op.version < 15:
-        types = op.common_dtype("X", "scale", "B")
+    normalised = op.common_dtype("X", "scale", "B") if op.version < 15 else op.dtype("X")
     moving = op.common_dtype("input_mean", "input_var")
-    if op.version < 15 and moving is DType.UNDEFINED:
-        moving = types
-    return Tensor(op.dtype("X"), x.shape), Tensor(moving, statistics), Tensor(moving, statistics)
+    return Tensor(normalised, x.shape), Tensor(moving, statistics), Tensor(moving, statistics)
 
 
 def _channels(shape: Shape) -> Dim:

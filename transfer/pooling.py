@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.expr import UNKNOWN_SIZE, Dim
 from lattices.relation import disjunction, eq, ge, ne
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
-from transfer.window import Window, pooled, windows
+from transfer.window import Window, as_size, pooled, windows
 
 
 @transfer("MaxPool", inputs="X", outputs="Y Indices", complete=True)
@@ -106,11 +106,11 @@ def max_unpool(op: Op) -> Tensor:
         given = op.integers("output_shape") or [UNKNOWN_SIZE] * rank
         if len(given) != rank:
             op.reject(f"output_shape must have {rank} values, found {len(given)}")
-        return Tensor(x.dtype, shape_of(tuple(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in given)))
+        return Tensor(x.dtype, shape_of(tuple(map(as_size, given))))
     dims = x.shape.dims if not x.shape.is_top else (UNKNOWN_SIZE,) * rank
     found = windows(op, [Dim(size) for size in kernel])
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
-    return Tensor(x.dtype, shape_of((*dims[:2], *(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in sizes))))
+    return Tensor(x.dtype, shape_of((*dims[:2], *map(as_size, sizes))))
 
 
 __all__ = ["average_pool", "global_pool", "max_pool", "max_unpool", "pool_shape"]

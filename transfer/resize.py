@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf, isfinite
 from struct import pack, unpack
 from typing import Final
 
-from lattices.contents import Element
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, sub
+from lattices.contents import OPAQUE, Element
+from lattices.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
 from lattices.normal import ceildiv, floordiv
 from lattices.real import Real
 from lattices.relation import ge, le
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
-from lattices.truth import YES
+from lattices.truth import NO, UNKNOWN, YES, Truth
 from transfer.op import Op
 from transfer.rule import transfer
+from transfer.window import as_size
 
 EXACT: Final = 1 << 24
 """Integers up to this are exact in float32."""
@@ -36,7 +38,7 @@ def upsample_7(op: Op) -> Tensor:
     scales = op.attributes.get("scales")
     if not isinstance(scales, (list, tuple)):
         op.reject("scales is missing")
-    return _scaled(op, x, [Real.constant(float32(float(s))) for s in scales], least=1)
+    return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
 
 
 @transfer("Upsample", inputs="X scales", since=9)
@@ -55,23 +57,25 @@ def resize_10(op: Op) -> Tensor:
 def resize(op: Op) -> Tensor:
     """The sizes given, or the axes scaled and rounded down; `axes` names the axes meant, and the others stay."""
     x = op.tensor("X")
-    if _is_given(op, "sizes"):
+    sizes, scales = _is_given(op, "sizes"), _is_given(op, "scales")
+    if sizes is scales and sizes is not UNKNOWN:
+        op.reject(f"{'both' if sizes is YES else 'none'} of scales and sizes is given")
+    if sizes is YES or scales is NO:
         return _sized(op, x)
-    if _is_given(op, "scales") is False:
-        op.reject("neither scales nor sizes is given")
-    if op.has("sizes") and not _is_given(op, "scales"):
-        return _kept(op, x)
-    return _scaled(op, x, _scale_elements(op))
+    if scales is YES or sizes is NO:
+        return _scaled(op, x, _scale_elements(op))
+    op.may_fail("one of scales and sizes is empty")
+    return _kept(op, x)
 
 
-def _is_given(op: Op, name: str) -> bool | None:
-    """The input is there and not the empty tensor that stands for a missing one; None if its length is unknown."""
+def _is_given(op: Op, name: str) -> Truth:
+    """Whether the input is there and not the empty tensor that stands for a missing one."""
     if not op.has(name):
-        return False
+        return NO
     shape = op.tensor(name).shape
     if shape.concrete is None:
-        return None if op.has("sizes") and op.has("scales") else True
-    return shape.concrete != (0,)
+        return UNKNOWN
+    return Truth.of(shape.concrete != (0,))
 
 
 def _scale_elements(op: Op) -> list[Element] | None:
@@ -126,16 +130,17 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
         if value <= 0 or value < least:
             op.reject(f"scale {float(value)} of axis {axis} is too small")
         if isinstance(size, Expr) and size.const is not None:
-            return Dim(int(float32(float(value) * float32(size.const))))
+            product = float32(float(value) * float32(size.const))
+            return Dim(int(product)) if product <= MAX_DIM else UNKNOWN_SIZE
     if not isinstance(size, Expr) or not scale.is_dyadic:
         return UNKNOWN_SIZE
     scaled = size * scale.num
     if not isinstance(scaled, Expr):
         return UNKNOWN_SIZE
     digits = scaled if value is None else size * _odd_part(value.numerator)
-    if value is not None and value.numerator >= _MODERATE and _odd_part(value.numerator) > 1:
-        if not (isinstance(digits, Expr) and digits.bounds.hi is not None and digits.bounds.hi <= EXACT):
-            return _rounded(op, scaled, scale.den, axis)
+    exact = digits.bounds.hi is not None and digits.bounds.hi <= EXACT
+    if not exact and value is not None and _odd_part(value.numerator) >= _MODERATE:
+        return _rounded(op, scaled, scale.den, axis)
     op.assume(le(digits, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
     if value is None:
         op.may_fail(f"the scale of axis {axis} is positive")
@@ -160,16 +165,18 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     sizes = op.integers("sizes")
     if x.shape.is_top or sizes is None:
         if x.shape.is_top and sizes is not None and op.ints("axes") is None and _stretches(op):
-            return Tensor(x.dtype, shape_of(tuple(_natural(d) for d in sizes)))
+            return Tensor(x.dtype, shape_of(tuple(as_size(d) for d in sizes)))
         return _kept(op, x)
     dims = list(x.shape.dims)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
+    for size in sizes:
+        op.require(ge(size, 0), "sizes are not negative")
     if not _stretches(op):
         sizes = _keeping_ratio(op, old, sizes)
     for axis, before, size in zip(axes, old, sizes, strict=True):
         _check_size(op, before, size, axis)
-        dims[axis] = _natural(size)
+        dims[axis] = as_size(size)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
@@ -178,7 +185,6 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     if before is size and isinstance(size, Expr):
         return
     if op.decide(ge(size, 1)) is not YES or op.decide(ge(before, 1)) is not YES:
-        op.require(ge(size, 0), f"the size of axis {axis} is not negative")
         op.may_fail(f"axis {axis} is empty, or becomes so")
 
 
@@ -190,9 +196,11 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     """All axes by one scale: the smallest (not_larger) or largest (not_smaller) of the scales asked for."""
     smallest = op.string("keep_aspect_ratio_policy", "stretch") == "not_larger"
     pairs = list(zip(old, sizes, strict=True))
+    for size in sizes:
+        op.assume(le(size, EXACT >> 2), "a size divided and multiplied in float32 rounds to itself")
     if len(set(pairs)) == 1 and not any(d.is_unknown for d in pairs[0]):
         return list(sizes)
-    if all(isinstance(d, Expr) and d.const for pair in pairs for d in pair):
+    if all(isinstance(d, Expr) and d.const and d.const <= MAX_DIM for pair in pairs for d in pair):
         scales = [float32(int(size) / int(before)) for before, size in pairs]
         scale = min(scales) if smallest else max(scales)
         return [Dim(int(Fraction(float32(scale * int(before))) + Fraction(1, 2))) for before, _ in pairs]
@@ -205,13 +213,16 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     return result
 
 
-def _natural(dim: Dim) -> Dim:
-    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
+def _real(value: float) -> Element:
+    return Real.constant(value) if isfinite(value) else OPAQUE
 
 
 def float32(value: float) -> float:
     """The nearest float32."""
-    result: float = unpack("f", pack("f", value))[0]
+    try:
+        result: float = unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return inf
     return result
 
 

@@ -7,6 +7,7 @@ from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from transfer.op import Op
 from transfer.rule import transfer
+from transfer.window import as_size
 
 
 @transfer("RoiAlign", inputs="X rois batch_indices")
@@ -83,8 +84,8 @@ def affine_grid(op: Op) -> Tensor:
         op.require_equal(theta.shape[1], len(size) - 2, "theta has one row for each spatial axis")
         op.require_equal(theta.shape[2], len(size) - 1, "theta has one column more than spatial axes")
     op.require_equal(size[0], batch, "size has the batch of theta")
-    first = batch if isinstance(batch, Expr) else _natural(size[0])
-    return Tensor(theta.dtype, shape_of((first, *(_natural(d) for d in size[2:]), Dim(len(size) - 2))))
+    first = batch if isinstance(batch, Expr) else as_size(size[0])
+    return Tensor(theta.dtype, shape_of((first, *(as_size(d) for d in size[2:]), Dim(len(size) - 2))))
 
 
 def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
@@ -93,10 +94,6 @@ def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
     if not isinstance(rows, Expr) or rows.const is None:
         return Shape(None)
     return shape_of((batch, *[UNKNOWN_SIZE] * rows.const, rows))
-
-
-def _natural(dim: Dim) -> Dim:
-    return dim if isinstance(dim, Expr) else UNKNOWN_SIZE
 
 
 __all__ = ["affine_grid", "grid_sample", "max_roi_pool", "roi_align"]

@@ -9,6 +9,7 @@ from lattices.shape import shape_of
 from lattices.tensor import Tensor
 from transfer.op import Op
 from transfer.rule import transfer
+from transfer.window import as_size
 
 
 @transfer("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
@@ -50,7 +51,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     else:
         op.require(ge(length, 1), "dft_length is positive")
     dims[axis] = _unique(length) if onesided and not inverse else length
-    return Tensor(x.dtype, shape_of(tuple(dims)))
+    return Tensor(x.dtype, shape_of(tuple(map(as_size, dims))))
 
 
 def _unique(length: Dim) -> Dim:
@@ -75,10 +76,12 @@ def stft(op: Op) -> Tensor:
     if op.has("window"):
         window = op.tensor("window").shape
         op.require_rank(window, 1, "window")
-        if not window.is_top:
-            if length is not None and length is not window[0]:
-                op.may_fail("frame_length is the length of the window")
-            length = window[0] if length is None or length.is_unknown else length
+        size = UNKNOWN_SIZE if window.is_top else window[0]
+        if length is None:
+            length = size
+        elif length is not size or size.is_unknown:
+            op.may_fail("frame_length is the length of the window")
+            length = size if length.is_unknown else length
     if length is None:
         op.may_fail("onnxruntime wants a window or frame_length")
         length = samples
@@ -89,9 +92,7 @@ def stft(op: Op) -> Tensor:
         frames = floordiv(samples - length, step) + 1
     bins = _unique(length) if op.int("onesided", 1) else length
     dims = (batch, frames, bins, Dim(2))
-    return Tensor(
-        op.common_dtype("signal", "window"), shape_of(tuple(d if isinstance(d, Expr) else UNKNOWN_SIZE for d in dims))
-    )
+    return Tensor(op.common_dtype("signal", "window"), shape_of(tuple(map(as_size, dims))))
 
 
 def _signal(op: Op, dims: tuple[Dim, ...]) -> tuple[Dim, Dim]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from lattices.expr import Dim, Expr, add, expr_of, sub
+from lattices.expr import NATURAL, Dim, Expr, Unknown, add, expr_of, sub
 from lattices.normal import ceildiv, floordiv, maximum, minimum, nonneg, truncdiv
 from lattices.relation import ge
 from lattices.truth import YES
@@ -87,10 +87,10 @@ def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     if window.same:
         # A window that fits nowhere but in the padding of an empty axis is refused.
         op.require(ge(size, 1), f"spatial axis {axis} is not empty")
-        return ceildiv(size, window.stride)
+        return as_size(ceildiv(size, window.stride))
     slack = size + (window.before + window.after) - window.span
     op.require(ge(slack, 0), f"the window fits spatial axis {axis}")
-    return monotone(slack, lambda e: floordiv(e, window.stride) + 1)
+    return as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
 def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
@@ -106,7 +106,7 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim
         least = size - 1
         slack = size + (window.before + window.after) - window.span
     margin = sub(slack, least)
-    positions = _positions(op, slack, margin, stride, ceil_mode)
+    positions = as_size(_positions(op, slack, margin, stride, ceil_mode))
     _require_positions(op, slack, margin, stride, axis)
     if not ceil_mode or window.same:
         return positions
@@ -116,7 +116,7 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim
         return positions
     # A last window that would start in the padding at the end is dropped.
     starts = ceildiv(size + window.before, stride)
-    return minimum(positions, maximum(positions - 1, starts))
+    return as_size(minimum(positions, maximum(positions - 1, starts)))
 
 
 def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) -> None:
@@ -146,4 +146,11 @@ def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
     return change(e)
 
 
-__all__ = ["SAME", "Window", "kernel_of", "monotone", "pooled", "slides", "windows"]
+def as_size(dim: Dim) -> Dim:
+    """The dim as the size of an axis that exists: a natural number."""
+    if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
+        return dim
+    return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
+
+
+__all__ = ["SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "windows"]

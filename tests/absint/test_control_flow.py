@@ -7,7 +7,7 @@ import re
 import pytest
 
 from absint import analyze
-from tests.absint.flow_models import FLOWS
+from tests.absint.flows import FLOWS
 from tests.runs import Runs
 
 

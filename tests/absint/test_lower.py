@@ -16,7 +16,7 @@ from absint.fixpoint import fixpoint
 from lattices.dtype import DType
 from lattices.shape import Shape
 from lattices.tensor import Tensor
-from tests.absint.flow_models import branch, const, floats, function, ints, loop_body, model, node, sizes, untyped
+from tests.absint.flows.build import branch, const, floats, function, ints, loop_body, model, node, sizes, untyped
 from tests.runs import Runs
 from transfer.table import Table, shipped
 

@@ -14,7 +14,7 @@ from tests.soundness import limits
 from tests.soundness.claims import Claims
 from tests.soundness.models import NodeTest, Variant, all_nodes, bindings, variants
 from tests.soundness.runs import Runner
-from transfer.table import Table, shipped
+from transfer.table import Table
 
 LOWERED = frozenset({"If", "Loop", "Scan"})
 

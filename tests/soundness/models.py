@@ -17,9 +17,43 @@ NEWEST_RUN = 26
 """The newest opset of ai.onnx that onnxruntime loads; a model of a newer one runs under this one."""
 
 SHAPE_LIKE = frozenset(
-    "shape axes axis pads starts ends steps sizes scales roi k K repeats split depth M cond start limit delta "
-    "output_shape image_shape block_shape dft_length frame_step frame_length size num_mel_bins max_output_boxes_per_class "
-    "target_shape new_shape trip_count lower_edge_hertz upper_edge_hertz sample_rate".split()
+    [
+        "shape",
+        "axes",
+        "axis",
+        "pads",
+        "starts",
+        "ends",
+        "steps",
+        "sizes",
+        "scales",
+        "roi",
+        "k",
+        "K",
+        "repeats",
+        "split",
+        "depth",
+        "M",
+        "cond",
+        "start",
+        "limit",
+        "delta",
+        "output_shape",
+        "image_shape",
+        "block_shape",
+        "dft_length",
+        "frame_step",
+        "frame_length",
+        "size",
+        "num_mel_bins",
+        "max_output_boxes_per_class",
+        "target_shape",
+        "new_shape",
+        "trip_count",
+        "lower_edge_hertz",
+        "upper_edge_hertz",
+        "sample_rate",
+    ]
 )
 """Formal names of inputs whose elements decide shapes."""
 
@@ -198,9 +232,7 @@ class Variant:
             elif item.is_tensor:
                 dims = self.shapes.get(item.name, item.data.shape)
                 shape = None if self.dims == "rankless" else dims
-                graph.input.append(
-                    helper.make_tensor_value_info(item.name, item.type.tensor_type.elem_type, shape)
-                )
+                graph.input.append(helper.make_tensor_value_info(item.name, item.type.tensor_type.elem_type, shape))
             else:
                 graph.input.append(onnx.ValueInfoProto(name=item.name, type=item.type))
         nodes = [*prefix, *graph.node]

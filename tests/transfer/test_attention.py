@@ -102,22 +102,76 @@ REFERENCE = [
 
 SAMPLING = [
     *(
-        Case("GridSample", [Arg(["N", 3, "H", 5]), Arg(["M", "P", "Q", 2])], bindings=sizes(N=[0, 1, 2], M=[1, 2], H=[0, 4], P=[0, 3], Q=[2]), opset=o, expect=["[N, 3, P, Q]"])
+        Case(
+            "GridSample",
+            [Arg(["N", 3, "H", 5]), Arg(["M", "P", "Q", 2])],
+            bindings=sizes(N=[0, 1, 2], M=[1, 2], H=[0, 4], P=[0, 3], Q=[2]),
+            opset=o,
+            expect=["[N, 3, P, Q]"],
+        )
         for o in (16, 20)
     ),
-    Case("GridSample", [Arg([1, 3, 4, 5, 6]), Arg([1, "P", "Q", "R", "S"])], bindings=sizes(P=[2], Q=[3], R=[4], S=[2, 3]), opset=20),
+    Case(
+        "GridSample",
+        [Arg([1, 3, 4, 5, 6]), Arg([1, "P", "Q", "R", "S"])],
+        bindings=sizes(P=[2], Q=[3], R=[4], S=[2, 3]),
+        opset=20,
+    ),
     Case("GridSample", [Arg([1, 3, 4, 5], unknown_rank=True), Arg([1, "P", 4, 2])], bindings=sizes(P=[2])),
-    Case("AffineGrid", [Arg(["N", 2, 3]), Arg(elements=["M", 3, "H", "W"], dtype=I64)], bindings=sizes(N=[1, 2], M=[1, 2], H=[0, 4], W=[5]), expect=["[N, H, W, 2]"]),
-    Case("AffineGrid", [Arg(["N", 3, 4]), Arg(elements=["N", 3, 2, "H", "W"], dtype=I64)], bindings=sizes(N=[1, 2], H=[4], W=[5]), expect=["[N, 2, H, W, 3]"]),
-    Case("AffineGrid", [Arg(["N", 2, 3]), Arg(elements=["N", 3, "H", "W"], dtype=I64, hidden=True, )], bindings=sizes(N=[1, 2], H=[4], W=[5])),
+    Case(
+        "AffineGrid",
+        [Arg(["N", 2, 3]), Arg(elements=["M", 3, "H", "W"], dtype=I64)],
+        bindings=sizes(N=[1, 2], M=[1, 2], H=[0, 4], W=[5]),
+        expect=["[N, H, W, 2]"],
+    ),
+    Case(
+        "AffineGrid",
+        [Arg(["N", 3, 4]), Arg(elements=["N", 3, 2, "H", "W"], dtype=I64)],
+        bindings=sizes(N=[1, 2], H=[4], W=[5]),
+        expect=["[N, 2, H, W, 3]"],
+    ),
+    Case(
+        "AffineGrid",
+        [
+            Arg(["N", 2, 3]),
+            Arg(
+                elements=["N", 3, "H", "W"],
+                dtype=I64,
+                hidden=True,
+            ),
+        ],
+        bindings=sizes(N=[1, 2], H=[4], W=[5]),
+    ),
     Case("AffineGrid", [Arg(["N", 3, 3]), Arg(elements=["N", 3, 4, 5], dtype=I64)], bindings=sizes(N=[1, 2])),
     *(
-        Case("RoiAlign", [Arg([1, "C", 8, 8]), Arg(["R", "K"]), Arg(["S"], I64, low=0, high=1)], {"output_height": 2, "output_width": 3}, opset=o, bindings=sizes(C=[0, 3], R=[0, 1, 5], K=[3, 4], S=[0, 1, 5]), expect=["[R, C, 2, 3]"])
+        Case(
+            "RoiAlign",
+            [Arg([1, "C", 8, 8]), Arg(["R", "K"]), Arg(["S"], I64, low=0, high=1)],
+            {"output_height": 2, "output_width": 3},
+            opset=o,
+            bindings=sizes(C=[0, 3], R=[0, 1, 5], K=[3, 4], S=[0, 1, 5]),
+            expect=["[R, C, 2, 3]"],
+        )
         for o in (10, 16)
     ),
-    Case("RoiAlign", [Arg([1, "C", 8, 8]), Arg(["R", 4], data=lambda s, r: r.random(s), unknown_rank=True), Arg(["R"], I64, low=0, high=1)], bindings=sizes(C=[3], R=[5]), expect=["[R, C, 1, 1]"]),
-    Case("MaxRoiPool", [Arg([1, "C", 8, 8]), Arg(["R", "K"], data=lambda s, r: r.integers(0, 1, s))], {"pooled_shape": [2, 3]}, bindings=sizes(C=[1, 3], R=[0, 1, 5], K=[4, 5]), expect=["[R, C, 2, 3]"]),
-]  # fmt: skip
+    Case(
+        "RoiAlign",
+        [
+            Arg([1, "C", 8, 8]),
+            Arg(["R", 4], data=lambda s, r: r.random(s), unknown_rank=True),
+            Arg(["R"], I64, low=0, high=1),
+        ],
+        bindings=sizes(C=[3], R=[5]),
+        expect=["[R, C, 1, 1]"],
+    ),
+    Case(
+        "MaxRoiPool",
+        [Arg([1, "C", 8, 8]), Arg(["R", "K"], data=lambda s, r: r.integers(0, 1, s))],
+        {"pooled_shape": [2, 3]},
+        bindings=sizes(C=[1, 3], R=[0, 1, 5], K=[4, 5]),
+        expect=["[R, C, 2, 3]"],
+    ),
+]
 
 
 @pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING, ids=str)

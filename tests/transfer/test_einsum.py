@@ -42,6 +42,7 @@ CASES = [
     einsum("ij->k", ["M", "N"], M=[2], N=[2]),
     einsum("ij", ["M", "N", "P"], M=[2], N=[2], P=[2]),
     einsum("ij,jk->ik", ["M", "N"], M=[2], N=[2]),
+    einsum(".ij->ij", ["M", "N", "P"], M=[2], N=[2], P=[2]),
     einsum("..ij->ij", ["M", "N"], M=[2], N=[2]),
     einsum("ij;jk->ik", ["M", "N"], ["N", "M"], M=[2], N=[2]),
     einsum("bA", ["M", "N"], M=[2], N=[3], expect="[N, M]"),

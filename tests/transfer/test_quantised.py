@@ -57,7 +57,7 @@ QUANTISED = [
     Case("DynamicQuantizeLinear", [Arg([])], outputs=3, expect=["[]"] * 3),
 ]
 
-LABELS = dict(N=[0, 1, 2], C=[1, 3], D=[0, 4], M=[1, 2], W=[1, 3])
+LABELS = {"N": [0, 1, 2], "C": [1, 3], "D": [0, 4], "M": [1, 2], "W": [1, 3]}
 
 
 def loss(op: str, outputs: int, weight: bool, dims: list[object], labels: list[object], **attributes: object) -> Case:
@@ -156,6 +156,13 @@ STFT = [
     stft(["N", "T", 2], 4, [8], onesided=0),
     stft(["N", "T"], 4, [8]),
     stft(["N", "T", 1], 0, [8]),
+    Case(
+        "STFT",
+        [Arg(["N", "T", 1]), Arg(elements=3, dtype=I64), Arg(["F"], unknown_rank=True)],
+        opset=17,
+        bindings=sizes(N=[2], T=[8], F=[5]),
+        expect=["[N, ?, ?, 2]"],
+    ),
     stft(["N", "T", 1], 4),
 ]
 

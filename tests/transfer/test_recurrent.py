@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 from onnx import TensorProto
 
-from tests.transfer.harness import Arg, Case, run_case, sizes
+from tests.transfer.harness import Arg, Case, apply_case, build_model, check_outputs, reference, run_case, sizes
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 STEPS = sizes(T=[1, 5], B=[1, 3], I=[1, 4])  # onnxruntime aborts the process on an empty axis
@@ -49,13 +50,33 @@ CASES = [
         )
         for op, g in GATES.items()
     ),
-    Case("LSTM", [Arg(["T", 2, 4]), Arg([1, 8, 4]), Arg([1, 8, 2])], {}, 3, sizes(T=[3]), 14, expect=["[T, 1, 2, 2]", "[1, 2, 2]", "[1, 2, 2]"]),
+    Case(
+        "LSTM",
+        [Arg(["T", 2, 4]), Arg([1, 8, 4]), Arg([1, 8, 2])],
+        {},
+        3,
+        sizes(T=[3]),
+        14,
+        expect=["[T, 1, 2, 2]", "[1, 2, 2]", "[1, 2, 2]"],
+    ),
     Case("GRU", [Arg(["T", 2]), Arg([1, 6, 4]), Arg([1, 6, 2])], {"hidden_size": 2}, 2, sizes(T=[3]), 14),
     Case("GRU", [Arg([3, 2, 4], unknown_rank=True), Arg([1, 6, 4]), Arg([1, 6, 2])], {"hidden_size": 2}, 2, opset=14),
     Case("GRU", [Arg([3, 2, 4]), Arg([1, 6, 4]), Arg([1, 6, 2])], {"hidden_size": 2, "direction": "both"}, 2, opset=14),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_batch_first_agrees_with_the_reference(op: str) -> None:
+    """onnxruntime refuses layout 1; onnx.reference runs it."""
+    case = layer(op, layout=1)
+    binding = {"T": 5, "B": 3, "I": 4}
+    rng = np.random.default_rng(0)
+    arrays = [arg.array(binding, rng) for arg in case.inputs if arg is not None]
+    outputs, failure = reference(build_model(case, arrays), {f"x{i}": a for i, a in enumerate(arrays)})
+    assert outputs is not None, failure
+    check_outputs(case, apply_case(case), binding, outputs)

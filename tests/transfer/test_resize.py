@@ -86,7 +86,7 @@ SYMBOLIC_ROUNDED = [
         "Resize",
         [Arg([1, "N"]), None, Arg(elements=[1.0, scale])],
         opset=19,
-        bindings=sizes(N=list(range(1, 300, 17)) + [10, 290]),
+        bindings=sizes(N=[*range(1, 300, 17), 10, 290]),
     )
     for scale in (0.1, 0.7, 1 / 3)
 ]
@@ -105,13 +105,55 @@ UPSAMPLE = [
 ]
 
 OTHER = [
-    Case("Resize", [Arg(["N", "H"], unknown_rank=True), None, Arg(elements=[2.0, 2.0])], opset=19, bindings=sizes(N=[2], H=[3])),
-    Case("Resize", [Arg(["N", "H"], unknown_rank=True), None, None, Arg(elements=["P", 4], dtype=I64)], opset=19, bindings=sizes(N=[2], H=[3], P=[6]), expect=["[P, 4]"]),
-    Case("Resize", [Arg(["N", "H"]), None, Arg(elements=[2.0, 2.0]), Arg(elements=[4, 6], dtype=I64)], opset=19, bindings=sizes(N=[2], H=[3])),
+    Case(
+        "Resize",
+        [Arg(["N", "H"]), Arg([0]), Arg(elements=[]), Arg(elements=[4, 6], dtype=I64, hidden=True, unknown_rank=True)],
+        opset=11,
+        bindings=sizes(N=[2], H=[3]),
+        expect=["[?, ?]"],
+    ),
+    Case(
+        "Resize",
+        [Arg(["N", "H"]), None, Arg(elements=[2.0, 2.0], hidden=True, unknown_rank=True)],
+        opset=19,
+        bindings=sizes(N=[2], H=[3]),
+        expect=["[?, ?]"],
+    ),
+    Case(
+        "Resize",
+        [Arg(["N", "H"], unknown_rank=True), None, Arg(elements=[2.0, 2.0])],
+        opset=19,
+        bindings=sizes(N=[2], H=[3]),
+    ),
+    Case(
+        "Resize",
+        [Arg(["N", "H"], unknown_rank=True), None, None, Arg(elements=["P", 4], dtype=I64)],
+        opset=19,
+        bindings=sizes(N=[2], H=[3], P=[6]),
+        expect=["[P, 4]"],
+    ),
+    Case(
+        "Resize",
+        [Arg(["N", "H"]), None, Arg(elements=[2.0, 2.0]), Arg(elements=[4, 6], dtype=I64)],
+        opset=19,
+        bindings=sizes(N=[2], H=[3]),
+    ),
     Case("Resize", [Arg(["N", "H"]), None, None], opset=19, bindings=sizes(N=[2], H=[3])),
-    Case("Resize", [Arg(["N", "H"]), None, Arg(["K"], data=lambda s, r: 2.0 + r.random(s)), Arg([0], I64)], opset=19, bindings=sizes(N=[2], H=[3], K=[2])),
-    Case("Resize", [Arg([1, 1, "H", "W"]), Arg(elements=[0.0, 0, 0.2, 0.2, 1, 1, 0.6, 0.6]), Arg(elements=[1.0, 1, 2, 2])], {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}, opset=19, bindings=sizes(H=[5], W=[7]), expect=["[1, 1, 2*H, 2*W]"]),
-]  # fmt: skip
+    Case(
+        "Resize",
+        [Arg(["N", "H"]), None, Arg(["K"], data=lambda s, r: 2.0 + r.random(s)), Arg([0], I64)],
+        opset=19,
+        bindings=sizes(N=[2], H=[3], K=[2]),
+    ),
+    Case(
+        "Resize",
+        [Arg([1, 1, "H", "W"]), Arg(elements=[0.0, 0, 0.2, 0.2, 1, 1, 0.6, 0.6]), Arg(elements=[1.0, 1, 2, 2])],
+        {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"},
+        opset=19,
+        bindings=sizes(H=[5], W=[7]),
+        expect=["[1, 1, 2*H, 2*W]"],
+    ),
+]
 
 
 @pytest.mark.parametrize("case", SCALES + SIZES + ROUNDED + SYMBOLIC_ROUNDED + UPSAMPLE + OTHER, ids=str)
