@@ -1,4 +1,4 @@
-"""The process that onnxruntime runs in: some kernels end it on empty tensors. Messages are pickles on stdin and stdout."""
+"""The process that onnxruntime runs in, since some kernels end it on empty tensors. Messages are pickles."""
 
 from __future__ import annotations
 

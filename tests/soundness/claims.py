@@ -26,7 +26,7 @@ Known = dict[str, int]
 
 @dataclass(frozen=True)
 class Claims:
-    """What an analysis claims of the values of the main graph and of every run, invented symbols under printed names."""
+    """What an analysis claims of every run and of the values of the main graph; invented symbols have printed names."""
 
     values: Mapping[str, Value]
     statements: tuple[tuple[str, Statement], ...]
