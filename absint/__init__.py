@@ -1,9 +1,9 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
 Start with `absint.analyze(model)`. Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any
-analysis over any graph, `shapes` is the shape analysis, `control` its control flow, `api` the result, `cli` the
-commands. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the
-proofs.
+analysis over any graph, `shapes` is the shape analysis, `control`, `loops` and `scans` its control flow, `api` the
+result, `cli` the commands. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the
+operators and the proofs.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 
-from absint.control import LoopBody
 from absint.errors import UsageError
+from absint.loops import LoopBody
 from absint.shapes import birthplace
 from absint.types import read_dim
 from absint.verify import needed_nodes

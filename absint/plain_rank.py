@@ -31,7 +31,7 @@ def is_plain(nodes: list[Node], operand: Operand) -> bool:
 
     What a loop carries has none of its own: type inference passes no shape from one trip to the next.
     """
-    from absint.control import LoopExit, LoopHead
+    from absint.loops import LoopExit, LoopHead
 
     stack, seen = [operand], {ABSENT}
     while stack:

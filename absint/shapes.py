@@ -128,7 +128,7 @@ class ShapeAnalysis(Analysis[State]):
         return state
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
-        """Loop heads accelerate by themselves, in finitely many steps; see `absint.control`."""
+        """Loop heads accelerate by themselves, in finitely many steps; see `absint.loops`."""
         return new
 
     def operand(self, operand: Operand, states: Sequence[State]) -> Value | None:

@@ -23,6 +23,7 @@ LAYERS = {
 READS_AND_WRITES_MODELS = (
     "absint/load.py",
     "absint/lower.py",
+    "absint/protos.py",
     "absint/tensors.py",
     "absint/types.py",
     "absint/schemas.py",

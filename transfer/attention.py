@@ -69,7 +69,7 @@ def _heads(op: Op, name: str, attribute: str) -> Heads:
     if len(shape) == 4:
         return Heads(*shape.dims)
     op.require_rank(shape, 3, name)
-    count = op.int(attribute)
+    count = op.integer(attribute)
     if count is None or count <= 0:
         op.reject(f"{attribute} must be positive where {name} has rank 3")
     batch, steps, width = shape.dims
@@ -113,7 +113,7 @@ def tensor_scatter(op: Op) -> Tensor:
     cache, update = op.tensor("past_cache"), op.tensor("update")
     if not cache.shape.is_top and not update.shape.is_top:
         op.require_rank(update.shape, len(cache.shape), "update")
-        along = op.axis(op.int("axis", -2), len(cache.shape))
+        along = op.axis(op.integer("axis", -2), len(cache.shape))
         for axis, (size, dim) in enumerate(zip(update.shape, cache.shape, strict=True)):
             if axis != along:
                 op.require_equal(size, dim, f"dim {axis} of update is that of past_cache")

@@ -18,7 +18,7 @@ from transfer.arithmetic import Binary
 from transfer.conversion import bitwise, shift_left, shift_right
 from transfer.folding import elementwise, pointwise
 from transfer.logic import Comparison, compare, conjoin, differ, disjoin, where
-from transfer.op import BadNode, Op
+from transfer.op import BadNodeError, Op
 from transfer.premises import integer
 from transfer.rule import Rule, transfer
 
@@ -61,7 +61,7 @@ def divide(op: Op) -> Tensor:
 @transfer("Mod", inputs="A B", outputs="C", complete=True)
 def modulo(op: Op) -> Tensor:
     """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
-    c_sign = op.int("fmod", 0) == 1
+    c_sign = op.integer("fmod", 0) == 1
     if not c_sign and op.version < 28 and op.common_dtype("A", "B") in _FLOATS:
         op.reject("attribute fmod must be 1 for floats")
     result = arithmetic(op, ar.fmod if c_sign else ar.mod)
@@ -166,7 +166,7 @@ def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
 def _given(op: Op) -> list[Tensor]:
     inputs = op.variadic()
     if not inputs:
-        raise BadNode(f"{op.name} needs an input")
+        raise BadNodeError(f"{op.name} needs an input")
     return inputs
 
 

@@ -32,7 +32,7 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
         return default
     if isinstance(value, str):
         return DType.__members__.get(value.upper(), DType.UNDEFINED)
-    number = op.int(name, 0)
+    number = op.integer(name, 0)
     return DType(number) if number in _NUMBERS else DType.UNDEFINED
 
 

@@ -54,7 +54,7 @@ def deform_conv(op: Op) -> Tensor:
 def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
     """The output shape of a convolution, requirements stated."""
     x, w = op.tensor(data).shape, op.tensor(weight).shape
-    group = op.int("group", 1)
+    group = op.integer("group", 1)
     if group <= 0:
         op.reject(f"group must be positive, found {group}")
     kernel = kernel_of(op, None if w.is_top else w[2:])
@@ -120,7 +120,7 @@ def conv_transpose(op: Op) -> Tensor:
     """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape where it is given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
     dtype = op.common_dtype("X", "W", "B")
-    group = op.int("group", 1)
+    group = op.integer("group", 1)
     if group <= 0:
         op.reject(f"group must be positive, found {group}")
     kernel = kernel_of(op, None if w.is_top else w[2:])

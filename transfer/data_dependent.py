@@ -102,7 +102,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
 @transfer("StringSplit", inputs="X", outputs="Y Z")
 def string_split(op: Op) -> Sequence[Tensor]:
     """The parts of each string, padded to the largest number of parts, and how many there are."""
-    shape, limit = op.tensor("X").shape, op.int("maxsplit")
+    shape, limit = op.tensor("X").shape, op.integer("maxsplit")
     if shape.is_top:
         return Tensor(DType.STRING), Tensor(DType.INT64)
     parts = op.fresh("parts", 0, MAX_DIM if limit is None or limit < 0 else limit + 1)

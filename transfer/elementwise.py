@@ -13,7 +13,7 @@ from transfer.arithmetic import Unary
 from transfer.conversion import bitwise_not, cast, type_attribute
 from transfer.folding import pointwise
 from transfer.logic import invert
-from transfer.op import BadNode, Op
+from transfer.op import BadNodeError, Op
 from transfer.rule import Rule, transfer
 
 
@@ -65,14 +65,14 @@ def identity(op: Op) -> Value:
     """The input itself, of any kind."""
     value = op.value("X")
     if value is None:
-        raise BadNode("required input X is missing")
+        raise BadNodeError("required input X is missing")
     return value
 
 
 @transfer("Dropout", inputs="X", outputs="Y mask", until=6, complete=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X for both outputs; elements change unless is_test is set."""
-    return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.int("is_test", 0) != 0)
+    return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
 
 
 @transfer("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True)
@@ -123,7 +123,7 @@ def require_scalar(op: Op, name: str) -> None:
 @transfer("Clip", inputs="X", until=10, complete=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
-    lo, hi = (None if v is None else ar.float_element(v) for v in (op.float("min"), op.float("max")))
+    lo, hi = (None if v is None else ar.float_element(v) for v in (op.number("min"), op.number("max")))
     return _clipped(op, op.tensor("X"), lo, hi)
 
 

@@ -17,7 +17,7 @@ from lattices.truth import YES
 from transfer import arithmetic as ar
 from transfer.conversion import type_attribute
 from transfer.elementwise import require_scalar
-from transfer.op import BadNode, Op
+from transfer.op import BadNodeError, Op
 from transfer.premises import fit, integer, representable
 from transfer.rule import transfer
 
@@ -41,7 +41,7 @@ def constant(op: Op) -> Tensor:
             return Tensor(dtype, shape_of((const(len(found)),)), Contents.vector(map(element, found)))
         if found is not None:
             return Tensor(dtype, SCALAR, Contents.scalar(element(found)))
-    raise BadNode("Constant has no value")
+    raise BadNodeError("Constant has no value")
 
 
 def _integer_element(value: object) -> Element:
@@ -163,7 +163,7 @@ def random(op: Op) -> Tensor:
     """Random numbers in the shape of attribute `shape`."""
     sizes = op.ints("shape")
     if sizes is None:
-        raise BadNode("attribute shape is missing")
+        raise BadNodeError("attribute shape is missing")
     shape = shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes))
     return Tensor(type_attribute(op, "dtype", DType.FLOAT), shape)
 
@@ -188,7 +188,7 @@ def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
     op.require_rank(shape, 2, "input")
-    draws = as_size(op, const(op.int("sample_size", 1)), "sample_size")
+    draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
     batch = UNKNOWN_SIZE if shape.is_top else shape[0]
     return Tensor(type_attribute(op, "dtype", DType.INT32), shape_of((batch, draws)))
 
@@ -222,7 +222,7 @@ def one_hot(op: Op) -> Tensor:
         return Tensor(dtype)
     if len(shape) == 0:
         op.may_fail("onnxruntime wants indices of rank 1 or more")
-    axis = op.axis(op.int("axis", -1), len(shape) + 1)
+    axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     return Tensor(dtype, shape_of((*shape[:axis], depth, *shape[axis:])))
 
 

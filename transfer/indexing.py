@@ -35,7 +35,7 @@ def gather(op: Op) -> Tensor:
     if data.shape.is_top:
         op.may_fail("every index lies inside the axis")
         return Tensor(dtype, contents=_fill_only(data))
-    axis = op.axis(op.int("axis", 0), len(data.shape))
+    axis = op.axis(op.integer("axis", 0), len(data.shape))
     require_in_range(op, indices, data.shape[axis])
     if indices.shape.is_top:
         return Tensor(dtype, contents=_fill_only(data))
@@ -144,7 +144,7 @@ def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None
     ranks = [s.rank for s in (data.shape, indices.shape) if s.rank is not None]
     if not ranks:
         return indices.shape, None
-    axis = op.axis(op.int("axis", 0), ranks[0])
+    axis = op.axis(op.integer("axis", 0), ranks[0])
     if len(ranks) == 2:
         op.require_rank(indices.shape, ranks[0], "indices")
         return indices.shape, axis
@@ -172,7 +172,7 @@ def _gathered_elements(op: Op, axis: int) -> Contents | None:
 def gather_nd(op: Op) -> Tensor:
     """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
-    batch = op.int("batch_dims", 0)
+    batch = op.integer("batch_dims", 0)
     indexed = _tuple_length(op, data, indices, batch)
     if indexed is None:
         op.may_fail(_IN_RANGE)
@@ -272,7 +272,7 @@ def scatter_elements(op: Op) -> Tensor:
     dtype = op.common_dtype("data", "updates")
     ranks = [t.shape.rank for t in (data, indices, updates) if t.shape.rank is not None]
     if ranks:
-        axis = op.axis(op.int("axis", 0), ranks[0])
+        axis = op.axis(op.integer("axis", 0), ranks[0])
         for tensor, name in ((indices, "indices"), (updates, "updates")):
             op.require_rank(tensor.shape, ranks[0], name)
     if not (indices.shape.is_top or updates.shape.is_top):

@@ -50,7 +50,7 @@ def concat(op: Op) -> Tensor:
     """
     inputs = op.variadic()
     dtype = op.same_dtype(*(x.dtype for x in inputs))
-    axis = op.int("axis", 1 if op.version < 4 else 0)
+    axis = op.integer("axis", 1 if op.version < 4 else 0)
     shapes = [x.shape for x in inputs if not x.shape.is_top]
     if len(shapes) < len(inputs):
         op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
@@ -156,11 +156,11 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     if x.shape.is_top:
         op.may_fail("the split sizes must fit the axis, and the rank is unknown")
         return [moved(x, TOP_SHAPE, lambda array: array)] * count
-    axis = op.axis(op.int("axis", 0), len(x.shape))
+    axis = op.axis(op.integer("axis", 0), len(x.shape))
     total = x.shape[axis]
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
-    elif op.int("num_outputs") is None:
+    elif op.integer("num_outputs") is None:
         op.require(divisible(total, count), f"the split axis of size {total} divides into {count} equal parts")
         parts = [total // count] * count
     else:
@@ -191,8 +191,8 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
 
 def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count) while they last; onnxruntime (not ONNX) refuses to leave an end part empty."""
-    if op.int("num_outputs") != count:
-        op.reject(f"num_outputs is {op.int('num_outputs')} with {count} outputs")
+    if op.integer("num_outputs") != count:
+        op.reject(f"num_outputs is {op.integer('num_outputs')} with {count} outputs")
     size = ceildiv(total, count)
     if not is_positive(op, total - size * (count - 1)):
         op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")

@@ -36,8 +36,8 @@ def qlinear_matmul(op: Op) -> Tensor:
 @transfer("Gemm", inputs="A B C", complete=True)
 def gemm(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
-    rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.int("transA", 0) != 0)
-    inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.int("transB", 0) != 0)
+    rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.integer("transA", 0) != 0)
+    inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.integer("transB", 0) != 0)
     op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
     bias = op.optional("C")
     if bias is not None:

@@ -16,7 +16,7 @@ from transfer.rule import transfer
 def softmax(op: Op) -> Tensor:
     """The shape of the input; before opset 13 over all axes from `axis` (1) on, since then over `axis` (-1)."""
     x = op.tensor("input")
-    axis = op.int("axis", -1 if op.version >= 13 else 1)
+    axis = op.integer("axis", -1 if op.version >= 13 else 1)
     if x.shape.is_top:
         op.may_fail("axis is in range")
     elif len(x.shape) == 0:
@@ -37,7 +37,7 @@ def lp_normalization(op: Op) -> Tensor:
     elif len(x.shape) == 0:
         op.may_fail("the input is a scalar and has no axis")
     else:
-        op.axis(op.int("axis", -1), len(x.shape))
+        op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
 
 
@@ -73,7 +73,7 @@ def instance_normalization(op: Op) -> Tensor:
 def group_normalization(op: Op) -> Tensor:
     """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
     x = op.tensor("X")
-    groups = op.int("num_groups")
+    groups = op.integer("num_groups")
     if groups is None or groups <= 0:
         op.reject("num_groups must be positive")
     channels = _channels(x.shape)
@@ -92,7 +92,7 @@ def group_normalization(op: Op) -> Tensor:
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel; the optional outputs are statistics of the shape of mean."""
     x = op.tensor("X")
-    if op.int("spatial", 1):
+    if op.integer("spatial", 1):
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
         statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
     else:
@@ -116,9 +116,9 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
         op.may_fail("X has rank 1 or more")
     elif len(x.shape) == 0:
         op.may_fail("X is a scalar and has no channels")
-    if op.outputs > 1 and not op.int("training_mode", 0):
+    if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
-    if op.int("training_mode", 0):
+    if op.integer("training_mode", 0):
         op.may_fail("onnxruntime trains only in some builds")
     names = ("scale", "B", "input_mean", "input_var")
     _require_vectors(op, channels, *names)
@@ -153,7 +153,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """Normalised over the axes from `axis` on; Mean and InvStdDev keep them as 1 and have the stash type."""
     x = op.tensor("X")
-    stash = DType(op.int("stash_type", 1))
+    stash = DType(op.integer("stash_type", 1))
     return (
         Tensor(_normalised(op, "Scale", "B"), x.shape),
         *[Tensor(stash, _statistics(op, x.shape))] * 2,
@@ -177,7 +177,7 @@ def _normalised(op: Op, *parameters: str) -> DType:
     if len(x.shape) == 0:
         op.may_fail("X is a scalar and has no axis")
         return op.dtype("X")
-    axis = op.axis(op.int("axis", -1), len(x.shape))
+    axis = op.axis(op.integer("axis", -1), len(x.shape))
     empty = [size for size in x.shape[axis:] if op.decide(ge(size, 1)) is not YES]
     if empty:
         op.may_fail("onnxruntime does not normalise over an empty axis")
@@ -201,7 +201,7 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
 def _statistics(op: Op, shape: Shape) -> Shape:
     if shape.is_top or len(shape) == 0:
         return TOP_SHAPE
-    axis = op.axis(op.int("axis", -1), len(shape))
+    axis = op.axis(op.integer("axis", -1), len(shape))
     return shape_of((*shape[:axis], *(Dim(1) for _ in shape[axis:])))
 
 

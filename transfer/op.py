@@ -7,7 +7,6 @@ a requirement or a second output must mention too.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast, overload
 
@@ -41,11 +40,11 @@ class Statement(NamedTuple):
     """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise)."""
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """The node cannot run with these inputs."""
 
 
-class BadNode(Exception):
+class BadNodeError(Exception):
     """The node is malformed: a missing input, an attribute of the wrong type."""
 
 
@@ -96,7 +95,7 @@ class Op:
         try:
             index = formals.index(name)
         except ValueError:
-            raise BadNode(f"the rule of {self.name} names no input {name!r}") from None
+            raise BadNodeError(f"the rule of {self.name} names no input {name!r}") from None
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -106,11 +105,11 @@ class Op:
     def tensor(self, name: str) -> Tensor:
         """The input as a tensor; of unknown type and rank if it is not known to be one.
 
-        Raises BadNode if a required input is left out.
+        Raises BadNodeError if a required input is left out.
         """
         value = self.value(name)
         if value is None:
-            raise BadNode(f"required input {name} is missing")
+            raise BadNodeError(f"required input {name} is missing")
         return value if isinstance(value, Tensor) else ANY_TENSOR
 
     def optional(self, name: str) -> Tensor | None:
@@ -128,29 +127,29 @@ class Op:
     # Attributes
 
     @overload
-    def int(self, name: str) -> int | None: ...
+    def integer(self, name: str) -> int | None: ...
     @overload
-    def int(self, name: str, default: int) -> int: ...
-    def int(self, name: str, default: int | None = None) -> int | None:
+    def integer(self, name: str, default: int) -> int: ...
+    def integer(self, name: str, default: int | None = None) -> int | None:
         """An integer attribute."""
         value = self.attributes.get(name)
         if value is None:
             return default
         if not isinstance(value, int):
-            raise BadNode(f"attribute {name} is not an integer")
+            raise BadNodeError(f"attribute {name} is not an integer")
         return value
 
     @overload
-    def float(self, name: str) -> float | None: ...
+    def number(self, name: str) -> float | None: ...
     @overload
-    def float(self, name: str, default: float) -> float: ...
-    def float(self, name: str, default: float | None = None) -> float | None:
+    def number(self, name: str, default: float) -> float: ...
+    def number(self, name: str, default: float | None = None) -> float | None:
         """A float attribute."""
         value = self.attributes.get(name)
         if value is None:
             return default
         if not isinstance(value, (float, int)):
-            raise BadNode(f"attribute {name} is not a float")
+            raise BadNodeError(f"attribute {name} is not a float")
         return value
 
     @overload
@@ -163,16 +162,16 @@ class Op:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise BadNode(f"attribute {name} is not a string")
+            raise BadNodeError(f"attribute {name} is not a string")
         return value
 
-    def ints(self, name: str) -> list[builtins.int] | None:
+    def ints(self, name: str) -> list[int] | None:
         """An attribute that is a list of integers, or None if it is absent."""
         value = self.attributes.get(name)
         if value is None:
             return None
         if not isinstance(value, (list, tuple)) or not all(isinstance(v, int) for v in value):
-            raise BadNode(f"attribute {name} is not a list of integers")
+            raise BadNodeError(f"attribute {name} is not a list of integers")
         return list(cast("list[int]", value))
 
     def attribute_tensor(self, name: str) -> Tensor | None:
@@ -181,7 +180,7 @@ class Op:
         if value is None:
             return None
         if not isinstance(value, Tensor):
-            raise BadNode(f"attribute {name} is not a tensor")
+            raise BadNodeError(f"attribute {name} is not a tensor")
         return value
 
     # Element types
@@ -230,7 +229,7 @@ class Op:
             return None
         return [UNKNOWN_DIM] * (sizes[0] if sizes else 1)
 
-    def constants(self, name: str) -> list[builtins.int] | None:
+    def constants(self, name: str) -> list[int] | None:
         """The elements of an integer vector if every one is a constant, else None."""
         found = self.integers(name)
         if found is None or not all(isinstance(d, Expr) and d.const is not None for d in found):
@@ -239,7 +238,7 @@ class Op:
 
     # Statements
 
-    def fresh(self, tag: str, lo: builtins.int | None = 0, hi: builtins.int | None = MAX_DIM) -> Expr:
+    def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
         """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node."""
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
@@ -255,10 +254,10 @@ class Op:
             self.may_fail(reason)
             return
         if relation is FALSE:
-            raise Rejected(reason)
+            raise RejectedError(reason)
         self._state(relation, reason, "required")
 
-    def require_equal(self, a: Dim | builtins.int, b: Dim | builtins.int, reason: str) -> None:
+    def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
         """Two dims must be equal; one that is unknown makes it a `may_fail`."""
         relation = rel.eq(a, b)
         self.require(relation, reason if relation is not FALSE else f"{reason}: {a} is not {b}")
@@ -290,13 +289,13 @@ class Op:
 
     def reject(self, reason: str) -> NoReturn:
         """The node cannot run with these inputs, whatever the sizes."""
-        raise Rejected(reason)
+        raise RejectedError(reason)
 
     def decide(self, relation: Relation) -> Truth:
         """Whether the relation holds, by exact cheap facts only."""
         return self.facts.decide(relation)
 
-    def is_equal(self, a: Dim | builtins.int, b: Dim | builtins.int) -> Truth:
+    def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
         """Whether two dims are equal in every run."""
         a, b = as_dim(a), as_dim(b)
         if a is b and isinstance(a, Expr):
@@ -307,13 +306,13 @@ class Op:
 
     # Shapes
 
-    def axis(self, axis: builtins.int, rank: builtins.int, name: str = "axis") -> builtins.int:
+    def axis(self, axis: int, rank: int, name: str = "axis") -> int:
         """The axis counted from the front. Rejects one outside [-rank, rank - 1]."""
         if not -rank <= axis < rank:
             self.reject(f"{name} {axis} is out of range for rank {rank}")
         return axis + rank if axis < 0 else axis
 
-    def require_rank(self, shape: Shape, rank: builtins.int, what: str) -> None:
+    def require_rank(self, shape: Shape, rank: int, what: str) -> None:
         """The shape has this rank, if it is known."""
         if shape.rank is not None and shape.rank != rank:
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
@@ -341,7 +340,7 @@ class Op:
             for i in range(rank)
         )
 
-    def _broadcast_axis(self, sizes: Iterable[Dim], axis: builtins.int) -> Dim:
+    def _broadcast_axis(self, sizes: Iterable[Dim], axis: int) -> Dim:
         result, *rest = sizes
         for size in rest:
             if size is result and isinstance(size, Expr):
@@ -378,14 +377,25 @@ def apply(rule: Rule, op: Op) -> Applied:
     try:
         result = rule.function(op)
         outputs = (result,) if isinstance(result, Value) else tuple(result)
-    except Rejected as error:
+    except RejectedError as error:
         rejected = str(error)
         op.statements.append(Statement(FALSE, rejected, "required"))
-    except BadNode as error:
+    except BadNodeError as error:
         op.note(str(error))
         op.may_fail(str(error))
     outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected)
 
 
-__all__ = ["ANY_TENSOR", "HOLE", "NO", "Applied", "AttributeValue", "BadNode", "Op", "Rejected", "Statement", "apply"]
+__all__ = [
+    "ANY_TENSOR",
+    "HOLE",
+    "NO",
+    "Applied",
+    "AttributeValue",
+    "BadNodeError",
+    "Op",
+    "RejectedError",
+    "Statement",
+    "apply",
+]

@@ -109,7 +109,7 @@ def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | No
 
 def _filling(op: Op, x: Tensor) -> Element | None:
     if "constant_value" not in op.rule.inputs:
-        return zero(x.dtype) if not op.float("value", 0.0) else None
+        return zero(x.dtype) if not op.number("value", 0.0) else None
     if not op.has("constant_value"):
         return zero(x.dtype)
     found = op.elements("constant_value")

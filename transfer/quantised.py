@@ -15,7 +15,7 @@ def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
     _require_parameters(op, x.shape, "y_scale", "y_zero_point")
-    given = op.int("output_dtype", 0)
+    given = op.integer("output_dtype", 0)
     fallback = DType(given) if given else DType.UINT8
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else fallback, x.shape)
 
@@ -25,7 +25,7 @@ def dequantize_linear(op: Op) -> Tensor:
     """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
     x = op.tensor("x")
     _require_parameters(op, x.shape, "x_scale", "x_zero_point")
-    given = op.int("output_dtype", 0)
+    given = op.integer("output_dtype", 0)
     return Tensor(DType(given) if given else op.dtype("x_scale"), x.shape)
 
 
@@ -41,12 +41,12 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
         if not op.has(name):
             continue
         shape = op.tensor(name).shape
-        if x.is_top or shape.rank != 1 or op.int("block_size", 0):
+        if x.is_top or shape.rank != 1 or op.integer("block_size", 0):
             continue
         if len(x) == 0 or op.version < 13:
             op.require_equal(shape[0], 1, f"{name} is one value")
             continue
-        axis = op.int("axis", 1)
+        axis = op.integer("axis", 1)
         if not -len(x) <= axis < len(x):
             op.require_equal(shape[0], 1, f"{name} is one value, as axis {axis} is out of range")
             continue

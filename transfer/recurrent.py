@@ -34,7 +34,7 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     if direction not in DIRECTIONS:
         op.reject(f"direction {direction!r} is not known")
     directions = DIRECTIONS[direction]
-    batch_first = op.int("layout", 0) == 1
+    batch_first = op.integer("layout", 0) == 1
     if batch_first:
         op.may_fail("onnxruntime supports layout 0 only")
     x = _dims(op, "X", 3)
@@ -55,7 +55,7 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
 
 
 def _hidden_size(op: Op, gates: int) -> Dim:
-    given = op.int("hidden_size")
+    given = op.integer("hidden_size")
     if given is not None:
         return Dim(given)
     op.may_fail("onnxruntime wants the attribute hidden_size")

@@ -15,7 +15,7 @@ def roi_align(op: Op) -> Tensor:
     """A map of output_height by output_width for each region and channel."""
     indices = op.tensor("batch_indices").shape
     op.require_rank(indices, 1, "batch_indices")
-    sizes = [op.int("output_height", 1), op.int("output_width", 1)]
+    sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
     regions = _regions(op, 4)
     if not indices.is_top:
         op.require_equal(regions, indices[0], "rois and batch_indices have one length")

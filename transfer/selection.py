@@ -28,7 +28,7 @@ _MAX_TERMS = 16
 @transfer("TopK", inputs="X", outputs="Values Indices", until=9)
 def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
-    k = op.int("k")
+    k = op.integer("k")
     if k is None or k < 0:
         op.reject("attribute k is missing or negative")
     if k == 0:
@@ -60,7 +60,7 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     if x.shape.is_top:
         op.may_fail("k is not larger than the axis")
         return Tensor(dtype), Tensor(DType.INT64)
-    axis = op.axis(op.int("axis", -1), len(x.shape))
+    axis = op.axis(op.integer("axis", -1), len(x.shape))
     op.require(ge(x.shape[axis], k), f"k is not larger than axis {axis}: {k} against {x.shape[axis]}")
     shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
@@ -76,7 +76,7 @@ def arg_extreme(op: Op) -> Tensor:
     if len(shape) == 0:
         op.may_fail("onnxruntime takes a scalar, ONNX's own inference rejects it")
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
-    given = op.int("axis", 0)
+    given = op.integer("axis", 0)
     axis = op.axis(given, len(shape))
     rest = (*shape[:axis], *shape[axis + 1 :])
     relation = disjunction(ge(shape[axis], 1), eq(product(rest), 0))
@@ -84,7 +84,7 @@ def arg_extreme(op: Op) -> Tensor:
         op.require(relation, f"axis {axis} is not empty")
     elif op.decide(relation) is not YES:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
         op.may_fail(f"axis {axis} is not empty")
-    kept = (const(1),) if op.int("keepdims", 1) else ()
+    kept = (const(1),) if op.integer("keepdims", 1) else ()
     contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
     return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)
 
@@ -160,7 +160,7 @@ def _sum(start: Dim, conditions: Sequence[Relation]) -> Dim:
 def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
-    axis = op.int("axis")
+    axis = op.integer("axis")
     if x.shape.rank == 0:
         op.may_fail("ONNX's own inference rejects a scalar")
     if axis is None:
@@ -203,7 +203,7 @@ def _compressed(op: Op, axis: int | None) -> Contents | None:
 @transfer("Unique", inputs="X", outputs="Y indices inverse_indices counts")
 def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
-    shape, given = op.tensor("X").shape, op.int("axis")
+    shape, given = op.tensor("X").shape, op.integer("axis")
     if shape.is_top and given is not None:
         op.may_fail("the axis is in range")
         each = Tensor(DType.INT64, Shape([None]))

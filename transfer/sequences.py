@@ -70,7 +70,7 @@ def sequence_construct(op: Op) -> Value:
 @transfer("SequenceEmpty", inputs="", outputs="output", complete=True)
 def sequence_empty(op: Op) -> Value:
     """A sequence of no elements, of an element type (FLOAT unless given)."""
-    dtype = op.int("dtype", DType.FLOAT)
+    dtype = op.integer("dtype", DType.FLOAT)
     if dtype not in set(DType):
         op.reject(f"attribute dtype is {dtype}, which is no element type")
     return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
@@ -145,14 +145,14 @@ def sequence_erase(op: Op) -> Value:
 @transfer("SplitToSequence", inputs="input split", outputs="output_sequence")
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
-    x, keep = op.tensor("input"), op.int("keepdims", 1) != 0
+    x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
     nothing = Sequence(Tensor(x.dtype))
     if x.shape.is_top:
         op.may_fail("the split fits the axis")
         split = op.value("split")
         listed = isinstance(split, Tensor) and split.shape.rank == 1
         return Sequence(Tensor(x.dtype), split.shape[0]) if listed and isinstance(split, Tensor) else nothing
-    axis = op.axis(op.int("axis", 0), len(x.shape))
+    axis = op.axis(op.integer("axis", 0), len(x.shape))
     extent = x.shape[axis]
     if not op.has("split"):
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
@@ -208,7 +208,7 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence
 @transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result")
 def concat_from_sequence(op: Op) -> Value:
     """Join all elements along an axis, or stack them along a new one."""
-    sequence, axis, stack = _sequence(op, "input_sequence"), op.int("axis"), op.int("new_axis", 0) != 0
+    sequence, axis, stack = _sequence(op, "input_sequence"), op.integer("axis"), op.integer("new_axis", 0) != 0
     if axis is None:
         op.reject("attribute axis is missing")
     if sequence is None or not isinstance(element := sequence.element, Tensor):

@@ -18,7 +18,7 @@ from transfer.rule import transfer
 def shape(op: Op) -> Tensor:
     """The dims from `start` to `end`, as numpy's `x.shape[start:end]`."""
     x = op.tensor("data")
-    start, end = op.int("start", 0), op.int("end")
+    start, end = op.integer("start", 0), op.integer("end")
     if x.shape.is_top:
         return Tensor(DType.INT64, shape_of((_part_length(start, end),)))
     dims = x.shape[start:end]
@@ -46,7 +46,7 @@ def size(op: Op) -> Tensor:
 def flatten(op: Op) -> Tensor:
     """A matrix: the axes before `axis` in one, the others in the other."""
     x = op.tensor("input")
-    axis = op.int("axis", 1)
+    axis = op.integer("axis", 1)
     if x.shape.is_top:
         op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
         return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), lambda array: array)

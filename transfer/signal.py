@@ -15,7 +15,7 @@ from transfer.window import as_size
 @transfer("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
 def dft_17(op: Op) -> Tensor:
     """numpy.fft along the attribute axis, real and imaginary parts in the last axis."""
-    return _transform(op, op.int("axis", 1))
+    return _transform(op, op.integer("axis", 1))
 
 
 @transfer("DFT", inputs="input dft_length axis", outputs="output", since=20)
@@ -33,7 +33,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
         return Tensor(x.dtype)
     if len(x.shape) < 2:
         op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
-    inverse, onesided = op.int("inverse", 0) != 0, op.int("onesided", 0) != 0
+    inverse, onesided = op.integer("inverse", 0) != 0, op.integer("onesided", 0) != 0
     real = inverse and onesided
     op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis holds a real or a complex number")
     dims = [*x.shape[:-1], Dim(1 if real else 2)]
@@ -90,7 +90,7 @@ def stft(op: Op) -> Tensor:
     if step is not None:
         op.require(ge(step, 1), "frame_step is positive")
         frames = floordiv(samples - length, step) + 1
-    bins = _unique(length) if op.int("onesided", 1) else length
+    bins = _unique(length) if op.integer("onesided", 1) else length
     dims = (batch, frames, bins, Dim(2))
     return Tensor(op.common_dtype("signal", "window"), shape_of(tuple(map(as_size, dims))))
 

@@ -48,7 +48,7 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
 
 
 def _blocksize(op: Op) -> int:
-    size = op.int("blocksize")
+    size = op.integer("blocksize")
     if size is None or size < 1:
         op.reject(f"blocksize must be at least 1, found {size}")
     return size
@@ -65,8 +65,8 @@ def reverse_sequence(op: Op) -> Tensor:
     rank = len(x.shape)
     if rank < 2:
         op.reject(f"the input must have rank 2 or more, found {x.shape}")
-    time = op.axis(op.int("time_axis", 0), rank, "time_axis")
-    batch = op.axis(op.int("batch_axis", 1), rank, "batch_axis")
+    time = op.axis(op.integer("time_axis", 0), rank, "time_axis")
+    batch = op.axis(op.integer("batch_axis", 1), rank, "batch_axis")
     if time == batch:
         op.reject(f"time_axis and batch_axis are both {time}")
     if lengths.shape.rank is not None:
@@ -98,7 +98,7 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     if array is None or k is None or len(k) != 1:
         return None
     rows, columns = np.indices(array.shape[-2:])
-    keep = columns - rows >= k[0] if op.int("upper", 1) else columns - rows <= k[0]
+    keep = columns - rows >= k[0] if op.integer("upper", 1) else columns - rows <= k[0]
     result = array.copy()
     for at in np.argwhere(~np.broadcast_to(keep, array.shape)).tolist():
         result[tuple(at)] = nothing
@@ -130,14 +130,14 @@ def _cumulated(op: Op, x: Tensor, axis: int) -> Contents | None:
     product = op.name == "CumProd"
     combine: Callable[[ObjectArray], ObjectArray] = np.multiply.accumulate if product else np.add.accumulate
     lanes = np.moveaxis(array, axis, 0)
-    if op.int("reverse", 0):
+    if op.integer("reverse", 0):
         lanes = lanes[::-1]
-    if op.int("exclusive", 0):
+    if op.integer("exclusive", 0):
         start = np.empty((1, *lanes.shape[1:]), dtype=object)
         start.fill(Dim(int(product)))
         lanes = np.concatenate([start, lanes])[:-1]
     result = np.asarray(combine(lanes), dtype=object)
-    if op.int("reverse", 0):
+    if op.integer("reverse", 0):
         result = result[::-1]
     contents = Contents.from_array(np.moveaxis(result, 0, axis))
     return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))

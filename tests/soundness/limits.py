@@ -41,9 +41,10 @@ def multiplies_nothing(nodes: Sequence[NodeProto], values: Mapping[str, Any]) ->
     """onnxruntime 1.31 does not broadcast the batch dims of a MatMul whose inner dim is 0."""
     for node in nodes:
         a, b = (values.get(name) for name in (*node.input, "", "")[:2])
-        if node.op_type == "MatMul" and isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            if a.shape[-1:] == (0,) and a.shape[:-2] != b.shape[:-2]:
-                return True
+        if node.op_type != "MatMul" or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            continue
+        if a.shape[-1:] == (0,) and a.shape[:-2] != b.shape[:-2]:
+            return True
     return False
 
 

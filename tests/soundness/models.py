@@ -18,9 +18,9 @@ NEWEST_RUN = 26
 
 SHAPE_LIKE = frozenset(
     """
-    shape axes axis pads starts ends steps sizes scales roi k K repeats split depth M cond start limit delta output_shape
-    image_shape block_shape dft_length frame_step frame_length size num_mel_bins max_output_boxes_per_class target_shape
-    new_shape trip_count lower_edge_hertz upper_edge_hertz sample_rate
+    shape axes axis pads starts ends steps sizes scales roi k K repeats split depth M cond start limit delta
+    output_shape image_shape block_shape dft_length frame_step frame_length size num_mel_bins max_output_boxes_per_class
+    target_shape new_shape trip_count lower_edge_hertz upper_edge_hertz sample_rate
     """.split()  # noqa: SIM905
 )
 """Formal names of inputs whose elements decide shapes."""
@@ -135,7 +135,7 @@ class Variant:
 
     test: NodeTest
     control: str
-    """How inputs that decide shapes are given: `constant`, `hidden` (at run time), `computed` (from sizes of an input)."""
+    """How inputs that decide shapes are given: `constant`, `hidden` (at run time), `computed` (from sizes)."""
     dims: str
     """Which dims are symbols: `distinct`, `same` (one symbol for each size), `partial`, `first`, `rankless`."""
     seed: int = 0

@@ -78,7 +78,7 @@ def imputer(op: Op) -> Tensor:
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
-    if not op.int("zeros", 1):
+    if not op.integer("zeros", 1):
         op.may_fail("every element is a known category")
     if not categories:
         op.reject("no categories are given")
@@ -135,21 +135,21 @@ def svm_classifier(op: Op) -> Outputs[Tensor]:
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     op.may_fail("the attributes fit the features")
-    return _table(op, op.int("targets", 1))
+    return _table(op, op.integer("targets", 1))
 
 
 @transfer("TreeEnsembleRegressor", inputs="X", domain=ML)
 def tree_ensemble_regressor(op: Op) -> Tensor:
     """One column for each target."""
     op.may_fail("the attributes fit the features")
-    return _table(op, op.int("n_targets"))
+    return _table(op, op.integer("n_targets"))
 
 
 @transfer("TreeEnsemble", inputs="X", since=5, domain=ML)
 def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
     op.may_fail("the attributes fit the features")
-    return _table(op, op.int("n_targets"), op.dtype("X"))
+    return _table(op, op.integer("n_targets"), op.dtype("X"))
 
 
 @transfer("SVMRegressor", inputs="X", domain=ML)
@@ -223,6 +223,6 @@ def cast_map(op: Op) -> Tensor:
     dtype = casts.get(op.string("cast_to", "TO_FLOAT"), DType.UNDEFINED)
     columns: Dim = Unknown(Interval(0, None))
     if op.string("map_form", "DENSE") == "SPARSE":
-        columns = const(max(op.int("max_map", 1), 0))
+        columns = const(max(op.integer("max_map", 1), 0))
     op.may_fail("the values can be cast")
     return Tensor(dtype, shape_of((ONE_EXPR, columns)))

@@ -142,7 +142,7 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
     if shape.is_top:
         return Tensor(dtype), Tensor(DType.FLOAT)
-    axis = op.axis(op.int("axis", -1), len(shape))
+    axis = op.axis(op.integer("axis", -1), len(shape))
     op.may_fail("scale fits the normalised axes")
     moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
     return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
@@ -248,7 +248,7 @@ def tokenizer(op: Op) -> Tensor:
 @transfer("MurmurHash3", inputs="X", domain=MICROSOFT)
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
-    return Tensor(DType.INT32 if op.int("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
+    return Tensor(DType.INT32 if op.integer("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
 
 
 # Operators of ONNX's domain under another name

@@ -26,7 +26,7 @@ def _dims(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
 
 
 def _heads(op: Op, name: str = "num_heads") -> int:
-    heads = op.int(name)
+    heads = op.integer(name)
     if heads is None or heads < 1:
         op.reject(f"attribute {name} is missing or not positive")
     return heads
@@ -82,7 +82,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
         op.require_equal(past[1], batch, "past and input agree on the batch")
         op.require_equal(past[2], heads, "past has the heads")
         op.require_equal(past[4], head, "past has the size of a head")
-    if op.int("past_present_share_buffer", 0):
+    if op.integer("past_present_share_buffer", 0):
         total = past[3]
     output = Tensor(dtype, shape_of((batch, length, value_size)))
     return output, Tensor(dtype, shape_of((const(2), batch, const(heads), total, head)))

@@ -29,9 +29,9 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
 @transfer("FusedMatMul TransposeMatMul FusedMatMulActivation", inputs="A B", domain=MICROSOFT)
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
-    a = _batch_last(op.tensor("A").shape, bool(op.int("transBatchA", 0)))
-    b = _batch_last(op.tensor("B").shape, bool(op.int("transBatchB", 0)))
-    a, b = _swapped(a, bool(op.int("transA", 0))), _swapped(b, bool(op.int("transB", 0)))
+    a = _batch_last(op.tensor("A").shape, bool(op.integer("transBatchA", 0)))
+    b = _batch_last(op.tensor("B").shape, bool(op.integer("transBatchB", 0)))
+    a, b = _swapped(a, bool(op.integer("transA", 0))), _swapped(b, bool(op.integer("transB", 0)))
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
 
 
@@ -63,7 +63,7 @@ def _product(op: Op, dtype: DType) -> Tensor:
 @transfer("MatMulNBits MatMulBnb4", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT)
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
-    k, n, a = op.int("K"), op.int("N"), op.tensor("A").shape
+    k, n, a = op.integer("K"), op.integer("N"), op.tensor("A").shape
     if k is None or n is None:
         op.reject("attributes K and N are missing")
     op.may_fail("the packed matrix fits its attributes")
@@ -114,7 +114,7 @@ def qlinear_global_average_pool(op: Op) -> Tensor:
         op.reject(f"X must have rank 3 or more, found shape {shape}")
     op.may_fail("the spatial axes are not empty")
     ones = [ONE_EXPR] * (len(shape) - 2)
-    dims = (shape[0], *ones, shape[-1]) if op.int("channels_last", 0) else (*shape[:2], *ones)
+    dims = (shape[0], *ones, shape[-1]) if op.integer("channels_last", 0) else (*shape[:2], *ones)
     return Tensor(dtype, shape_of(dims))
 
 

@@ -1,0 +1,92 @@
+"""Lowering of If, Loop and Scan: their bodies between gates or heads, and joins or exits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from absint.control import Gate, IfJoin
+from absint.graph import ABSENT, Operand
+from absint.loops import LoopExit, LoopHead
+from absint.protos import has_rank
+from absint.scans import ScanExit, ScanHead, ScanSettings
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+
+    from absint.lower import Call, Lowerer
+
+
+def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+    """Lower an instance of one of `absint.control.LOWERED`; `graphs` are its graph attributes."""
+    if call.node.op_type == "If":
+        _lower_if(lowerer, call, graphs)
+    elif call.node.op_type == "Loop":
+        _lower_loop(lowerer, call, graphs["body"])
+    else:
+        _lower_scan(lowerer, call, graphs["body"])
+
+
+def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+    condition = call.operands[0] if call.operands else ABSENT
+    then_gate = lowerer.add(call, [condition], step=Gate(taken=True), inner=True)
+    else_gate = lowerer.add(call, [condition], step=Gate(taken=False), inner=True)
+
+    def join(then_results: list[Operand], else_results: list[Operand]) -> None:
+        if not len(then_results) == len(else_results) == len(call.outputs):
+            lowerer.error("branch-outputs", call.place, "the branches have other numbers of outputs")
+            lowerer.opaque(call)
+            return
+        lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate))
+
+    def after_then(then_results: list[Operand]) -> None:
+        label = f"{call.label}/else_branch"
+        lowerer.body(
+            graphs["else_branch"], call.frame, label, else_gate, {}, lambda results: join(then_results, results)
+        )
+
+    lowerer.body(graphs["then_branch"], call.frame, f"{call.label}/then_branch", then_gate, {}, after_then)
+
+
+def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    operands = call.operands + [ABSENT] * (2 - len(call.operands))
+    carried = len(operands) - 2
+    if len(body.input) != carried + 2 or len(body.output) < carried + 1:
+        lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
+        lowerer.opaque(call)
+        return
+    head_step = LoopHead(carried, tuple(has_rank(info.type) for info in body.input[2:]))
+    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.back = results[: carried + 1]
+        head_step.last = len(lowerer.program.nodes) - 1
+        lowerer.program.connect_back(head, head_step.back)
+        ranked = tuple(has_rank(info.type) for info in body.output[carried + 1 :])
+        inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
+        lowerer.add(call, inputs, step=LoopExit(head, carried, ranked))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+
+
+def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    batched = call.frame.imports.get("", 1) < 9
+    operands = call.operands[1:] if batched else call.operands
+    settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), batched)
+    if settings is None or len(body.input) != len(operands) or len(body.output) != len(call.outputs):
+        lowerer.error("scan-arity", call.place, "the body's inputs or outputs do not fit the scan's")
+        lowerer.opaque(call)
+        return
+    head_step = ScanHead(settings)
+    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.back = results[: settings.states]
+        head_step.last = len(lowerer.program.nodes) - 1
+        lowerer.program.connect_back(head, head_step.back)
+        inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
+        lowerer.add(call, inputs, step=ScanExit(head, settings))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)

@@ -1,0 +1,113 @@
+"""What the lowering asks of protobuf messages: names, domains, captured values, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Final
+
+import onnx
+from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
+
+from absint.tensors import dtype_of
+from absint.types import read_type
+from lattices.contents import MAX_ELEMENTS
+from lattices.shape import Shape
+from lattices.tensor import Tensor
+from transfer.op import AttributeValue
+
+_ALIASES: Final = {"ai.onnx": ""}
+
+
+def decode_attribute(attribute: AttributeProto, constant: Callable[[TensorProto], Tensor]) -> AttributeValue:
+    """The value of an attribute as rules see it; `constant` reads a tensor."""
+    kind = attribute.type
+    if kind == AttributeProto.INT:
+        return attribute.i
+    if kind == AttributeProto.FLOAT:
+        return attribute.f
+    if kind == AttributeProto.STRING:
+        return attribute.s.decode("utf-8", "replace")
+    if kind == AttributeProto.INTS:
+        return list(attribute.ints)
+    if kind == AttributeProto.FLOATS:
+        return list(attribute.floats)
+    if kind == AttributeProto.STRINGS:
+        return [s.decode("utf-8", "replace") for s in attribute.strings]
+    if kind == AttributeProto.TENSOR:
+        return constant(attribute.t)
+    if kind == AttributeProto.SPARSE_TENSOR:
+        sparse = attribute.sparse_tensor
+        return Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
+    if kind == AttributeProto.TYPE_PROTO:
+        return read_type(attribute.tp)
+    return None
+
+
+def name_of(node: NodeProto, number: int) -> str:
+    """The name of a node, or its number in its body."""
+    return node.name or f"#{number}"
+
+
+def domain_of(domain: str) -> str:
+    """The domain by its one name: ai.onnx is empty."""
+    return _ALIASES.get(domain, domain)
+
+
+def overload_of(function: FunctionProto) -> str:
+    """The overload that a function is, empty where the file is too old to have any."""
+    return getattr(function, "overload", "")
+
+
+def has_rank(declared: onnx.TypeProto) -> bool:
+    """The type is a tensor's and gives its rank."""
+    return bool(declared.tensor_type.HasField("shape"))
+
+
+def reads(node: NodeProto) -> set[str]:
+    """Names that the node reads, its subgraphs' outer references included."""
+    return {*node.input, *captured(node)}
+
+
+def captured(node: NodeProto) -> set[str]:
+    """Names that the subgraphs of a node read and do not define."""
+    read: set[str] = set()
+    defined = {""}
+    stack = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
+    while stack:
+        graph = stack.pop()
+        defined.update(item.name for items in (graph.input, graph.initializer) for item in items)
+        defined.update(sparse.values.name for sparse in graph.sparse_initializer)
+        read.update(info.name for info in graph.output)
+        for inner in graph.node:
+            read.update(inner.input)
+            defined.update(inner.output)
+            stack.extend(a.g for a in inner.attribute if a.type == AttributeProto.GRAPH)
+    return read - defined
+
+
+def attribute_key(op_type: str, domain: str, outputs: int, attributes: Sequence[AttributeProto]) -> object:
+    """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
+    parts: list[object] = [op_type, domain, outputs]
+    for attribute in attributes:
+        if attribute.type == AttributeProto.TENSOR and prod(attribute.t.dims) > MAX_ELEMENTS:
+            parts.append((attribute.name, attribute.t.data_type, tuple(attribute.t.dims)))
+        elif attribute.type == AttributeProto.GRAPH:
+            parts.append(attribute.name)
+        else:
+            parts.append(attribute.SerializeToString())
+    return tuple(parts)
+
+
+def resolved(attributes: Sequence[AttributeProto], given: Mapping[str, AttributeProto]) -> list[AttributeProto]:
+    """Attributes of a function's node with references to the function's attributes replaced by what the call gives."""
+    result = []
+    for attribute in attributes:
+        if not attribute.ref_attr_name:
+            result.append(attribute)
+        elif attribute.ref_attr_name in given:
+            copy = AttributeProto()
+            copy.CopyFrom(given[attribute.ref_attr_name])
+            copy.name = attribute.name
+            result.append(copy)
+    return result
