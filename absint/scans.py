@@ -6,18 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lattices.expr import (
-    UNKNOWN_SIZE,
-    Dim,
-    Expr,
-)
-from lattices.relation import (
-    FALSE,
-    TRUE,
-    eq,
-)
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.relation import FALSE, TRUE, eq, ge
 from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
+from lattices.truth import YES
 from transfer.op import AttributeValue, Statement
 
 if TYPE_CHECKING:
@@ -120,13 +113,13 @@ class ScanExit(Control):
             relation = eq(size, trips)
             if not s.batched and relation is not TRUE and relation is not FALSE and relation.op != "open":
                 statements.append(Statement(relation, "scan inputs have one length", "required"))
-        if s.batched:
-            trips = UNKNOWN_SIZE  # sequence_lens decides
-        outputs = [loop.final(v or TOP, trips) for v in finals]
+        # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
+        outputs = [loop.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
+        certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
         for k, result in enumerate(results):
             axis = s.output_axes[k] if k < len(s.output_axes) else 0
-            # No runtime runs a scan over nothing, so there has been a trip.
-            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, True, axis, statements)
+            # No runtime runs an unbatched scan over nothing, so there has been a trip.
+            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, certain, axis, statements)
             outputs.append(value)
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]

@@ -8,7 +8,7 @@ import numpy as np
 
 from lattices.contents import Contents, Element, ObjectArray
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.relation import conjunction, disjunction, ge, le
+from lattices.relation import disjunction, ge, le
 from lattices.shape import TOP_SHAPE, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -76,7 +76,7 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
     result = size + before + after
     op.require(ge(result, 0), f"axis {axis} is not cropped to less than nothing")
     if mode != "constant" and not (before.const == 0 and after.const == 0):
-        grows_from_nothing = disjunction(ge(size, 1), conjunction(le(before, 0), le(after, 0)))
+        grows_from_nothing = disjunction(ge(size, 1), le(before + after, 0))
         op.require(grows_from_nothing, f"mode {mode} extends axis {axis}, which must have an element")
         _check_extent(op, axis, size, added, mode)
     return result

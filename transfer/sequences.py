@@ -16,10 +16,11 @@ from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import ceildiv, minimum
-from lattices.relation import FALSE, TRUE, conjunction, divisible, ge, le, lt
+from lattices.relation import FALSE, TRUE, conjunction, divisible, eq, ge, le, lt
 from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, shape_of
 from lattices.tensor import TOP, Map, Optional, Sequence, Tensor, Value
 from lattices.truth import YES
+from transfer.cases import choose
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -151,7 +152,7 @@ def split_to_sequence(op: Op) -> Value:
         op.may_fail("the split fits the axis")
         split = op.value("split")
         listed = isinstance(split, Tensor) and split.shape.rank == 1
-        return Sequence(Tensor(x.dtype), split.shape[0]) if listed and isinstance(split, Tensor) else nothing
+        return Sequence(Tensor(x.dtype), _list_length(op, UNKNOWN_SIZE)) if listed else nothing
     axis = op.axis(op.integer("axis", 0), len(x.shape))
     extent = x.shape[axis]
     if not op.has("split"):
@@ -193,8 +194,8 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence
     extent = x.shape[axis]
     if sizes is None:
         op.may_fail("the split fits the axis")
-        length = op.tensor("split").shape
-        return Sequence(_chunk(x, axis, UNKNOWN_SIZE), length[0] if len(length) == 1 else UNKNOWN_SIZE)
+        listed = op.tensor("split").shape.rank == 1
+        return Sequence(_chunk(x, axis, UNKNOWN_SIZE), _list_length(op, extent) if listed else UNKNOWN_SIZE)
     if not sizes:
         return _chunks(x, axis, ONE_EXPR, extent)
     total: Dim = ZERO_EXPR
@@ -203,6 +204,11 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence
         total = total + size
     op.require_equal(total, extent, "the split covers the axis")
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
+
+
+def _list_length(op: Op, extent: Dim) -> Dim:
+    """The number of chunks where the sizes are listed; onnxruntime reads an empty list as one that is left out."""
+    return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
 @transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result")

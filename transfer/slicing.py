@@ -194,7 +194,7 @@ def _backward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
     """min(start, size - 1) - max(end, -1), in steps rounded up; start is clamped to 0 below (ONNX, not numpy)."""
     starts = [start.value] if start.inside else [start.value, size - 1]
     ends = [end.value] if end.natural else [end.value, Dim(-1)]
-    if start.natural or op.decide(ge(start.value, -1)) is YES:
+    if start.natural or start.value is size - 1 or op.decide(ge(start.value, 0)) is YES:
         return greatest(op, 0, least(op, *(ceildiv(s - e, -step) for s in starts for e in ends)))
     first = greatest(op, 0, least(op, *starts))
     return least(op, size, greatest(op, 0, ceildiv(first - greatest(op, *ends), -step)))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from onnx import TensorProto
 
-from tests.soundness.graph_drafts import Dead, Draft
+from tests.soundness.graph_drafts import DeadEndError, Draft
 
 Move = Callable[[Draft], object]
 HUGE: Final = (1 << 63) - 1
@@ -18,16 +18,16 @@ def sample(d: Draft, name: str) -> np.ndarray:
     """A value at the first binding that has it."""
     found = next((run[name] for run in d.values if name in run), None)
     if not isinstance(found, np.ndarray):
-        raise Dead(name)
+        raise DeadEndError(name)
     return found
 
 
 def pick(d: Draft, fits: Callable[[np.ndarray], bool]) -> str:
-    """A tensor that fits, recent ones first; Dead if there is none."""
+    """A tensor that fits, recent ones first; DeadEndError if there is none."""
     names = list(dict.fromkeys(n for run in d.values for n, v in run.items() if isinstance(v, np.ndarray)))
     fitting = [n for n in names if n not in d.constants and fits(sample(d, n))]
     if not fitting:
-        raise Dead("nothing fits")
+        raise DeadEndError("nothing fits")
     recent = fitting[-5:] if d.random.random() < 0.5 else fitting
     return d.random.choice(recent)
 
@@ -253,7 +253,7 @@ def split_vector(d: Draft) -> list[str]:
     source = vector(d)
     count = sample(d, source).size
     if count < 2:
-        raise Dead("short")
+        raise DeadEndError("short")
     if d.random.random() < 0.5:
         first = d.random.randrange(0, count)
         return d.node("Split", [source, d.constant([first, count - first])], 2, axis=0)

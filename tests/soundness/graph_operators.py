@@ -287,7 +287,7 @@ def loop(d: Draft) -> list[str]:
         [ValueInfoProto(name=k), helper.make_tensor_value_info(w, kind, None), ValueInfoProto(name=s)],
     )
     trips = scalar(d) if r.random() < 0.7 else d.constant(r.randrange(0, 4))
-    if any(int(run[trips]) > 6 for run in d.values if trips in run):
+    if any(int(run[trips].ravel()[0]) > 6 for run in d.values if trips in run and run[trips].size):
         trips = d.one("Min", trips, d.constant(4))
     first = d.constant(True, bool) if r.random() < 0.7 else condition(d) if r.random() < 0.5 else ""
     return d.node("Loop", [trips, first, start], 2, body=body)

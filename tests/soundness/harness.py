@@ -50,12 +50,14 @@ def missing_rules(test: NodeTest, table: Table) -> list[str]:
     )
 
 
-def examine(test: NodeTest, *, count: int = 6, thorough: bool = False, seed: int = 0) -> Report:
+def examine(
+    test: NodeTest, *, count: int = 6, thorough: bool = False, seed: int = 0, table: Table | None = None
+) -> Report:
     """Analyse and run a node test. Deterministic for a seed."""
     report = Report(test)
     runners: dict[bool, Runner] = {}
     for variant in variants(test, thorough=thorough):
-        result = absint.analyze(variant.model)
+        result = absint.analyze(variant.model, table=table)
         claims = Claims.of(result)
         for node, error in result.analysis.crashes.items():
             report.wrong.append(f"{variant}: the rule of {result.nodes[node]} failed: {error}")

@@ -22,7 +22,7 @@ from collections import Counter
 
 from onnx import TensorProto
 
-from tests.soundness.graph_drafts import Dead, Draft, Input
+from tests.soundness.graph_drafts import DeadEndError, Draft, Input
 from tests.soundness.graph_moves import SHAPE_MOVES, Move
 from tests.soundness.graph_operators import DATA_MOVES
 from tests.soundness.graph_shrinks import printed, shrunk
@@ -55,7 +55,7 @@ def draft(seed: int) -> Draft:
         before = len(result.nodes)
         try:
             choose(rng, moves)(result)
-        except Dead:
+        except DeadEndError:
             if rng.random() < 0.5:
                 forget(result, before)
     return result

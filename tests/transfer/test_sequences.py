@@ -190,8 +190,14 @@ CHAINS = [
     Chain(
         [Node("SplitToSequence", "a k", "s")],
         {"a": A, "k": Arg(["K"], I64, low=2, high=3)},
-        "Sequence(Tensor(FLOAT[?, 3]) x K)",
-        sizes(N=[4], K=[2, 3]),
+        "Sequence(Tensor(FLOAT[?, 3]) x ite(K == 0, N, K))",
+        sizes(N=[0, 4], K=[0, 2, 3]),
+    ),
+    Chain(
+        [Node("SplitToSequence", "a k", "s")],
+        {"a": Arg(["N", 3], unknown_rank=True), "k": Arg(["K"], I64, low=2, high=3)},
+        "Sequence(Tensor(FLOAT?) x ?)",
+        sizes(N=[0, 2, 4], K=[0, 1, 2]),
     ),
     Chain(
         [Node("SplitToSequence", "a k", "s", {"keepdims": 0})], {"a": A, "k": at(1)}, "Sequence(Tensor(FLOAT?) x N)", NM

@@ -61,6 +61,11 @@ SLICE = [
         cut(s, e, k)
         for s, e, k in product((0, 1, -1, -3, 4, MAX, MIN), (0, 2, -1, -2, 6, 2**31 - 2, MIN), (1, -1, 3, -2))
     ),
+    *(
+        Case("Slice", [Arg([size]), ints(-k), ints(e), ints(0), ints(-1)], bindings=N)
+        for size, k in ((1, 2), (2, 3), ("N + 1", 2), ("N + 1", 1), ("N + 2", 4))
+        for e in (-5, -2, -1, 0, MIN)
+    ),
     Case(
         "Slice",
         [Arg(["B", "P + S", 4]), ints(0, "P"), ints(MAX, "P + S"), ints(0, 1)],
@@ -154,6 +159,11 @@ SLICE = [
 SIZES = sizes(N=[0, 1, 2, 3, 6])
 
 PAD = [
+    *(
+        Case("Pad", [Arg(["N", 2]), ints(*pads)], {"mode": mode}, bindings=SIZES)
+        for mode in ("edge", "reflect")
+        for pads in ((1, 0, -1, 0), (-1, 0, 1, 1), (2, 0, -1, 0), (-1, 0, 2, 0))
+    ),
     *(
         Case("Pad", [Arg(["N"]), ints(b, e)], {"mode": mode}, bindings=SIZES)
         for mode in ("constant", "reflect", "edge", "wrap")

@@ -1,0 +1,101 @@
+"""The harness finds what it is for: each kind of false claim is reported, and so is a process that a kernel ends."""
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from lattices.dtype import DType
+from lattices.relation import eq
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from tests.soundness.harness import examine
+from tests.soundness.models import node_tests
+from tests.soundness.runs import ENGINE, Runner
+from transfer.op import Op
+from transfer.rule import transfer
+from transfer.table import shipped
+
+
+@transfer("Add", until=99, inputs="A B", complete=True)
+def first_operand(op: Op) -> Tensor:
+    """False: takes the shape of the first operand, and requires nothing."""
+    return op.tensor("A")
+
+
+@transfer("Add", until=99, inputs="A B")
+def too_strict(op: Op) -> Tensor:
+    """False: requires what broadcasting does not."""
+    a, b = op.tensor("A").shape, op.tensor("B").shape
+    if not a.is_top and not b.is_top:
+        op.require_equal(a[-1], b[-1], "last dims are equal")
+    return Tensor(op.dtype("A"))
+
+
+@transfer("Add", until=99, inputs="A B")
+def other_type(op: Op) -> Tensor:
+    """False: the wrong element type."""
+    return Tensor(DType.DOUBLE)
+
+
+@transfer("Add", until=99, inputs="A B")
+def never(op: Op) -> Tensor:
+    """False: claims that no run succeeds."""
+    op.reject("never runs")
+
+
+@transfer("NonZero", until=99, inputs="X")
+def one_number(op: Op) -> Tensor:
+    """False: one invented symbol for two sizes, and a bound that does not hold."""
+    found = op.fresh("found", 0, 2)
+    op.define(eq(found, 2), "two are found")
+    return Tensor(DType.INT64, shape_of((found, found)))
+
+
+@transfer("Relu", until=99, inputs="X")
+def crash(op: Op) -> Tensor:
+    """Fails."""
+    return Tensor(op.dtype("X"), Shape([op.tensor("X").shape.dims[99]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "message"),
+    [
+        ("test_add_bcast", too_strict, "required"),
+        ("test_add", other_type, "claimed DOUBLE, ran FLOAT"),
+        ("test_add", never, "claimed never to"),
+        ("test_nonzero_example", one_number, "is claimed in"),
+        ("test_nonzero_example", one_number, "_d0 is 2, and"),
+        ("test_relu", crash, "failed: IndexError"),
+        ("test_add", first_operand, "ran"),
+    ],
+)
+def test_a_false_claim_is_reported(name: str, rule: object, message: str) -> None:
+    report = examine(node_tests()[name], table=shipped().extended([rule]))  # type: ignore[list-item]
+    assert any(message in text for text in report.wrong), report.wrong[:5]
+
+
+def test_a_missing_requirement_of_a_complete_rule_is_reported() -> None:
+    report = examine(node_tests()["test_add"], count=12, table=shipped().extended([first_operand]))
+    assert any("every requirement holds, but it fails" in text for text in report.incomplete)
+
+
+def test_sizes_0_and_1_are_among_the_runs() -> None:
+    report = examine(node_tests()["test_relu"])
+    assert report.ran > 20
+    assert report.failed == 0
+    assert not report.wrong
+
+
+def test_a_kernel_that_ends_the_process_is_a_failure() -> None:
+    runner = Runner(node_tests()["test_unique_sorted_with_axis"], constant=True)
+    assert runner.run({"X": np.zeros((2, 3), np.float32)}).values is not None
+    outcome = runner.run({"X": np.zeros((3, 0), np.float32)})
+    assert outcome == (None, "onnxruntime ended the process", "onnxruntime")
+    assert runner.run({"X": np.zeros((2, 3), np.float32)}).values is not None
+
+
+def test_a_model_that_does_not_load_is_a_failure() -> None:
+    model = helper.make_model(helper.make_graph([helper.make_node("NoSuchOperator", [], ["Y"])], "g", [], []))
+    ok, message = ENGINE.load(model.SerializeToString())
+    assert not ok
+    assert isinstance(message, str)

@@ -1,0 +1,54 @@
+"""Random models of many nodes: no claim that a run contradicts. See `random_graphs` for the long hunt."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.soundness.graph_drafts import Draft, Recorded
+from tests.soundness.graph_shrinks import shrunk
+from tests.soundness.random_graphs import draft
+
+SEEDS = range(100_000, 100_150)
+BATCH = 15
+
+
+@pytest.mark.parametrize("first", SEEDS[::BATCH])
+def test_random_graphs(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        found = draft(seed)
+        runs, problems = found.wrong()
+        assert not problems, f"seed {seed}: {problems}"
+        assert runs > 0
+
+
+def test_drafts_are_the_same_every_time() -> None:
+    one, two = draft(7), draft(7)
+    assert one.model().SerializeToString() == two.model().SerializeToString()
+    assert one.bindings == two.bindings
+
+
+def test_models_run_at_several_bindings() -> None:
+    """Most nodes run at most bindings; otherwise nothing is tested."""
+    drafts = [draft(seed) for seed in range(10)]
+    nodes = sum(len(d.nodes) * len(d.bindings) for d in drafts)
+    ran = sum(node.output[0] in run for d in drafts for node in d.nodes for run in d.values)
+    assert sum(len(d.nodes) for d in drafts) >= 100
+    assert ran >= 0.7 * nodes
+
+
+def test_a_wrong_claim_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a fault put in, the check reports it and the shrinker leaves little."""
+    check = Recorded.at
+
+    def faulty(self: Recorded, binding: dict[str, int], values: dict[str, object]) -> list[str]:
+        problems = check(self, binding, values)
+        return problems or [f"{n.op_type} is wrong" for n in self.model.graph.node if n.op_type == "Concat"]
+
+    monkeypatch.setattr(Recorded, "at", faulty)
+    found = next(d for d in map(draft, range(20)) if has_concat(d) and len(d.nodes) > 8)
+    assert found.wrong()[1]
+    assert len(shrunk(found).nodes) < len(found.nodes) // 2
+
+
+def has_concat(found: Draft) -> bool:
+    return any(node.op_type == "Concat" for node in found.nodes)
