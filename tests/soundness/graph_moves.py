@@ -33,11 +33,17 @@ def pick(d: Draft, fits: Callable[[np.ndarray], bool]) -> str:
 
 
 def data(d: Draft, least: int = 0, most: int = 5) -> str:
-    return pick(d, lambda a: a.dtype == np.float32 and least <= a.ndim <= most)
+    """Mostly floats; at times integers, whose elements the analysis may know."""
+    kinds = (np.float32,) if d.random.random() < 0.85 else (np.float32, np.int64)
+    return pick(d, lambda a: a.dtype in kinds and least <= a.ndim <= most)
 
 
 def vector(d: Draft, most: int = 8) -> str:
-    return pick(d, lambda a: a.dtype == np.int64 and a.ndim == 1 and a.size <= most)
+    """An integer vector; the shape of something if there is none."""
+    try:
+        return pick(d, lambda a: a.dtype == np.int64 and a.ndim == 1 and a.size <= most)
+    except DeadEndError:
+        return shape(d)
 
 
 def integers(d: Draft) -> str:
@@ -45,7 +51,11 @@ def integers(d: Draft) -> str:
 
 
 def scalar(d: Draft) -> str:
-    return pick(d, lambda a: a.dtype == np.int64 and a.ndim == 0)
+    """An integer scalar; some dim if there is none."""
+    try:
+        return pick(d, lambda a: a.dtype == np.int64 and a.ndim == 0)
+    except DeadEndError:
+        return dim(d)
 
 
 def single(d: Draft) -> str:
@@ -135,7 +145,18 @@ def arithmetic(d: Draft) -> str:
 
 
 def unary(d: Draft) -> str:
-    return d.one(d.random.choice(["Neg", "Abs", "Sign", "Identity"]), integers(d))
+    source = integers(d)
+    way = d.random.randrange(8)
+    if way == 0:
+        return d.one("Clip", source, d.constant(d.random.choice([-1, 0, 2])), d.constant(d.random.choice([2, 3, 5])))
+    if way == 1:
+        return d.one("Pow", source, d.constant(2))
+    if way == 2:
+        flags = {"exclusive": d.random.choice([0, 1]), "reverse": d.random.choice([0, 1])}
+        return d.one("CumSum", vector(d), d.constant(0), **flags)
+    if way == 3:
+        return d.one("Reshape", d.one("NonZero", source), d.constant([-1]))
+    return d.one(d.random.choice(["Neg", "Abs", "Sign", "Identity"]), source)
 
 
 def cast(d: Draft) -> str:

@@ -256,7 +256,7 @@ def conditional(d: Draft) -> str:
 def loop(d: Draft) -> list[str]:
     """A loop that carries a value on which each trip does something, and scans."""
     r = d.random
-    i, c, v, w, s, k = (d.name("l") for _ in range(6))
+    i, c, v, w, s, k, m = (d.name("l") for _ in range(7))
     start = data(d, 1, 3) if r.random() < 0.6 else vector(d)
     kind = TensorProto.FLOAT if sample(d, start).dtype == np.float32 else TensorProto.INT64
     other = data(d, 1, 3) if kind == TensorProto.FLOAT else vector(d)
@@ -270,14 +270,27 @@ def loop(d: Draft) -> list[str]:
             helper.make_node("Slice", [v, one, d.constant([HUGE]), d.constant([0])], [w]),
             helper.make_node("Transpose", [v], [w]),
             helper.make_node("Unsqueeze", [v, d.constant([0])], [w]),
+            helper.make_node("Slice", [other, d.constant([0]), m, d.constant([0])], [w]),
+            helper.make_node("Slice", [v, m, d.constant([HUGE])], [w]),
+            helper.make_node("Expand", [v, m], [w]),
+            helper.make_node("Tile", [v, m], [w]),
         ]
     )
-    scanned = r.choice([[helper.make_node("Identity", [v], [s])], [helper.make_node("Shape", [v], [s])]])
+    count = helper.make_node("Add", [i, one], [m])
+    scanned = [
+        r.choice(
+            [
+                helper.make_node("Identity", [v], [s]),
+                helper.make_node("Shape", [v], [s]),
+                helper.make_node("Identity", [m], [s]),
+            ]
+        )
+    ]
     keep = [helper.make_node("Identity", [c], [k])]
     if r.random() < 0.3:
         keep = [helper.make_node("Less", [i, d.constant(r.randrange(0, 4))], [k])]
     body = helper.make_graph(
-        [step, *scanned, *keep],
+        [count, step, *scanned, *keep],
         d.name("g"),
         [
             helper.make_tensor_value_info(i, TensorProto.INT64, []),
@@ -297,14 +310,14 @@ def scan(d: Draft) -> list[str]:
     a, b, c, e = (d.name("l") for _ in range(4))
     source = data(d, 1, 3)
     axis = d.random.randrange(sample(d, source).ndim)
-    nodes = [helper.make_node("Add", [a, b], [c]), helper.make_node("Identity", [c], [e])]
+    nodes = [helper.make_node("Add", [a, b], [c]), helper.make_node(d.random.choice(["Identity", "Shape"]), [c], [e])]
     body = helper.make_graph(
         nodes,
         d.name("g"),
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in (a, b)],
         [ValueInfoProto(name=c), ValueInfoProto(name=e)],
     )
-    start = d.constant(0.0, np.float32) if d.random.random() < 0.3 else data(d, 0, 2)
+    start = d.one("Gather", source, d.constant(0), axis=axis)
     return d.node("Scan", [start, source], 2, body=body, num_scan_inputs=1, scan_input_axes=[axis])
 
 

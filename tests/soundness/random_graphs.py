@@ -31,6 +31,7 @@ SYMBOLS = ("N", "M", "K")
 DIMS: tuple[str | int | None, ...] = (
     "N", "N", "N", "M", "M", "K", None, 1, 2, 3, 4, "N + 1", "2*N", "N*M", "N + M", "N//2", "max(N, M)", "N - 1",
 )  # fmt: skip
+IMAGE: tuple[str | int | None, ...] = ("M", "K", "2*M", "4*K", "M + 3", 8, None)
 OPSETS = (13, 17, 18, 20, 21)
 
 
@@ -40,6 +41,12 @@ def draft(seed: int) -> Draft:
     inputs = []
     for number in range(rng.randrange(1, 4)):
         dims = tuple(rng.choice(DIMS) for _ in range(rng.choice([1, 2, 2, 3, 3, 4, 4])))
+        if rng.random() < 0.2:
+            dims = (
+                rng.choice(["N", 1, 2]),
+                rng.choice([1, 2, 4]),
+                *(rng.choice(IMAGE) for _ in range(rng.choice([1, 2]))),
+            )
         inputs.append(Input(f"x{number}", TensorProto.FLOAT, dims))
     if rng.random() < 0.3:
         inputs.append(Input("k", TensorProto.INT64, rng.choice([(), (1,), (2,), ("K",)]), rng.choice([-2, 0]), 4))
