@@ -24,28 +24,27 @@ from lattices.relation import Relation
 class Encoder:
     """Translates expressions over one set of symbols; equal atoms share one term.
 
-    The bounds of every symbol that was met, and that no divisor met is 0, are `side_conditions`: assert them with the
-    terms. Floor and truncating division are spelled out for all signs.
+    The bounds of every symbol that was met are `side_conditions`: assert them with the terms. Floor and truncating
+    division are spelled out for all signs; a quotient by 0 is any number, so nothing is concluded from its being defined.
     """
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, z3.ArithRef] = {}
         self._symbols: dict[str, Symbol] = {}
-        self._divisors: dict[str, z3.ArithRef] = {}
 
     def integer(self, name: str) -> z3.ArithRef:
         """The integer variable of a symbol."""
         return z3.Int(name)
 
     def side_conditions(self) -> list[z3.BoolRef]:
-        """Bounds of the symbols met so far, and that every divisor is defined."""
+        """Bounds of the symbols met so far."""
         conditions = []
         for symbol in self._symbols.values():
             variable = z3.Int(symbol.name)
             lo, hi = symbol.bounds
             conditions += [] if lo is None else [variable >= lo]
             conditions += [] if hi is None else [variable <= hi]
-        return conditions + [divisor != 0 for divisor in self._divisors.values()]
+        return conditions
 
     def dim(self, dim: Dim) -> z3.ArithRef:
         """The term of an expression. Raises ValueError for an unknown dim."""
@@ -91,7 +90,6 @@ class Encoder:
     def _floor(self, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         """Z3's integer division rounds so that the remainder is natural; for a negative divisor, negate both first."""
         if not z3.is_int_value(b):
-            self._divisors[b.sexpr()] = b
             return z3.If(b > 0, a / b, (-a) / (-b))
         return a / b if b.as_long() > 0 else (-a) / (-b)
 

@@ -44,3 +44,11 @@ def test_relations_and_side_conditions_decide() -> None:
     solver.add(z3.Not(encoder.relation(eq(parse("4*(N//4)"), parse("N")))))
     solver.add(*encoder.side_conditions())
     assert solver.check() == z3.unsat
+
+
+def test_a_quotient_in_a_branch_proves_nothing_about_its_divisor() -> None:
+    encoder = Encoder()
+    solver = z3.Solver()
+    solver.add(encoder.dim(parse("ite(N >= 1, M//N, 0)")) == 0, z3.Int("N") == 0)
+    solver.add(*encoder.side_conditions())
+    assert solver.check() == z3.sat

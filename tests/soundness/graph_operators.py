@@ -43,9 +43,9 @@ def concat(d: Draft) -> str:
     return d.one("Concat", first, *rest, axis=d.random.randrange(-rank, rank))
 
 
-def window(d: Draft) -> dict[str, Any]:
+def window(d: Draft, rank: int) -> dict[str, Any]:
+    """Attributes of a window over this many axes."""
     r = d.random
-    rank = r.choice([1, 2, 2])
     found: dict[str, Any] = {"kernel_shape": [r.randrange(1, 4) for _ in range(rank)]}
     if r.random() < 0.7:
         found["strides"] = [r.randrange(1, 4) for _ in range(rank)]
@@ -60,21 +60,20 @@ def window(d: Draft) -> dict[str, Any]:
 
 
 def pool(d: Draft) -> str:
-    attributes = window(d)
+    source = data(d, 3, 4)
+    attributes = window(d, sample(d, source).ndim - 2)
     if d.random.random() < 0.4:
         attributes["ceil_mode"] = 1
     if (d.random.random() < 0.5 and d.opset >= 19) or "dilations" not in attributes:
         op = d.random.choice(["MaxPool", "AveragePool"])
     else:
         op = "MaxPool"
-    rank = 2 + len(attributes["kernel_shape"])
-    return d.one(op, data(d, rank, rank), **attributes)
+    return d.one(op, source, **attributes)
 
 
 def conv(d: Draft) -> str:
-    attributes = window(d)
-    rank = 2 + len(attributes["kernel_shape"])
-    source = data(d, rank, rank)
+    source = data(d, 3, 4)
+    attributes = window(d, sample(d, source).ndim - 2)
     channels = sample(d, source).shape[1]
     weight = d.constant(np.ones((2, channels, *attributes["kernel_shape"])), np.float32)
     if d.random.random() < 0.25:
@@ -310,15 +309,19 @@ def scan(d: Draft) -> list[str]:
     a, b, c, e = (d.name("l") for _ in range(4))
     source = data(d, 1, 3)
     axis = d.random.randrange(sample(d, source).ndim)
-    nodes = [helper.make_node("Add", [a, b], [c]), helper.make_node(d.random.choice(["Identity", "Shape"]), [c], [e])]
+    d.one("Gather", d.one("Shape", source), d.constant(axis))
+    inner: list[str | int | None] = [None] * (sample(d, source).ndim - 1)
+    op = d.random.choice(["Identity", "Relu"])
+    nodes = [helper.make_node("Add", [a, b], [c]), helper.make_node(op, [c], [e])]
     body = helper.make_graph(
         nodes,
         d.name("g"),
-        [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in (a, b)],
-        [ValueInfoProto(name=c), ValueInfoProto(name=e)],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, inner) for n in (a, b)],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, inner) for n in (c, e)],
     )
-    start = d.one("Gather", source, d.constant(0), axis=axis)
-    return d.node("Scan", [start, source], 2, body=body, num_scan_inputs=1, scan_input_axes=[axis])
+    start = d.one("ReduceSum", source, d.constant([axis]), keepdims=0)
+    flags = {"scan_output_directions": [1], "scan_output_axes": [len(inner)]} if d.random.random() < 0.3 else {}
+    return d.node("Scan", [start, source], 2, body=body, num_scan_inputs=1, scan_input_axes=[axis], **flags)
 
 
 def misc(d: Draft) -> object:
