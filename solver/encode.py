@@ -25,7 +25,7 @@ class Encoder:
     """Translates expressions over one set of symbols; equal atoms share one term.
 
     The bounds of every symbol that was met are `side_conditions`: assert them with the terms. Floor and truncating
-    division are spelled out for all signs; a quotient by 0 is any number, so nothing is concluded from its being defined.
+    division are spelled out for all signs; a quotient by 0 is any number, so that nothing follows from its being there.
     """
 
     def __init__(self) -> None:

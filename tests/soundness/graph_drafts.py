@@ -264,6 +264,8 @@ def is_dangerous(node: onnx.NodeProto, run: Mapping[str, Any]) -> bool:
     arrays = [run.get(name) for name in node.input]
     if node.op_type in ("Div", "Mod") and arrays[1] is not None and arrays[1].dtype.kind in "iu":
         return bool(np.any(arrays[1] == 0))
+    if node.op_type == "Scan":
+        return any(isinstance(a, np.ndarray) and a.size == 0 for a in arrays)
     if node.op_type == "Range":
         if any(a is None or a.size != 1 for a in arrays):
             return True

@@ -309,7 +309,6 @@ def scan(d: Draft) -> list[str]:
     a, b, c, e = (d.name("l") for _ in range(4))
     source = data(d, 1, 3)
     axis = d.random.randrange(sample(d, source).ndim)
-    d.one("Gather", d.one("Shape", source), d.constant(axis))
     inner: list[str | int | None] = [None] * (sample(d, source).ndim - 1)
     op = d.random.choice(["Identity", "Relu"])
     nodes = [helper.make_node("Add", [a, b], [c]), helper.make_node(op, [c], [e])]
