@@ -197,6 +197,7 @@ def test_values_that_nothing_refers_to_are_released() -> None:
     from lattices.tensor import _VALUES
 
     kept = Tensor(DType.INT64, Shape(["kept"]))
+    gc.collect()
     intern.release()
     before = len(_VALUES)
     many = [Tensor(DType.INT64, Shape([f"r{i}"])) for i in range(100)]
