@@ -11,8 +11,8 @@ from typing import Final, cast
 
 from lattices.expr import REBUILD, Atom, Dim, Expr, Symbol, expr_of, postorder, rebuild
 from lattices.facts import Facts
-from lattices.relation import OPEN, TRUE, Relation, ite, negation
-from lattices.truth import NO, YES
+from lattices.relation import OPEN, TRUE, Relation, ge, ite, le, ne, negation
+from lattices.truth import NO, UNKNOWN, YES
 
 _MAX_CHOICES: Final = 6
 """More choices than this in one expression are left as they are."""
@@ -31,12 +31,15 @@ def choices(root: Dim | Relation) -> tuple[Relation, ...]:
 
 
 @lru_cache(maxsize=1 << 13)
-def restrict(dim: Dim, condition: Relation) -> Dim:
-    """The same value wherever the condition holds: choices made, and symbols replaced that the condition fixes."""
+def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
+    """The same value wherever the condition holds: choices made, and symbols replaced that the condition fixes.
+
+    With `extremes`, the larger or smaller of two is a choice too.
+    """
     if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, OPEN):
         return dim
     facts = Facts([condition])
-    chosen = rebuild(dim, _values(dim.atoms(), facts)) if choices(dim) else dim
+    chosen = rebuild(dim, _values(dim.atoms(), facts, extremes)) if extremes or choices(dim) else dim
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     fixed = facts.simplify(chosen)
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
@@ -45,24 +48,36 @@ def restrict(dim: Dim, condition: Relation) -> Dim:
 def excludes(condition: Relation, relation: Relation) -> bool:
     """The relation cannot hold where the condition does."""
     facts = Facts([condition])
-    return facts.decide(relation.rebuild(_values(relation.atoms(), facts))) is NO
+    return facts.decide(relation.rebuild(_values(relation.atoms(), facts, extremes=True))) is NO
 
 
-def _values(roots: Iterable[Atom], facts: Facts) -> dict[Atom, Dim]:
+def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, Dim]:
     """Each atom with the choices made that the facts decide."""
     values: dict[Atom, Dim] = {}
     for node in postorder(roots):
         values[node] = expr_of(node)
         if isinstance(node, Symbol):
             continue
-        if node.op == "ite":
-            truth = facts.decide(cast(Relation, node.args[0]))
-            if truth in (YES, NO):
-                values[node] = node.args[1 if truth is YES else 2].rebuild(values)  # type: ignore[assignment]
-                continue
+        condition = _condition(node) if extremes or node.op == "ite" else None
+        truth = UNKNOWN if condition is None else facts.decide(condition)
+        if truth in (YES, NO):
+            values[node] = cast(Expr, node.args[-2 if truth is YES else -1]).rebuild(values)
+            continue
         if any(values[child] is not expr_of(child) for child in node.children()):
             values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
     return values
+
+
+@lru_cache(maxsize=1 << 13)
+def is_defined(dim: Dim, condition: Relation) -> bool:
+    """No divisor in the dim is 0 where the condition holds: 0//N, which is written 0, has no value where N is 0."""
+    if not isinstance(dim, Expr):
+        return True
+    facts = Facts([condition])
+    divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]
+    return all(
+        facts.decide(ne(restrict(divisor, condition), 0)) is YES for divisor in divisors if isinstance(divisor, Expr)
+    )
 
 
 @lru_cache(maxsize=1 << 13)
@@ -73,9 +88,9 @@ def settled(dim: Dim) -> Dim:
         here, there = restrict(dim, condition), restrict(dim, otherwise)
         if not (isinstance(here, Expr) and isinstance(there, Expr)):
             continue
-        if restrict(there, condition) is here:
+        if restrict(there, condition) is here and is_defined(there, condition):
             return settled(there)
-        if restrict(here, otherwise) is there:
+        if restrict(here, otherwise) is there and is_defined(here, otherwise):
             return settled(here)
         apart = ite(condition, here, there)
         if isinstance(apart, Expr) and apart.size < cast(Expr, dim).size:
@@ -83,11 +98,34 @@ def settled(dim: Dim) -> Dim:
     return dim
 
 
+def _condition(node: Atom) -> Relation | None:
+    """Where the atom is the last operand but one, and not the last: the condition of a choice, or of two extremes."""
+    if node.op == "ite":
+        return cast(Relation, node.args[0])
+    if node.op in ("max", "min") and len(node.args) == 2:
+        a, b = cast(tuple[Expr, Expr], node.args)
+        return ge(a, b) if node.op == "max" else le(a, b)
+    return None
+
+
+@lru_cache(maxsize=1 << 13)
+def _extremes(dim: Dim) -> tuple[Relation, ...]:
+    """The conditions of the extremes of two in an expression; none if many."""
+    if not isinstance(dim, Expr) or dim.size > _LARGE:
+        return ()
+    found = (_condition(node) for node in postorder(dim.atoms()) if node.op in ("max", "min"))
+    conditions = tuple(dict.fromkeys(c for c in found if c is not None and c is not OPEN))
+    return conditions if len(conditions) <= _MAX_CHOICES else ()
+
+
 def given(premise: Relation, dim: Dim) -> Dim:
-    """The dim in the runs that meet the premise, without the choices that the premise decides."""
-    for condition in choices(dim):
+    """The dim in the runs that meet the premise, without the choices that the premise decides.
+
+    A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
+    """
+    for condition in (*choices(dim), *_extremes(dim)):
         if excludes(negation(condition), premise):
-            return given(premise, restrict(dim, condition))
+            return given(premise, restrict(dim, condition, extremes=True))
         if excludes(condition, premise):
-            return given(premise, restrict(dim, negation(condition)))
+            return given(premise, restrict(dim, negation(condition), extremes=True))
     return settled(dim)

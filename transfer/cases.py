@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from lattices.expr import ZERO_EXPR, Dim, Expr, expr_of
 from lattices.normal import exact_quotient, maximum, minimum
-from lattices.piecewise import choices, excludes, restrict, settled
+from lattices.piecewise import choices, excludes, is_defined, restrict, settled
 from lattices.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from lattices.truth import NO, YES
 from transfer.op import Op
@@ -26,7 +26,7 @@ def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
     here, there = restrict(a, condition), restrict(b, otherwise)
     if isinstance(here, Expr) and isinstance(there, Expr):
         for either, other, where in ((b, here, condition), (a, there, otherwise)):
-            if restrict(either, where) is other:
+            if restrict(either, where) is other and is_defined(either, where):
                 return either
     return settled(ite(condition, here, there))
 

@@ -8,6 +8,7 @@ from lattices.expr import Dim, Expr
 from lattices.normal import broadcast, maximum, minimum
 from lattices.piecewise import choices, excludes, given, restrict, settled
 from lattices.relation import Relation, broadcastable, eq, ge, ite, le
+from lattices.text import parse
 
 S, H, M = Dim("S"), Dim("H"), Dim("M")
 POSITIVE = ge(S, 1)
@@ -30,6 +31,14 @@ def test_settled(dim: Dim, expected: Dim) -> None:
     assert result is expected
     for binding in SIZES:
         assert result.evaluate(binding) == dim.evaluate(binding)
+
+
+def test_a_choice_that_guards_a_divisor_stays() -> None:
+    """0//H, which is written 0, has no value where H is 0."""
+    guarded = ite(POSITIVE, S * M // H, 0)
+    assert settled(guarded) is guarded
+    assert guarded.evaluate({"S": 0, "M": 3, "H": 0}) == 0
+    assert settled(ite(POSITIVE, S * M // (H + 1), 0)) is S * M // (H + 1)
 
 
 @pytest.mark.parametrize("condition", [POSITIVE, le(S, 0), eq(H, 7), ge((H + 6) // 7, 1), ge(M, 2)], ids=str)
@@ -58,3 +67,10 @@ def test_many_choices_are_left_alone() -> None:
         dim = ite(ge(Dim(f"N{i}"), 1), dim, i + 2)
     assert choices(dim) == ()
     assert settled(dim) is dim
+
+
+def test_an_extreme_that_a_premise_decides_is_one_operand() -> None:
+    seq, table = parse("seq"), parse("min(seq, 64)")
+    assert given(broadcastable(seq, table), broadcast(seq, table)) is seq
+    kept = broadcast(seq, parse("min(seq, past)"))
+    assert given(broadcastable(seq, parse("min(seq, past)")), kept) is kept

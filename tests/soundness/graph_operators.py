@@ -234,6 +234,12 @@ def branch(d: Draft, kind: int) -> Any:
             [helper.make_node("Add", [source, other], [out])],
             [helper.make_node("Expand", [source, vector(d, 5)], [out])],
             [helper.make_node("Shape", [source], [mid]), helper.make_node("Expand", [other, mid], [out])],
+            [
+                helper.make_node("NonZero", [source], [mid]),
+                helper.make_node("Cast", [mid], [out], to=TensorProto.FLOAT),
+            ],
+            [nested(d, condition(d), kind, [source, other], out)],
+            [nested(d, condition(d), kind, [source, source], out)],
         ]
     else:
         source = vector(d)
@@ -241,9 +247,21 @@ def branch(d: Draft, kind: int) -> Any:
             [helper.make_node("Identity", [source], [out])],
             [helper.make_node("Add", [source, single(d)], [out])],
             [helper.make_node("Shape", [data(d)], [out])],
+            [helper.make_node("NonZero", [data(d, 1, 1)], [mid]), helper.make_node("Shape", [mid], [out])],
+            [nested(d, condition(d), kind, [source, vector(d)], out)],
         ]
     nodes = r.choice(choices)
     return helper.make_graph(nodes, d.name("g"), [], [ValueInfoProto(name=out)])
+
+
+def nested(d: Draft, test: str, kind: int, sources: list[str], out: str) -> Any:
+    """An If of two values."""
+    graphs = []
+    for source in sources:
+        name = d.name("b")
+        inner = [helper.make_node("Identity", [source], [name])]
+        graphs.append(helper.make_graph(inner, d.name("g"), [], [helper.make_tensor_value_info(name, kind, None)]))
+    return helper.make_node("If", [test], [out], then_branch=graphs[0], else_branch=graphs[1])
 
 
 def conditional(d: Draft) -> str:
@@ -260,6 +278,7 @@ def loop(d: Draft) -> list[str]:
     kind = TensorProto.FLOAT if sample(d, start).dtype == np.float32 else TensorProto.INT64
     other = data(d, 1, 3) if kind == TensorProto.FLOAT else vector(d)
     one = d.constant([1])
+    mask = pick(d, lambda a: a.dtype == bool and a.ndim == 1) if r.random() < 0.3 else d.constant([True, False], bool)
     step = r.choice(
         [
             helper.make_node("Concat", [v, other], [w], axis=0),
@@ -273,6 +292,9 @@ def loop(d: Draft) -> list[str]:
             helper.make_node("Slice", [v, m, d.constant([HUGE])], [w]),
             helper.make_node("Expand", [v, m], [w]),
             helper.make_node("Tile", [v, m], [w]),
+            nested(d, c, kind, [v, start], w),
+            nested(d, condition(d), kind, [v, other], w),
+            helper.make_node("Compress", [v, mask], [w]),
         ]
     )
     count = helper.make_node("Add", [i, one], [m])

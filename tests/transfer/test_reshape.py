@@ -29,6 +29,13 @@ def empty(hidden: bool = False) -> Arg:
 BS = sizes(B=SMALL, S=SMALL)
 
 RESHAPE = [
+    # The -1 is 0 where N//2 is, and that is no division by it
+    Case(
+        "Reshape",
+        [Arg(["ite(N >= 2, M//3, 0)", "ite(N >= 2, N//2, 1)", 3]), ints(-1, "N//2", 3)],
+        bindings=sizes(N=[0, 1, 2, 5], M=[0, 3, 7]),
+        expect=["[ite(N >= 2, M//3, 0), ite(N >= 2, N//2, 1), 3]"],
+    ),
     Case("Reshape", [Arg(["B", "S", 64]), ints(0, 0, -1, 16)], bindings=BS, expect=["[B, S, 4, 16]"]),
     Case("Reshape", [Arg(["B", "S", 64]), ints("B", "S", -1, 16)], bindings=BS, expect=["[B, S, 4, 16]"]),
     Case(
