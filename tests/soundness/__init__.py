@@ -7,4 +7,8 @@
     limits    what the runtimes are known to do other than the spec says
 
 `python -m tests.soundness --thorough` is the long fuzz; it prints the table of operators.
+
+    random_graphs   random models of many nodes (`graph_drafts`, `graph_moves`, `graph_operators`, `graph_shrinks`)
+
+`python -m tests.soundness.random_graphs --seconds 60 --seed 0` hunts there for wrong claims.
 """
