@@ -23,7 +23,7 @@ from transfer.rule import MICROSOFT, ONNX, transfer
 # Element-wise
 
 
-@transfer("Gelu QuickGelu Trilu Inverse SampleOp", inputs="X k", domain=MICROSOFT)
+@transfer("Gelu QuickGelu Trilu Inverse", inputs="X k", domain=MICROSOFT)
 def unary(op: Op) -> Tensor:
     """The shape and type of the input."""
     return Tensor(op.dtype("X"), op.tensor("X").shape)
@@ -72,10 +72,7 @@ def bias_split_gelu(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
 
 
-_LIKE_FIRST = "BiasAdd BiasSoftmax GroupNorm LongformerAttention MoE QMoE QOrderedGelu ScaledSiLU"
-
-
-@transfer(_LIKE_FIRST, inputs="X rest*", domain=MICROSOFT)
+@transfer("BiasAdd BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
 def first_input(op: Op) -> Tensor:
     """The shape and type of the first input."""
     op.may_fail("the other inputs fit the first")

@@ -26,7 +26,7 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
 
 
-@transfer("FusedMatMul TransposeMatMul FusedMatMulActivation", inputs="A B", domain=MICROSOFT)
+@transfer("FusedMatMul", inputs="A B", domain=MICROSOFT)
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
     a = _batch_last(op.tensor("A").shape, bool(op.integer("transBatchA", 0)))
@@ -60,7 +60,7 @@ def _product(op: Op, dtype: DType) -> Tensor:
     return Tensor(dtype, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("MatMulNBits MatMulBnb4", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT)
+@transfer("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT)
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     k, n, a = op.integer("K"), op.integer("N"), op.tensor("A").shape
@@ -97,7 +97,7 @@ def qlinear_where(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 
 
-@transfer("QLinearSigmoid QLinearLeakyRelu QLinearSoftmax", inputs="X X_scale X_zero_point", domain=MICROSOFT)
+@transfer("QLinearSigmoid QLinearLeakyRelu", inputs="X X_scale X_zero_point", domain=MICROSOFT)
 def qlinear_unary(op: Op) -> Tensor:
     """An element-wise operation on a quantised tensor."""
     op.may_fail("scales and zero points are scalars")
