@@ -296,14 +296,13 @@ class Lowerer:
             op_type = node.op_type
             outputs = tuple(node.output)
             attributes: Sequence[AttributeProto] = node.attribute
-            key: object
-            if not attributes:
-                key = (op_type, node.domain, len(outputs))
-            elif frame.attributes is None:
-                key = attribute_key(op_type, node.domain, len(outputs), attributes)
-            else:
+            # Two overloads of a function are two operators.
+            family = f"{node.domain}:{getattr(node, 'overload', '')}" if self._functions else node.domain
+            if attributes and frame.attributes is not None:
                 attributes = resolved(attributes, frame.attributes)
-                key = attribute_key(op_type, node.domain, len(outputs), attributes)
+            key: object = (op_type, family, len(outputs))
+            if attributes:
+                key = attribute_key(op_type, family, len(outputs), attributes)
             try:
                 kernel = kernels[key]
             except KeyError:

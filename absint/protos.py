@@ -86,9 +86,9 @@ def captured(node: NodeProto) -> set[str]:
     return read - defined
 
 
-def attribute_key(op_type: str, domain: str, outputs: int, attributes: Sequence[AttributeProto]) -> object:
+def attribute_key(op_type: str, family: str, outputs: int, attributes: Sequence[AttributeProto]) -> object:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
-    parts: list[object] = [op_type, domain, outputs]
+    parts: list[object] = [op_type, family, outputs]
     for attribute in attributes:
         if attribute.type == AttributeProto.TENSOR and prod(attribute.t.dims) > MAX_ELEMENTS:
             parts.append((attribute.name, attribute.t.data_type, tuple(attribute.t.dims)))

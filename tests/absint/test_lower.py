@@ -384,3 +384,24 @@ def test_the_graph_is_a_networkx_graph_that_the_engine_can_run_again() -> None:
     again = fixpoint(result.graph, analyze(made).analysis)
     assert again.states == result.states
     assert all(u < len(result.nodes) and v < len(result.nodes) for u, v in result.graph.edges)
+
+
+@pytest.mark.parametrize("order", [("", "other"), ("other", "")])
+def test_an_overload_that_is_not_defined_is_an_operator_without_a_rule(order: tuple[str, str]) -> None:
+    calls = [helper.make_node("F", ["x"], [f"y_{overload}"], domain="local", overload=overload) for overload in order]
+    double = helper.make_function(
+        "local",
+        "F",
+        ["a"],
+        ["b"],
+        [helper.make_node("Concat", ["a", "a"], ["b"], axis=0)],
+        [helper.make_opsetid("", 20)],
+    )
+    x = helper.make_tensor_value_info("x", 1, ["N"])
+    outputs = [helper.make_tensor_value_info(f"y_{overload}", 1, None) for overload in order]
+    imports = [helper.make_opsetid("", 20), helper.make_opsetid("local", 1)]
+    graph = helper.make_graph(calls, "g", [x], outputs)
+    result = analyze(helper.make_model(graph, functions=[double], opset_imports=imports))
+    assert str(result.shapes["y_"]) == "[2*N]"
+    assert result.shapes["y_other"] is None
+    assert result.unruled == {"local::F": 1}
