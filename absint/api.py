@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
-from absint.fixpoint import fixpoint
 from absint.graph import Node, Operand, Scope
-from absint.inputs import read_inputs
+from absint.inputs import Inputs, read_inputs
 from absint.load import Loaded, ModelLike, load
 from absint.lower import Lowered, Lowerer
-from absint.names import display_names
+from absint.names import display_names, more_names
+from absint.rounds import Round, Rounds, run_rounds
 from absint.shapes import ShapeAnalysis, State, Trace
 from lattices.expr import Dim, Symbol, symbol
 from lattices.facts import Facts
@@ -27,6 +27,17 @@ from transfer.table import Table, shipped
 if TYPE_CHECKING:
     import networkx as nx
     import onnx
+
+    from absint.checking import Box, Check, RangeCheck
+    from absint.classes import Equalities, Place
+    from absint.comparing import Comparison
+    from absint.contracts import SymbolFacts
+    from absint.explain import Explanation
+    from absint.proving import Given, Proving
+    from absint.recording import Recorded
+    from solver.constraints import ConstraintSet
+    from solver.contract import Contract
+    from solver.prove import Proof
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
 Assumption = str | Relation
@@ -41,12 +52,14 @@ def analyze(
     memoise: bool = True,
     trace: Trace | None = None,
     strict: bool = False,
+    refine: bool = True,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` are relations over the input symbols
     that every run is taken to meet (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
-    transfer rules (`absint.TABLE.extended([...])`). With `strict` a diagnostic of severity error raises.
+    transfer rules (`absint.TABLE.extended([...])`). With `strict` a diagnostic of severity error raises. `refine` feeds
+    requirements that solve or bound a symbol (`d_model == 64`) back as facts of further rounds.
 
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
     """
@@ -54,14 +67,13 @@ def analyze(
     lowered = Lowerer(loaded, table if table is not None else shipped()).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
-    facts = _facts(assume, bind or {}, symbols, inputs.premises)
+    assumptions = _assumptions(assume, bind or {}, symbols)
+    facts = _facts(assumptions, inputs.premises)
     for node, value in inputs.values.items():
-        lowered.program.nodes[node].value = simplified(value, facts)
-    analysis = ShapeAnalysis(lowered.program, facts, memoise=memoise, trace=trace)
+        lowered.program.nodes[node].value = value
     graph = lowered.program.networkx()
-    solution = fixpoint(graph, analysis)
-    early = [*lowered.diagnostics, *inputs.diagnostics]
-    result = Result(loaded, lowered, analysis, solution.states, graph, symbols, early)
+    rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=refine)
+    result = Result(loaded, lowered, inputs, rounds, graph, assumptions)
     if strict:
         errors = [d for d in result.diagnostics if d.severity is Severity.ERROR]
         if errors:
@@ -69,11 +81,9 @@ def analyze(
     return result
 
 
-def _facts(
-    assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str], premises: Sequence[Relation]
-) -> Facts:
-    """What the inputs' declarations and the user's assumptions say together."""
-    relations = list(premises)
+def _assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str]) -> list[Relation]:
+    """The user's assumptions as relations over input symbols."""
+    relations = []
     for item in assume:
         try:
             relation = parse_relation(item) if isinstance(item, str) else item
@@ -81,13 +91,19 @@ def _facts(
             raise UsageError(
                 f"assumption {item!r} does not parse: {error.reason}, at column {error.column + 1}"
             ) from None
-        _known(relation.free_symbols, symbols, f"assumption {item!s}")
+        known_symbols(relation.free_symbols, symbols, f"assumption {item!s}")
         relations.append(relation)
     for name, size in bind.items():
-        _known([name], symbols, f"{name}={size}")
+        known_symbols([name], symbols, f"{name}={size}")
         if size < 0:
             raise UsageError(f"{name}={size}: a size cannot be negative")
         relations.append(eq(symbol(name), size))
+    return relations
+
+
+def _facts(assumptions: Sequence[Relation], premises: Sequence[Relation]) -> Facts:
+    """What the inputs' declarations and the user's assumptions say together."""
+    relations = [*premises, *assumptions]
     facts = Facts(relations)
     if facts.contradiction:
         stated = ", ".join(str(relation) for relation in relations if relation is not TRUE)
@@ -95,7 +111,8 @@ def _facts(
     return facts
 
 
-def _known(names: Sequence[str] | frozenset[str], symbols: Sequence[str], what: str) -> None:
+def known_symbols(names: Iterable[str], symbols: Sequence[str], what: str) -> None:
+    """Raises UsageError for a name that is no symbol of the inputs."""
     import difflib
 
     for name in names:
@@ -103,13 +120,6 @@ def _known(names: Sequence[str] | frozenset[str], symbols: Sequence[str], what: 
             near = difflib.get_close_matches(name, symbols, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"the input symbols are: {', '.join(symbols) or 'none'}"
             raise UsageError(f"{what}: no input has a symbol {name!r}; {hint}")
-
-
-def simplified(value: Value, facts: Facts) -> Value:
-    """An input's value under the facts."""
-    if not facts or not isinstance(value, Tensor):
-        return value
-    return Tensor(value.dtype, value.shape.map(facts.simplify), value.contents)
 
 
 class Shapes(Mapping[str, Shape | None]):
@@ -165,23 +175,56 @@ class Result:
         self,
         loaded: Loaded,
         lowered: Lowered,
-        analysis: ShapeAnalysis,
-        states: list[State],
+        inputs: Inputs,
+        rounds: Rounds,
         graph: nx.DiGraph[int],
-        symbols: tuple[str, ...],
-        diagnostics: list[Diagnostic],
+        assumptions: Sequence[Relation],
     ) -> None:
+        self.assumptions = tuple(assumptions)
+        """What the caller assumes of the input symbols."""
         self.graph = graph
         """The lowered model: one node per operator instance, input and initialiser."""
-        self.symbols = symbols
+        self.symbols = tuple(inputs.symbols)
         """The symbols of the inputs, in order of appearance."""
-        self.analysis = analysis
-        self.states = states
+        self.rounds = rounds
+        """The runs of the analysis: on the declarations alone, then with what the requirements teach."""
         self._loaded = loaded
         self._lowered = lowered
-        self._early = diagnostics
+        self._declared = inputs
         self._renamed: dict[Value, Value] = {}
         self._main = View(self, lowered.program.main)
+
+    @property
+    def base(self) -> Round:
+        """The round that rests on declarations and assumptions alone."""
+        return self.rounds.rounds[0]
+
+    @property
+    def last(self) -> Round:
+        """The most exact round."""
+        return self.rounds.rounds[-1]
+
+    @property
+    def analysis(self) -> ShapeAnalysis:
+        """The analysis of the last round."""
+        return self.last.analysis
+
+    @cached_property
+    def states(self) -> list[State]:
+        """The state of each node after the last round, over the symbols of round 0; inputs as they are declared."""
+        if len(self.rounds.rounds) == 1:
+            return self.last.states
+        back = self.rounds.originals
+        restored: dict[State, State] = {}
+        states = []
+        for state in self.last.states:
+            found = restored.get(state)
+            if found is None:
+                found = restored[state] = tuple([value.replace(back) for value in state]) if back else state
+            states.append(found)
+        for node in self._lowered.signature.inputs.values():
+            states[node] = self.base.states[node]
+        return states
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -261,6 +304,36 @@ class Result:
         return display_names(self.nodes, self.states, set(self.symbols))
 
     @cached_property
+    def recorded(self) -> Recorded:
+        """The constraints over internal symbols: of the first round, and of all rounds."""
+        from absint.recording import record
+
+        return record(self._lowered, self._declared, self.assumptions, self.rounds)
+
+    @cached_property
+    def constraints(self) -> ConstraintSet:
+        """What must hold for the model to run, and what holds of what it computes, under printed names."""
+        return self.recorded.every.renamed(self.all_names)
+
+    @cached_property
+    def all_names(self) -> Mapping[Symbol, Dim]:
+        """Printed names of the symbols of values and constraints."""
+        from absint.recording import symbols_in
+
+        return more_names(symbols_in(self.recorded.every), self.names, set(self.symbols))
+
+    @property
+    def declared_premises(self) -> tuple[Relation, ...]:
+        """What the declared dims of the inputs take for granted."""
+        return tuple(r for r in self._declared.premises if r is not TRUE)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Every operator's rule promises to state all that a run needs."""
+        kernels = {node.kernel for node in self.nodes}
+        return all(k is None or (k.rule is not None and k.rule.complete) for k in kernels)
+
+    @cached_property
     def unruled(self) -> Counter[str]:
         """Operators without a rule, and how many nodes have one."""
         kernels = (node.kernel for node in self.nodes)
@@ -272,7 +345,8 @@ class Result:
         from absint.verify import declared_diagnostics, node_diagnostics
 
         return (
-            *self._early,
+            *self._lowered.diagnostics,
+            *self._declared.diagnostics,
             *node_diagnostics(self),
             *declared_diagnostics(self, self._lowered.declared),
         )
@@ -281,6 +355,112 @@ class Result:
     def can_run(self) -> bool:
         """No node that an output needs has been shown to fail in every run."""
         return not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    def prove(
+        self,
+        query: str | Relation,
+        *,
+        given: Given = "run",
+        assume: Sequence[Assumption] = (),
+        confirm: bool = False,
+        seconds: float = 10.0,
+    ) -> Proof:
+        """Whether a relation holds: `logits[1] == input_ids[1]`, `H % 32 == 0`, `shape(X) == shape(Z)`.
+
+        It may name dims of values of the main graph, symbols of the inputs and invented ones as they are printed.
+        `given` says what is taken for granted: that the `run` succeeds; the declarations of the `inputs` alone (a dim
+        of a computed value then stands for its expression); or what the author `declared` of other values too. `assume`
+        adds premises. With `confirm` a counterexample is run (this needs onnxruntime). No query takes much longer than
+        `seconds`.
+
+        *Proved*: the premises entail it. *Refuted*: sizes of the inputs for which there is a run make it false.
+        *Not entailed*: the premises allow it to be false, but that may never happen in a run. *Contradiction*: the
+        premises cannot hold together. *Unknown*: with the reason.
+
+        Raises UsageError for a text that does not parse and for names that are not there.
+        """
+        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, seconds=seconds)
+
+    def equal_dims(self) -> Equalities[Place]:
+        """Every axis of every value of the main graph, in classes of equal size in all runs that succeed."""
+        from absint.classes import equal_dims
+
+        return equal_dims(self, self._proving.prover())
+
+    def equal_shapes(self) -> Equalities[str]:
+        """The values of the main graph in classes of equal shape in all runs that succeed."""
+        from absint.classes import equal_shapes
+
+        return equal_shapes(self, self._proving.prover())
+
+    def equal_buffers(self) -> Equalities[str]:
+        """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
+        from absint.classes import equal_buffers
+
+        return equal_buffers(self, self._proving.prover())
+
+    def contract(self) -> Contract:
+        """Which sizes of the inputs are legal: the fewest clauses over input symbols, each with the nodes behind it.
+
+        The clauses are necessary for every run. What they cannot say is listed beside them: requirements over sizes
+        that only data decide, nodes that may fail on data, and the premises.
+        """
+        from absint.contracts import contract
+
+        return contract(self)
+
+    def symbol(self, name: str) -> SymbolFacts:
+        """What every run that succeeds says of an input symbol: range, congruence, finite set, solved value, origins.
+
+        Raises UsageError if no input has the symbol.
+        """
+        from absint.contracts import symbol_facts
+
+        known_symbols([name], self.symbols, f"symbol {name!r}")
+        return symbol_facts(self, name)
+
+    def compare(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
+        """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.
+
+        `inputs` and `outputs` map names to arrays (anything with a shape) or shapes; outputs may be any value of the
+        main graph. Raises UsageError for names that are not there.
+        """
+        from absint.comparing import compare
+
+        return compare(self, inputs, outputs)
+
+    def explain(self, value: str, axis: int | None = None) -> Explanation:
+        """Where a dim comes from, node by node; all dims of the value without `axis`.
+
+        Raises UsageError for a name that is not there, an axis out of range, a value of unknown rank.
+        """
+        from absint.explain import explain
+
+        return explain(self, value, axis)
+
+    @cached_property
+    def _proving(self) -> Proving:
+        from absint.proving import Proving
+
+        return Proving(self)
+
+    def check(self, binding: Mapping[str, int]) -> Check:
+        """What happens when the inputs have these sizes: the shape of everything, or the first node that fails and why.
+
+        Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
+        """
+        from absint.checking import check
+
+        return check(self, binding)
+
+    def check_range(self, box: Box) -> RangeCheck:
+        """Whether every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
+
+        Symbols that are left out have any size. Raises UsageError for an unknown name and an empty or negative range.
+        """
+        from absint.checking import check_range
+
+        return check_range(self, box)
 
     def verify(self) -> None:
         """Apply every rule again, without the memo, and check that the stored states are a post-fixpoint.

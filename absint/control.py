@@ -84,6 +84,8 @@ class Gate(Control):
     taken: bool
     operator: str = "If"
     width: int = 1
+    join: int = -1
+    """The node that joins the branches."""
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         value = run.operand(item.operands[0], states)

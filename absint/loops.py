@@ -161,13 +161,12 @@ class LoopBody(Control):
         self.back: list[Operand] = []
         self.first = -1
         self.last = -1
-        self.carried = Carried()
 
     def backs(self, run: ShapeAnalysis, states: Sequence[State], operands: Sequence[Operand]) -> list[Value | None]:
         """What the body gives back; claims about it begin afresh with the first visit."""
         values = [run.operand(o, states) for o in operands]
         if all(v is BOTTOM for v in values):
-            self.carried = Carried()
+            run.carried[self.first] = Carried()
         return values
 
     @property
@@ -271,7 +270,8 @@ class LoopHead(LoopBody):
         if limit is BOTTOM or condition is BOTTOM or BOTTOM in starts:
             return (BOTTOM,) * self.width
         backs = self.backs(run, states, self.back[1:])
-        carried = [self.carried.value(self, k, s or TOP, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
+        claims = run.carried.setdefault(node, Carried())
+        carried = [claims.value(self, k, s or TOP, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
         if never_runs(run, item, limit, condition):
             return (BOTTOM, BOTTOM, *carried)
         number = expr_of(self.iteration)
@@ -319,7 +319,9 @@ class LoopExit(Control):
             if value is BOTTOM or not (certain or self._has_rank(run, item, k)):
                 value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
             outputs.append(stacked(loop, str(self.count + k), value, trips, certain, 0, statements))
-        return run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
+        state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
+        run.trips[self.head] = run.filled(node, trips)
+        return state
 
     def _has_rank(self, run: ShapeAnalysis, item: Node, k: int) -> bool:
         """After zero trips too, scan output k has the rank that the body gives it."""

@@ -29,20 +29,27 @@ def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]
 
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
     condition = call.operands[0] if call.operands else ABSENT
-    then_gate = lowerer.add(call, [condition], step=Gate(taken=True), inner=True)
-    else_gate = lowerer.add(call, [condition], step=Gate(taken=False), inner=True)
+    gates = Gate(taken=True), Gate(taken=False)
+    then_gate, else_gate = (lowerer.add(call, [condition], step=gate, inner=True) for gate in gates)
 
-    def join(then_results: list[Operand], else_results: list[Operand]) -> None:
+    def close(then_results: list[Operand], else_results: list[Operand]) -> None:
         if not len(then_results) == len(else_results) == len(call.outputs):
             lowerer.error("branch-outputs", call.place, "the branches have other numbers of outputs")
             lowerer.opaque(call)
             return
-        lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate))
+        join = lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate))
+        for gate in gates:
+            gate.join = join
 
     def after_then(then_results: list[Operand]) -> None:
         label = f"{call.label}/else_branch"
         lowerer.body(
-            graphs["else_branch"], call.frame, label, else_gate, {}, lambda results: join(then_results, results)
+            graphs["else_branch"],
+            call.frame,
+            label,
+            else_gate,
+            {},
+            lambda results: close(then_results, results),
         )
 
     lowerer.body(graphs["then_branch"], call.frame, f"{call.label}/then_branch", then_gate, {}, after_then)

@@ -14,9 +14,9 @@ from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.loops import LoopBody
+from absint.rounds import needed_nodes
 from absint.shapes import birthplace
 from absint.types import read_dim
-from absint.verify import needed_nodes
 from lattices.expr import Dim, Expr
 from lattices.facts import Facts
 from lattices.relation import OPEN, Relation, eq
@@ -130,11 +130,11 @@ class Merger:
         if OPEN in about:
             return Facts()
         if self._stated is None:
-            result, needed = self._result, needed_nodes(self._result)
+            result, needed = self._result, needed_nodes(self._result._lowered)
             self._stated = [
                 statement.relation
                 for node, item in enumerate(result.nodes)
-                if item.gate < 0 and node in needed
+                if item.gate < 0 and needed[node]
                 for statement in result.analysis.statements(node)
             ]
         symbols = {s for relation in about for s in relation.symbols}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from absint.graph import Node
@@ -15,19 +15,32 @@ from lattices.tensor import Sequence as SequenceValue
 
 def display_names(nodes: Sequence[Node], states: Sequence[State], taken: set[str]) -> Mapping[Symbol, Dim]:
     """`_d0`, `_d1`, ... for the invented symbols, by first appearance in execution order."""
+    found = (symbol for value in distinct_values(states) for symbol in symbols_of(value))
+    return more_names(found, {}, taken)
+
+
+def more_names(symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], taken: set[str]) -> Mapping[Symbol, Dim]:
+    """The names with those of further invented symbols; symbols that differ in bounds alone share one."""
     numbers = count()
-    names: dict[Symbol, Dim] = {}
+    texts = {symbol.name: str(shown) for symbol, shown in names.items()}
+    used = taken.union(texts.values())
+    result = dict(names)
+    for symbol in symbols:
+        if symbol not in result and birthplace(symbol) is not None:
+            if symbol.name not in texts:
+                texts[symbol.name] = next(t for n in numbers if (t := f"_d{n}") not in used)
+            result[symbol] = _shown(texts[symbol.name], symbol)
+    return result
+
+
+def distinct_values(states: Sequence[State]) -> Iterator[Value]:
+    """The values of the states, each once."""
     seen: set[Value] = set()
     for state in states:
         for value in state:
-            if value in seen:
-                continue
-            seen.add(value)
-            for found in symbols_of(value):
-                if found not in names and birthplace(found) is not None:
-                    text = next(t for n in numbers if (t := f"_d{n}") not in taken)
-                    names[found] = _shown(text, found)
-    return names
+            if value not in seen:
+                seen.add(value)
+                yield value
 
 
 def _shown(text: str, found: Symbol) -> Dim:

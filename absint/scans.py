@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from absint.shapes import ShapeAnalysis, State
 
 from absint.control import Control
-from absint.loops import LoopBody, stacked
+from absint.loops import Carried, LoopBody, stacked
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class ScanHead(LoopBody):
         count = self.settings.states
         backs = self.backs(run, states, self.back)
         starts = [drop_axis(v, 0) if self.settings.batched else v or TOP for v in values[:count]]
-        carried = [self.carried.value(self, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
+        claims = run.carried.setdefault(node, Carried())
+        carried = [claims.value(self, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
         return (*carried, *self._slices(values[count:]))
 
     def _slices(self, values: Sequence[Value | None]) -> Iterator[Value]:
@@ -123,6 +124,7 @@ class ScanExit(Control):
             outputs.append(value)
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]
+        run.trips[self.head] = UNKNOWN_SIZE if s.batched else trips
         return run.record(node, tuple(outputs), statements)
 
 

@@ -8,14 +8,14 @@ inputs. Symbols that the application invents are holes in the template; each pla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint import schemas
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
 from lattices.contents import Contents, Element, element_symbols
 from lattices.dtype import INTEGER_RANGES, DType
-from lattices.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from lattices.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of, substitute
 from lattices.facts import NO_FACTS, Facts
 from lattices.interval import ANY, Interval
 from lattices.relation import Relation, boolean, eq
@@ -24,8 +24,14 @@ from lattices.tensor import BOTTOM, TOP, VALUES, Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from transfer.op import HOLE, Op, Statement, apply
 
+if TYPE_CHECKING:
+    from absint.loops import Carried
+
 State = tuple[Value, ...]
 Trace = Callable[[int, State], None]
+
+MAX_MEMO: Final = 1024
+"""Results that are kept for one operator instance; a model that is checked at many sizes makes ever more."""
 
 MAX_NAMED_ELEMENTS: Final = 8
 """Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
@@ -94,9 +100,18 @@ class ShapeAnalysis(Analysis[State]):
     direction = "forward"
 
     def __init__(
-        self, program: Program, facts: Facts = NO_FACTS, *, memoise: bool = True, trace: Trace | None = None
+        self,
+        program: Program,
+        facts: Facts = NO_FACTS,
+        *,
+        inputs: Mapping[int, Value] | None = None,
+        memoise: bool = True,
+        trace: Trace | None = None,
     ) -> None:
+        """`inputs` are values that stand for those of input nodes."""
         self.program = program
+        self.inputs = inputs or {}
+        self._context = None if facts.narrows_only else frozenset(facts.relations)
         self.nodes = program.nodes
         self.facts = facts
         self.memoise = memoise
@@ -105,6 +120,10 @@ class ShapeAnalysis(Analysis[State]):
         """What each node's rule said at its last visit."""
         self.crashes: dict[int, str] = {}
         self._gate_facts: dict[int, Facts] = {}
+        self.trips: dict[int, Dim] = {}
+        """Number of trips of each loop, by its head."""
+        self.carried: dict[int, Carried] = {}
+        """What is claimed of the values that each loop carries, by its head."""
         self.applications = 0
         """Rules actually run, memo hits not counted."""
 
@@ -118,7 +137,9 @@ class ShapeAnalysis(Analysis[State]):
                 inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
             except IndexError:
                 inputs = tuple(self.operand(o, states) for o in item.operands)
-            template = kernel.memo.get(inputs) if item.gate < 0 and self.memoise else None
+            template = None
+            if item.gate < 0 and self.memoise:
+                template = kernel.memo.get(inputs if self._context is None else (inputs, self._context))
             if template is None:
                 template = self._apply(node, item, kernel, inputs, states)
             self.applied[node] = template
@@ -140,7 +161,7 @@ class ShapeAnalysis(Analysis[State]):
 
     def _other(self, node: int, item: Node, states: Sequence[State]) -> State:
         if item.value is not None:
-            return (item.value,)
+            return (simplified(self.inputs.get(node, item.value), self.facts),)
         assert item.control is not None
         if item.gate >= 0 and states[item.gate][0] is BOTTOM:
             return (BOTTOM,) * max(1, len(item.outputs) or item.control.width)
@@ -152,10 +173,13 @@ class ShapeAnalysis(Analysis[State]):
         if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
             return Template((BOTTOM,) * kernel.outputs, ())
         facts = self.facts_at(item.gate)
-        key: object = inputs if item.gate < 0 else (inputs, facts.relations)
+        plain = facts is self.facts and self._context is None
+        key: object = inputs if plain else (inputs, frozenset(facts.relations))
         template = kernel.memo.get(key) if self.memoise else None
         if template is None:
             template = self._run_rule(node, kernel, inputs, facts)
+            if len(kernel.memo) >= MAX_MEMO:
+                kernel.memo.clear()
             kernel.memo[key] = template
         return template
 
@@ -194,9 +218,21 @@ class ShapeAnalysis(Analysis[State]):
         known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
         return tuple(k if o is TOP else o for o, k in zip(outputs, known, strict=True))
 
-    def _filled(self, node: int, template: Template) -> State:
+    def own(self, node: int, template: Template) -> Mapping[Symbol, Dim]:
+        """What stands for each hole of a template at a node: a symbol of its own, or what the facts say of it."""
         mapping = own_symbols(node, template)
+        known = self.facts.mapping
+        if not known:
+            return mapping
+        return {hole: substitute(e, known) if isinstance(e, Expr) else e for hole, e in mapping.items()}
+
+    def _filled(self, node: int, template: Template) -> State:
+        mapping = self.own(node, template)
         return tuple(value.replace(mapping) for value in template.outputs)
+
+    def filled(self, node: int, dim: Dim) -> Dim:
+        """A dim of the node's last template with its holes filled."""
+        return substitute(dim, self.own(node, self.applied[node])) if isinstance(dim, Expr) else dim
 
     def statements(self, node: int) -> list[Statement]:
         """What the node stated at its last visit, over symbols of the result."""
@@ -205,7 +241,7 @@ class ShapeAnalysis(Analysis[State]):
             return []
         if not template.holes:
             return list(template.statements)
-        mapping = own_symbols(node, template)
+        mapping = self.own(node, template)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in template.statements]
 
     def record(
@@ -230,6 +266,15 @@ class ShapeAnalysis(Analysis[State]):
                 return found
             gate = self.nodes[gate].gate
         return self.facts
+
+
+def simplified(value: Value, facts: Facts) -> Value:
+    """The value of an input under the facts."""
+    if not facts or not isinstance(value, Tensor):
+        return value
+    replaced = value.replace(facts.mapping) if facts.mapping else value
+    assert isinstance(replaced, Tensor)
+    return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents)
 
 
 def own_symbols(node: int, template: Template) -> Mapping[Symbol, Dim]:

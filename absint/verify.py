@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.graph import Operand
+from absint.rounds import needed_nodes
 from absint.shapes import STATES
 from lattices.dtype import DType
 from lattices.expr import Expr
@@ -21,43 +22,27 @@ if TYPE_CHECKING:
 
 def verify(result: Result) -> None:
     """Every rule applied once more, without the memo, stays below the stored states. Raises AssertionError if not."""
-    analysis = result.analysis
+    analysis, states = result.last.analysis, result.last.states
     memoise, analysis.memoise = analysis.memoise, False
     try:
         for node, item in enumerate(result.nodes):
-            again = analysis.transfer(node, result.states)
-            if not STATES.leq(again, result.states[node]):
-                raise AssertionError(f"{item}: {again} is not below the stored {result.states[node]}")
+            again = analysis.transfer(node, states)
+            if not STATES.leq(again, states[node]):
+                raise AssertionError(f"{item}: {again} is not below the stored {states[node]}")
     finally:
         analysis.memoise = memoise
 
 
-def needed_nodes(result: Result) -> set[int]:
-    """Nodes that some output depends on; the others impose nothing."""
-    operands = result.nodes
-    names = {name: result._lowered.program.main.names.get(name) for name in result.outputs}
-    stack = [operand[0] for operand in names.values() if operand is not None]
-    needed: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if node < 0 or node in needed:
-            continue
-        needed.add(node)
-        stack.extend(producer for producer, _ in operands[node].operands)
-        stack.append(operands[node].gate)
-    return needed
-
-
 def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
     """Nodes that cannot run, malformed ones, rules that failed, and operators without a rule."""
-    needed: set[int] | None = None
+    needed: bytearray | None = None
     for node, template in result.analysis.applied.items():
         if template.rejected is None and not template.notes:
             continue
         where = str(result.nodes[node])
         if template.rejected is not None:
-            needed = needed_nodes(result) if needed is None else needed
-            certain = node in needed and result.nodes[node].gate < 0
+            needed = needed_nodes(result._lowered) if needed is None else needed
+            certain = needed[node] and result.nodes[node].gate < 0
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, template.rejected)
             rest = "" if certain else " (only matters if a run gets there)"

@@ -3,7 +3,7 @@
     intern truth interval        one object per structure; three-valued truth; intervals and congruences
     expr normal relation         symbolic integers in normal form, their rewrites, relations over them
     facts                        what is known of symbols: `simplify` and `decide`
-    text                         the grammar: parse and print expressions and relations
+    text references              the grammar: parse and print expressions and relations; the values that texts name
     lattice dim shape dtype      the protocol of a domain; dims, shapes, element types
     real contents tensor         exact floats, known elements, abstract values of every kind
 

@@ -6,7 +6,7 @@ as it stands and used as a premise. Nothing here searches: an answer costs a few
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import Final, cast
 
@@ -27,8 +27,8 @@ from lattices.expr import (
     sub,
     substitute,
 )
-from lattices.interval import ANY, Congruence, Interval
-from lattices.normal import floordiv, nonneg
+from lattices.interval import ANY, EMPTY, Congruence, Interval
+from lattices.normal import floordiv, nonneg, sole_atom
 from lattices.relation import FALSE, OPEN, TRUE, Relation, negation
 from lattices.truth import NO, UNKNOWN, YES, Truth
 
@@ -39,9 +39,11 @@ _MAX_PASSES: Final = 8
 class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
-    __slots__ = ("_congruences", "_mapping", "_premises", "_sets", "contradiction", "relations")
+    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations")
 
-    def __init__(self, relations: Iterable[Relation] = ()) -> None:
+    def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
+        """`order` names symbols that an equality keeps, the first before the second; it solves for another one."""
+        self._order = order
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
@@ -61,7 +63,7 @@ class Facts:
 
     def assume(self, *relations: Relation) -> Facts:
         """These facts and the given ones."""
-        return Facts((*self.relations, *relations)) if relations else self
+        return Facts((*self.relations, *relations), self._order) if relations else self
 
     def _learn(self, relation: Relation) -> None:
         relation = relation.substitute(self._mapping) if self._mapping else relation
@@ -77,7 +79,7 @@ class Facts:
             self._learn_set(relation)
 
     def _learn_equality(self, e: Expr) -> None:
-        solved = solve(e)
+        solved = solve(e, self._order)
         if solved is not None:
             self._bind(*solved)
             return
@@ -95,6 +97,8 @@ class Facts:
         """a*s + c >= 0 narrows the symbol s; anything else is a premise."""
         found = _of_one_symbol(e)
         if found is None:
+            for symbol in positive_factors(e):
+                self._narrow(symbol, Interval(1, None))
             self._premises.append(e)
             return
         symbol, coef, rest = found
@@ -115,7 +119,15 @@ class Facts:
             self._limit(symbol, self._sets[symbol] - {value})
 
     def _learn_set(self, relation: Relation) -> None:
-        """s == a or s == b or ... gives a finite set."""
+        """s == a or s == b or ... gives a finite set, and any other choice between ranges of s its bounds."""
+        lines = [part.line for part in relation.parts]
+        term = lines[0].term if lines[0] is not None else None
+        only = sole_atom(term) if term is not None else None
+        if isinstance(only, Symbol) and all(line is not None and line.term is term for line in lines):
+            hull = EMPTY
+            for interval in (i for line in lines if line is not None for i in line.range):
+                hull = hull.join(interval.meet(only.bounds))
+            self._narrow(only, hull)
         values: set[int] = set()
         symbols = set()
         for part in relation.parts:
@@ -150,6 +162,21 @@ class Facts:
         step = {symbol: value}
         self._mapping = {s: _replace(v, step) for s, v in self._mapping.items()}
         self._mapping[symbol] = value
+
+    @property
+    def narrows_only(self) -> bool:
+        """Replacing symbols says all that is known: there is no further premise, and no congruence."""
+        return not self._premises and not self._congruences
+
+    @property
+    def mapping(self) -> Mapping[Symbol, Dim]:
+        """What solved and narrowed symbols are replaced by."""
+        return self._mapping
+
+    @property
+    def values(self) -> Mapping[Symbol, frozenset[int]]:
+        """Symbols that have one of finitely many values."""
+        return self._sets
 
     def simplify(self, dim: Dim) -> Dim:
         """The dim under solved equalities, bounds and congruences; the same value in every run that meets the facts."""
@@ -255,14 +282,35 @@ class Facts:
         return f"Facts({', '.join(map(str, self.relations))})"
 
 
-def solve(e: Expr) -> tuple[Symbol, Dim] | None:
+def positive_factors(e: Expr) -> list[Symbol]:
+    """Symbols that are at least 1 wherever e >= 0: factors of every term but a negative constant, all natural."""
+    shared: set[Atom] | None = None
+    negative = False
+    for mono, coef in e.terms:
+        if not mono:
+            negative = coef < 0
+        elif coef > 0 and all(atom.bounds.lo is not None and atom.bounds.lo >= 0 for atom in mono):
+            shared = set(mono) if shared is None else shared & set(mono)
+        else:
+            return []
+    found = [atom for atom in shared or () if isinstance(atom, Symbol) and atom.bounds.lo == 0] if negative else []
+    return sorted(found, key=lambda s: s.key)
+
+
+def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
     """e == 0 as symbol == term, where a symbol occurs once, linearly and with coefficient 1 or -1.
 
-    An invented symbol is solved before one of the inputs, and else the one that stands last in the order of keys, so
-    the earlier names survive. A solution that could leave the bounds of the symbol is not one.
+    An invented symbol is solved before one of the inputs, and else the one that stands last in `order`, or in the
+    order of keys, so the earlier names survive. A solution that could leave the bounds of the symbol is not one.
     """
+    places = {name: place for place, name in enumerate(order)}
     linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
-    for symbol, coef in sorted(linear, key=lambda term: (term[0].name.startswith("%"), term[0].key), reverse=True):
+
+    def last(term: tuple[Symbol, int]) -> tuple[bool, int, str]:
+        name = term[0].name
+        return name.startswith("%"), places.get(name, len(places)), term[0].key
+
+    for symbol, coef in sorted(linear, key=last, reverse=True):
         value = mul(const(-coef), sub(e, mul(const(coef), expr_of(symbol))))
         if isinstance(value, Expr) and symbol not in value.symbols and _within(value, symbol.bounds):
             return symbol, value

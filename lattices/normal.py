@@ -255,6 +255,13 @@ def _negative_trunc_divisor(a: Expr, b: Expr) -> Dim | None:
     return -truncdiv(a, -b) if b.bounds.hi is not None and b.bounds.hi <= 0 else None
 
 
+@states("trunc(a, m) -> max(a // m, 0)", when="m >= 1 and a >= 1 - m")
+def _hardly_negative(a: Expr, b: Expr) -> Dim | None:
+    """Between 0 and -m the quotient is 0, and the floor is -1."""
+    m = b.const
+    return maximum(floordiv(a, b), 0) if m is not None and m >= 1 and nonneg(add(a, const(m - 1))) else None
+
+
 @states("fmod(a, b) -> a - b * trunc(a, b)")
 def fmod(a: Dim | int, b: Dim | int) -> Dim:
     """a modulo b with the sign of a (C's, and ONNX Mod with fmod=1): `a - b*truncdiv(a, b)`."""
@@ -357,6 +364,7 @@ TRUNCDIV_RULES: Final[tuple[Rule, ...]] = (
     _both_natural,
     _negative_dividend,
     _negative_trunc_divisor,
+    _hardly_negative,
     _truncdiv_cancel,
 )
 

@@ -6,7 +6,7 @@ against a budget that is linear in the text, so that no short text takes long.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from itertools import islice
@@ -33,15 +33,17 @@ from lattices.syntax import (
     PRODUCT,
     SIGN,
     SUM,
+    Dims,
     Infix,
     Item,
     Name,
+    Names,
     Open,
     Set,
     Sum,
     terms,
 )
-from lattices.tokens import MAX_DIGITS, RESERVED, TextError, Token, integer, shown, tokens, unquote
+from lattices.tokens import MAX_DIGITS, RESERVED, TextError, Token, check_length, integer, shown, token_at, unquote
 
 MAX_CONDITION_DEPTH: Final = 100
 """Deepest alternation of `and` with `or`."""
@@ -49,15 +51,17 @@ MAX_CONDITION_DEPTH: Final = 100
 _WORK: Final = 10_000
 _WORK_PER_CHARACTER: Final = 100
 
-Names = Collection[str] | Mapping[str, Dim] | None
-
 
 class Parser:
     """One run over one text."""
 
+    functions: Iterable[str] = FUNCTIONS
+    """What may be meant by the name of a function that is not there."""
+
     def __init__(self, text: str, names: Names, relation: bool) -> None:
         self.text, self.names = text, names
         self.infix = INFIX | {"&": AND if relation else MINIMUM}
+        self.at = 0  # where the next token is looked for
         self.items: list[Item] = []
         self.stack: list[Infix | Open] = []
         self.exact = False  # whether `/` is exact: inside floor, ceil and trunc
@@ -72,9 +76,12 @@ class Parser:
         return self._condition(self._run())
 
     def _run(self) -> Item:
-        wants_operand = True
+        check_length(self.text)
+        token, wants_operand = None, True
         try:
-            for token in tokens(self.text):
+            while token is None or token.kind != "end":
+                token = self._next(wants_operand)
+                self.at = token.at + len(token.text)
                 wants_operand = self._operand(token) if wants_operand else self._operator(token)
         except RecursionError:
             raise self._error(0, "the expression nests too deeply to be normalised") from None
@@ -84,12 +91,19 @@ class Parser:
     def _error(self, at: int, reason: str) -> TextError:
         return TextError(self.text, at, reason)
 
+    def _misread(self, at: int, reason: str) -> TextError:
+        """The error of a text that does not parse."""
+        return self._error(at, reason)
+
     def _spend(self, units: int, at: int) -> None:
         self.work -= units
         if self.work < 0:
             raise self._error(at, "the expression takes too much work to normalise")
 
     # Tokens; each method returns whether an operand comes next
+
+    def _next(self, wants_operand: bool) -> Token:
+        return token_at(self.text, self.at)
 
     def _operand(self, token: Token) -> bool:
         top = self.stack[-1] if self.stack else None
@@ -121,7 +135,7 @@ class Parser:
                 return Name(token.text, calls=True)
             case "name" if token.text.lower() in ("true", "false"):
                 return rel.TRUE if token.text.lower() == "true" else rel.FALSE
-        raise self._error(token.at, f"expected a number, a name or '(', found {token.found}")
+        raise self._misread(token.at, f"expected a number, a name or '(', found {token.found}")
 
     def _decimal(self, token: Token) -> Expr | Ratio:
         """A decimal is exact where it is a binary fraction, as float arithmetic would have it."""
@@ -165,7 +179,7 @@ class Parser:
             self._close(token)
         else:
             inside = [repr(self._innermost().closing)] if any(isinstance(s, Open) for s in self.stack) else []
-            raise self._error(token.at, f"expected {' or '.join(['an operator', *inside])}, found {token.found}")
+            raise self._misread(token.at, f"expected {' or '.join(['an operator', *inside])}, found {token.found}")
         return False
 
     def _innermost(self) -> Open:
@@ -177,8 +191,8 @@ class Parser:
         if kind == "call":
             name = self.items.pop()
             if function not in FUNCTIONS:
-                close = get_close_matches(function[:40], FUNCTIONS, 1)
-                raise self._error(name.at, f"no function {shown(function)}" + (f": {close[0]!r}?" if close else ""))
+                close = get_close_matches(function[:40], self.functions, 1)
+                raise self._misread(name.at, f"no function {shown(function)}" + (f": {close[0]!r}?" if close else ""))
             token = Token(token.kind, token.text, name.at)
         self.stack.append(Open(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
         if kind == "call":
@@ -195,6 +209,10 @@ class Parser:
         self.exact = opened.exact
         operands = self.items[opened.first :]
         del self.items[opened.first :]
+        self.items.append(self._closed(opened, operands))
+
+    def _closed(self, opened: Open, operands: list[Item]) -> Item:
+        """What stands in brackets."""
         value = operands[0].value
         if opened.kind == "call":
             value = self._call(opened, operands)
@@ -202,7 +220,7 @@ class Parser:
             value = Set(tuple(self._dim(item) for item in operands))
         elif isinstance(value, Name):
             value = value._replace(calls=False)
-        self.items.append(Item(value, opened.at))
+        return Item(value, opened.at)
 
     def _call(self, opened: Open, operands: list[Item]) -> Expr | Relation | Ratio:
         function: Function = FUNCTIONS[opened.function]
@@ -311,7 +329,7 @@ class Parser:
         operands = self.items[first:]
         del self.items[first:]
         if power == COMPARE:
-            values = [item.value if isinstance(item.value, Set) else self._dim(item) for item in operands]
+            values = [item.value if isinstance(item.value, Set | Dims) else self._dim(item) for item in operands]
             conditions = [self._compared(values[i], infix, values[i + 1]) for i, infix in enumerate(chain)]
         else:
             conditions = [self._condition(item) for item in operands]
@@ -319,10 +337,11 @@ class Parser:
         result = rel.disjunction(*conditions) if power == OR else rel.conjunction(*conditions)
         self.items.append(Item(self._deeper(result, conditions, operands[0].at), operands[0].at))
 
-    def _compared(self, x: Expr | Set, infix: Infix, y: Expr | Set) -> Relation:
+    def _compared(self, x: Expr | Set | Dims, infix: Infix, y: Expr | Set | Dims) -> Relation:
         self._spend(terms(x) + terms(y), infix.at)
-        if isinstance(x, Set):
-            raise self._error(infix.at, "expected a dim on the left of a comparison, found a set")
+        if not isinstance(x, Expr) or isinstance(y, Dims):
+            found = "a set" if isinstance(x, Set) else "a shape"
+            raise self._error(infix.at, f"expected a dim on the left of a comparison, found {found}")
         if not isinstance(y, Set):
             return self._stated(COMPARISONS[infix.op](x, y), infix.at)
         self._spend(terms(x) * len(y.members), infix.at)
@@ -350,31 +369,36 @@ class Parser:
     def _number(self, item: Item) -> Expr | Ratio:
         value = item.value
         if isinstance(value, Name):
-            return self._symbol(value.name, item.at)
+            return self._symbol(value, item.at)
         if isinstance(value, Sum):
             return self._settled_dim(ex._make(value.terms), item.at)
-        if isinstance(value, Relation | Set):
-            raise self._error(
-                item.at, f"expected a number, found {'a set' if isinstance(value, Set) else 'a condition'}"
-            )
+        if isinstance(value, Relation | Set | Dims):
+            raise self._error(item.at, f"expected a number, found {_KINDS[type(value)]}")
         return value
 
     def _condition(self, item: Item) -> Relation:
         value = item.value
         if isinstance(value, Name):
-            self._check_name(value.name, item.at)
-            return rel.boolean(value.name)
+            return self._boolean(value, item.at)
         if not isinstance(value, Relation):
-            raise self._error(item.at, "expected a condition such as N >= 1, found a number")
+            raise self._no_condition(item.at, _KINDS.get(type(value), "a number"))
         return value
 
-    def _symbol(self, name: str, at: int) -> Expr:
+    def _no_condition(self, at: int, found: str) -> TextError:
+        return self._error(at, f"expected a condition such as N >= 1, found {found}")
+
+    def _boolean(self, name: Name, at: int) -> Relation:
+        self._check_name(name, at)
+        return rel.boolean(name.name)
+
+    def _symbol(self, name: Name, at: int) -> Expr:
         self._check_name(name, at)
         if isinstance(self.names, Mapping):
-            return self._settled_dim(self.names[name], at)
-        return ex.symbol(name)
+            return self._settled_dim(self.names[name.name], at)
+        return ex.symbol(name.name)
 
-    def _check_name(self, name: str, at: int) -> None:
+    def _check_name(self, written: Name, at: int) -> None:
+        name = written.name
         if self.names is not None and name not in self.names:
             close = get_close_matches(name[:40], islice(self.names, 1000), 1)
             raise self._error(at, f"no symbol {shown(name)} here" + (f": {close[0]!r}?" if close else ""))
@@ -395,3 +419,6 @@ class Parser:
     def _no_value(self, at: int) -> TextError:
         limits = f"{ex.MAX_TERMS} terms, degree {ex.MAX_DEGREE}, size {ex.MAX_SIZE}"
         return self._error(at, f"no expression: it divides by zero or outgrows the limits ({limits})")
+
+
+_KINDS: Final[Mapping[type, str]] = {Relation: "a condition", Set: "a set", Dims: "a shape"}

@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from math import gcd
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from lattices import expr as ex
-from lattices.expr import Atom, Binding, Dim, Expr, Symbol, as_dim, const, sub
+from lattices.expr import Atom, Binding, Dim, Expr, Symbol, add, as_dim, const, mul, sub
 from lattices.intern import InternTable
-from lattices.normal import nonneg, states
+from lattices.interval import Interval
+from lattices.normal import common_factor, exact_quotient, nonneg, states
+from lattices.ranges import Range, redundant, without
 from lattices.truth import NO, UNKNOWN, YES, Truth
+
+
+class Line(NamedTuple):
+    """A comparison as a set of values of one term that has no constant part and a positive leading coefficient."""
+
+    term: Expr
+    range: Range
 
 
 class Relation(ex.Interned):
@@ -105,6 +114,23 @@ class Relation(ex.Interned):
         result = _negated(self)
         result.__dict__.setdefault("negated", self)
         return result
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The values that its term may have; None for what is no comparison."""
+        if self.op not in ("==", "!=", ">="):
+            return None
+        constant = sum(coef for mono, coef in self.expr.terms if not mono)
+        term = sub(self.expr, const(constant))
+        if not isinstance(term, Expr) or term.const is not None:
+            return None
+        if self.op == "==":
+            return Line(term, (Interval(-constant, -constant),))
+        if self.op == "!=":
+            return Line(term, without(-constant))
+        if _leads_negative(term):
+            return Line(cast(Expr, -term), (Interval(None, constant),))
+        return Line(term, (Interval(-constant, None),))
 
     @property
     def free_symbols(self) -> frozenset[str]:
@@ -202,6 +228,19 @@ def _comparison(op: str, difference: Dim) -> Relation:
 @states("g * y + c >= 0 -> y + c // g >= 0", when="g >= 1")
 @states("g * y + c == 0 -> False", when="g >= 1 and c % g != 0")
 @states("g * y + g * c == 0 -> y + c == 0", when="g != 0")
+@states("a >= 0 -> a == 0", when="a <= 0")
+@states("a != 0 -> a >= 1", when="a >= 0")
+@states("g * y == 0 -> g == 0 or y == 0")
+@states("a * b - 1 >= 0 -> a >= 1 and b >= 1", when="a >= 0 and b >= 0")
+@states("-(a * b) >= 0 -> a <= 0 or b <= 0", when="a >= 0 and b >= 0")
+@states("min(a, b) - a == 0 -> b - a >= 0")
+@states("max(a, b) - a == 0 -> a - b >= 0")
+@states("min(a, b) + c == 0 -> a + c == 0", when="b + c >= 1")
+@states("max(a, b) + c == 0 -> a + c == 0", when="b + c <= -1")
+@states("min(a, b) + c >= 0 -> a + c >= 0 and b + c >= 0")
+@states("c - max(a, b) >= 0 -> c - a >= 0 and c - b >= 0")
+@states("max(a, b) + c >= 0 -> a + c >= 0 or b + c >= 0")
+@states("c - min(a, b) >= 0 -> c - a >= 0 or c - b >= 0")
 def _canonical(op: str, e: Expr) -> Relation:
     if e.const is not None:
         holds = e.const == 0 if op == "==" else e.const != 0 if op == "!=" else e.const >= 0
@@ -213,7 +252,15 @@ def _canonical(op: str, e: Expr) -> Relation:
             e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))
         if (unrolled := _without_quotient(e)) is not None:
             return _canonical(op, unrolled)
-        return TRUE if nonneg(e) else FALSE if nonneg(-e - 1) else _relation(op, e)
+        if nonneg(e):
+            return TRUE
+        if nonneg(-e - 1):
+            return FALSE
+        if nonneg(-e):
+            return _canonical("==", e)
+        bounded = _bounded_extreme(e)
+        bounded = _split_product(e) if bounded is None else bounded
+        return _relation(op, e) if bounded is None else bounded
     if constant % content:
         return FALSE if op == "==" else TRUE
     lead = next(coef for mono, coef in e.ordered if mono)
@@ -222,7 +269,90 @@ def _canonical(op: str, e: Expr) -> Relation:
         e = cast(Expr, ex._make({m: c // scale for m, c in e.terms}))
     if nonneg(e - 1) or nonneg(-e - 1):
         return FALSE if op == "==" else TRUE
+    if op == "!=" and (nonneg(e) or nonneg(-e)):
+        return _canonical(">=", cast(Expr, e - 1 if nonneg(e) else -e - 1))
+    met = _met_extreme(e)
+    met = _zero_product(e) if met is None else met
+    if met is not None:
+        return met if op == "==" else negation(met)
     return _relation(op, e)
+
+
+def _split_product(e: Expr) -> Relation | None:
+    """e >= 0 as a claim about factors, if it says that a product of natural numbers is positive, or is not."""
+    found = _positive_product(e)
+    if found is not None:
+        return found
+    opposite = _positive_product(cast(Expr, -e - 1))
+    return None if opposite is None else negation(opposite)
+
+
+def _zero_product(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if some factor divides all of it: where a factor is 0."""
+    factor = common_factor(e)
+    if factor.const is not None or (len(e.terms) == 1 and len(e.terms[0][0]) == 1):
+        return None
+    rest = cast(Expr, exact_quotient(e, factor))
+    return disjunction(*(_comparison("==", part) for part in (*map(ex.expr_of, factor.terms[0][0]), rest)))
+
+
+def _positive_product(e: Expr) -> Relation | None:
+    """Where a*b - 1 >= 0 holds for natural a and b: where both are at least 1."""
+    product = add(e, const(1))
+    if not isinstance(product, Expr) or () in dict(product.terms) or not nonneg(product):
+        return None
+    factor = common_factor(product)
+    if factor.const is not None or (len(product.terms) == 1 and len(product.terms[0][0]) == 1):
+        return None
+    rest = exact_quotient(product, factor)
+    factors = [ex.expr_of(atom) for atom in factor.terms[0][0]]
+    if not isinstance(rest, Expr) or not all(map(nonneg, (*factors, rest))):
+        return None
+    return conjunction(*(ge(part, 1) for part in (*factors, rest)))
+
+
+def _extreme_and_rest(e: Expr) -> tuple[str, tuple[Expr, Expr], Expr] | None:
+    """e as +-(an extreme of two) + rest, as the extreme's operation, its operands and +-rest, the extreme positive."""
+    for mono, coef in e.terms:
+        if len(mono) == 1 and mono[0].op in ("max", "min") and len(mono[0].args) == 2 and coef in (1, -1):
+            rest = sub(e, mul(const(coef), ex.expr_of(mono[0])))
+            if isinstance(rest, Expr) and len(rest.terms) <= _SHORT:
+                return mono[0].op, cast(tuple[Expr, Expr], mono[0].args), cast(Expr, rest if coef > 0 else -rest)
+    return None
+
+
+_SHORT: Final = 4
+
+
+def _met_extreme(e: Expr) -> Relation | None:
+    """What e == 0 says, if e is an extreme of two against one of them, or against what one of them cannot be."""
+    found = _extreme_and_rest(e)
+    if found is None:
+        return None
+    op, operands, rest = found
+    for a, b in (operands, operands[::-1]):
+        plus, other = sub(a, -rest), sub(b, -rest)
+        if not (isinstance(plus, Expr) and isinstance(other, Expr)):
+            continue
+        if plus is ex.ZERO_EXPR:
+            return ge(b, a) if op == "min" else ge(a, b)
+        if nonneg(other - 1) if op == "min" else nonneg(-other - 1):
+            return _comparison("==", plus)
+    return None
+
+
+def _bounded_extreme(e: Expr) -> Relation | None:
+    """What e >= 0 says of the operands, if e is an extreme plus or minus something."""
+    for mono, coef in e.ordered:
+        node = mono[0] if len(mono) == 1 else None
+        if node is not None and node.op in ("max", "min") and abs(coef) == 1 and node.size <= _SMALL:
+            rest = sub(e, mul(const(coef), ex.expr_of(node)))
+            parts = [_comparison(">=", add(rest, mul(const(coef), cast(Expr, x)))) for x in node.args]
+            return conjunction(*parts) if (node.op == "min") == (coef > 0) else disjunction(*parts)
+    return None
+
+
+_SMALL: Final = 64
 
 
 def _without_quotient(e: Expr) -> Expr | None:
@@ -299,7 +429,7 @@ def _negated(relation: Relation) -> Relation:
         return cast(Relation, relation.args[0])
     if relation.op in ("true", "false", "open"):
         return FALSE if relation is TRUE else TRUE if relation is FALSE else OPEN
-    return _relation("!=" if relation.op == "==" else "==", relation.expr)
+    return _canonical("!=" if relation.op == "==" else "==", relation.expr)
 
 
 def conjunction(*relations: Relation) -> Relation:
@@ -327,6 +457,12 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
                 parts[part] = None
     if OPEN in parts:
         return OPEN
+    if len(parts) > 1:
+        dropped, settled = redundant(op, tuple(parts))
+        if settled is not None:
+            return TRUE if settled else FALSE
+        if dropped:
+            return _connect(op, neutral, absorbing, tuple(part for part in parts if part not in dropped))
     if len(parts) <= 1:
         return next(iter(parts), neutral)
     return _relation(op, *sorted(parts, key=lambda part: part.key))

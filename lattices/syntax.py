@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from lattices import normal
@@ -38,14 +38,21 @@ OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
     "^": normal.maximum,
     "&": normal.minimum,
 }
+Names = Collection[str] | Mapping[str, Dim] | None
+"""The symbols that a text may name: any, only these, or only these for the dims that they stand for."""
+
 CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
 
 
 class Name(NamedTuple):
-    """A name that is a dim or a condition by where it stands; `calls` if an opening parenthesis makes it a function."""
+    """A name that is a dim or a condition by where it stands; `calls` if an opening parenthesis makes it a function.
+
+    `is_symbol` if the text says that it is one, where there is a value of that name too.
+    """
 
     name: str
     calls: bool
+    is_symbol: bool = False
 
 
 class Sum:
@@ -66,10 +73,17 @@ class Set(NamedTuple):
     members: tuple[Expr, ...]
 
 
+class Dims(NamedTuple):
+    """A shape: that of the value of this name, or a list of dims (no name)."""
+
+    dims: tuple[Dim, ...]
+    name: str = ""
+
+
 class Item(NamedTuple):
     """An operand, and the column where its text begins."""
 
-    value: Expr | Relation | Ratio | Name | Sum | Set
+    value: Expr | Relation | Ratio | Name | Sum | Set | Dims
     at: int
 
 
@@ -82,7 +96,7 @@ class Infix(NamedTuple):
 
 
 class Open(NamedTuple):
-    """An opening bracket: of a group, of the operands of a function, or of a set."""
+    """An opening bracket: of a group, the operands of a function (`call`), a set, a list of dims, or an axis."""
 
     kind: str
     closing: str
@@ -98,4 +112,6 @@ def terms(value: object) -> int:
         return len(value.terms) or 1
     if isinstance(value, Ratio):
         return len(value.over.terms) + len(value.under.terms)
+    if isinstance(value, Dims):
+        return sum(map(terms, value.dims)) + 1
     return len(value.terms) if isinstance(value, Sum) else 1

@@ -12,9 +12,12 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from lattices.expr import UNKNOWN_DIM, Dim, Expr, symbol
-from lattices.parser import MAX_CONDITION_DEPTH, Names, Parser
+from lattices.parser import MAX_CONDITION_DEPTH, Parser
 from lattices.printer import format_dim, format_relation
+from lattices.reference_parser import ReferenceParser
+from lattices.references import References, UnresolvedError
 from lattices.relation import Relation
+from lattices.syntax import Names
 from lattices.tokens import MAX_DIGITS, MAX_TEXT, TextError, Token, reads_as_name, tokens
 
 
@@ -25,28 +28,36 @@ class DimParam(NamedTuple):
     hint: str | None = None
 
 
-def parse(text: str, names: Names = None) -> Dim:
+def parse(text: str, names: Names = None, references: References | None = None) -> Dim:
     """The dim that a text denotes.
 
     A text without any operator is a number or a name ("batch size" too); `?` is the unknown dim. With `names`, only
-    these names are allowed; a mapping gives the dim that each stands for.
+    these names are allowed; a mapping gives the dim that each stands for. With `references`, `X[1]` and the like denote
+    dims of the values that it knows, and no text denotes the unknown dim.
     Raises TextError, which points at the column, for anything else and for whatever is over a limit.
     """
     whole = text.strip()
-    if whole == "?":
+    if whole == "?" and references is None:
         return UNKNOWN_DIM
-    if reads_as_name(whole) and (names is None or whole in names):
+    if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
         return names[whole] if isinstance(names, Mapping) else symbol(whole)
-    return Parser(text, names, relation=False).dim()
+    return _parser(text, names, references, relation=False).dim()
 
 
-def parse_relation(text: str, names: Names = None) -> Relation:
+def parse_relation(text: str, names: Names = None, references: References | None = None) -> Relation:
     """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
 
-    A name that stands where a condition is expected is a boolean symbol.
+    A name that stands where a condition is expected is a boolean symbol. With `references`, relations over values are
+    read too: `X[1] == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`.
     Raises TextError, which points at the column, for any other text and for whatever is over a limit.
     """
-    return Parser(text, names, relation=True).relation()
+    return _parser(text, names, references, relation=True).relation()
+
+
+def _parser(text: str, names: Names, references: References | None, relation: bool) -> Parser:
+    if references is None:
+        return Parser(text, names, relation)
+    return ReferenceParser(text, names, references, relation)
 
 
 def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
@@ -113,6 +124,6 @@ def _stands_alone(found: list[Token], standalone_names: Collection[str]) -> bool
 
 
 __all__ = [
-    "MAX_CONDITION_DEPTH", "MAX_DIGITS", "MAX_TEXT", "DimParam", "TextError",
+    "MAX_CONDITION_DEPTH", "MAX_DIGITS", "MAX_TEXT", "DimParam", "References", "TextError", "UnresolvedError",
     "format_dim", "format_dim_param", "format_relation", "parse", "parse_relation", "read_dim_param",
 ]  # fmt: skip

@@ -21,9 +21,9 @@ RESERVED: Final = frozenset({"and", "or", "not", "in", "implies", "true", "false
 
 _NAME: Final = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _INTEGER: Final = re.compile(r"[0-9]+")
+_SPACE: Final = re.compile(r"\s*")
 _TOKEN: Final = re.compile(
-    r"(?P<space>\s+)"
-    r"|(?P<decimal>[0-9]+\.[0-9]+)"
+    r"(?P<decimal>[0-9]+\.[0-9]+)"
     rf"|(?P<int>{_INTEGER.pattern})"
     rf"|(?P<name>{_NAME.pattern})"
     r"|(?P<quoted>`(?:[^`\\]|\\.)*`)"
@@ -82,18 +82,36 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> Iterator[Token]:
     """The tokens of the text, an `end` token last. Raises TextError at a character that begins none."""
+    check_length(text)
+    at = 0
+    while True:
+        token = token_at(text, at)
+        yield token
+        if token.kind == "end":
+            return
+        at = token.at + len(token.text)
+
+
+def check_length(text: str) -> None:
+    """Raises TextError for a text that is too long to be read."""
     if len(text) > MAX_TEXT:
         raise TextError(text, MAX_TEXT, f"a text has at most {MAX_TEXT} characters, this one has {len(text)}")
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise TextError(text, at, _unexpected(text[at]))
-        kind = match.lastgroup or ""
-        if kind != "space":
-            yield Token(kind, match[0], at)
-        at = match.end()
-    yield Token("end", "", len(text))
+
+
+def token_at(text: str, at: int) -> Token:
+    """The token at or after a column. Raises TextError at a character that begins none."""
+    at = after_space(text, at)
+    if at == len(text):
+        return Token("end", "", at)
+    match = _TOKEN.match(text, at)
+    if match is None:
+        raise TextError(text, at, _unexpected(text[at]))
+    return Token(match.lastgroup or "", match[0], at)
+
+
+def after_space(text: str, at: int) -> int:
+    """The column of the first character from here on that is no space."""
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string
 
 
 def _unexpected(c: str) -> str:
@@ -141,8 +159,8 @@ def _escaped(c: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def unquote(token: Token, text: str) -> str:
-    """The name of a quoted token. Raises TextError for an unknown escape or an internal name."""
+def unquote(token: Token, text: str, internal: bool = False) -> str:
+    """The name of a quoted token. Raises TextError for an unknown escape and, unless allowed, for an internal name."""
 
     def plain(match: re.Match[str]) -> str:
         if match[1]:
@@ -152,6 +170,6 @@ def unquote(token: Token, text: str) -> str:
         raise TextError(text, token.at + 1 + match.start(), r"expected \` \\ \xHH \uHHHH or \UHHHHHHHH")
 
     name = _ESCAPE.sub(plain, token.text[1:-1])
-    if name.startswith("%"):
+    if name.startswith("%") and not internal:
         raise TextError(text, token.at, "names that begin with '%' are internal")
     return name

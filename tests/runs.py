@@ -117,15 +117,12 @@ class Runs:
         known = {**known, **dict(self._conditions(names, values))}
         for number, node in enumerate(self.result.nodes):
             template = self.result.analysis.applied.get(number)
-            if template is None or not self._visited(node.gate, names, values):
-                continue
-            if template.rejected is not None:
+            if template is not None and template.rejected is not None and self._visited(node.gate, names, values):
                 yield f"{node} runs, but is claimed never to: {template.rejected}"
-                continue
-            for statement in self.result.analysis.statements(number):
-                relation = replace_in(statement.relation, self.result.names)
-                if truth(relation, known) is False:  # type: ignore[arg-type]
-                    yield f"{node} runs, but {statement.role}: {relation} ({statement.reason}), at {known}"
+        for c in self.result.recorded.every:
+            relation = replace_in(c.formula, self.result.names)
+            if truth(relation, known) is False:  # type: ignore[arg-type]
+                yield f"{c.origin} runs, but {c.role}: {relation} ({c.reason}), at {known}"
 
     def _conditions(self, names: Mapping[Operand, str], values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
         """The boolean symbols that stand for the conditions of Ifs by data."""

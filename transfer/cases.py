@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from lattices.expr import ZERO_EXPR, Dim, Expr, expr_of
 from lattices.normal import exact_quotient, maximum, minimum
 from lattices.piecewise import choices, excludes, is_defined, restrict, settled
-from lattices.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
+from lattices.relation import FALSE, Relation, eq, ge, ite, le, ne, negation
 from lattices.truth import NO, YES
 from transfer.op import Op
 
@@ -85,6 +85,7 @@ def vanishes_with(dim: Dim, other: Dim) -> bool:
     zero = eq(other, 0)
     if zero is FALSE:
         return True
-    if zero is TRUE or zero.op != "==" or not isinstance(dim, Expr):
+    parts = zero.parts if zero.op == "or" else (zero,)  # a product is 0 where a factor is
+    if not isinstance(dim, Expr) or any(part.op != "==" for part in parts):
         return dim is ZERO_EXPR
-    return exact_quotient(dim, zero.expr) is not None or restrict(dim, zero) is ZERO_EXPR
+    return all(exact_quotient(dim, p.expr) is not None or restrict(dim, p) is ZERO_EXPR for p in parts)

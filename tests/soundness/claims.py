@@ -16,7 +16,7 @@ from lattices.dtype import DType
 from lattices.expr import Dim, Expr, Symbol, UndefinedError
 from lattices.normal import sole_atom
 from lattices.real import Real
-from lattices.relation import Relation
+from lattices.relation import FALSE, TRUE, Relation
 from lattices.tensor import Bottom, Map, Optional, Tensor, Top, Value
 from lattices.tensor import Sequence as SequenceValue
 from transfer.op import Statement
@@ -38,19 +38,19 @@ class Claims:
     @staticmethod
     def of(result: Result) -> Claims:
         """The claims of a result."""
-        statements: list[tuple[str, Statement]] = []
-        rejected, may_fail = [], []
-        for number, node in enumerate(result.nodes):
-            template = result.analysis.applied.get(number)
-            if template is None or node.gate >= 0:
-                continue
-            may_fail.extend(f"{node}: {reason}" for reason in template.may_fails)
-            if template.rejected is not None:
-                rejected.append(f"{node}: {template.rejected}")
-            for statement in result.analysis.statements(number):
-                relation = statement.relation.substitute(result.names)
-                statements.append((str(node), statement._replace(relation=relation)))
-        return Claims(dict(result.values), tuple(statements), tuple(rejected), tuple(may_fail))
+        statements = tuple(
+            (str(c.origin), Statement(c.relation, c.reason, c.role))
+            for c in result.constraints
+            if c.guard is TRUE and c.relation is not FALSE
+        )
+        rejected = tuple(
+            f"{result.nodes[node]}: {template.rejected}"
+            for round_ in result.rounds.rounds
+            for node, template in round_.analysis.applied.items()
+            if template.rejected is not None and result.nodes[node].gate < 0
+        )
+        conflict = tuple(str(item.relation) for item in result.rounds.conflict)
+        return Claims(dict(result.values), statements, rejected + conflict, tuple(map(str, result.constraints.doubts)))
 
     def wrong(self, binding: Mapping[str, int], run: Mapping[str, Any]) -> Iterator[str]:
         """Every claim that the run contradicts. `run` holds the concrete values by name."""

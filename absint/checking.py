@@ -1,0 +1,344 @@
+"""Whether given sizes are legal: one size of each symbol, or a box of sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.fixpoint import fixpoint
+from absint.recording import DECLARATION, Recorder
+from absint.rounds import Round, needed_nodes
+from absint.shapes import ShapeAnalysis
+from lattices.contents import Contents
+from lattices.dtype import DType
+from lattices.expr import MAX_DIM, Dim, symbol
+from lattices.facts import Facts
+from lattices.real import Real
+from lattices.relation import FALSE, TRUE, Relation, eq, ge, le
+from lattices.tensor import Tensor, Value
+from solver.constraints import Constraint, Doubt, Origin
+from solver.prove import Prover, holds
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+Box = Mapping[str, int | tuple[int, int]]
+
+
+class Outcome(Enum):
+    """What is known about the runs at some sizes."""
+
+    RUNS = "runs"
+    HOLDS = "holds"
+    MAY_FAIL = "may fail on data"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The first requirement in execution order that does not hold."""
+
+    origin: Origin
+    reason: str
+    relation: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.reason}" + (f", which needs {self.relation}" if self.relation else "")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What happens at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
+    broken, and `doubts` are the nodes that may fail on some data."""
+
+    sizes: Mapping[str, int]
+    outcome: Outcome
+    shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
+    """Of every tensor of the main graph; None is a size, or a rank, that only data decide."""
+    failure: Failure | None = None
+    doubts: tuple[Doubt, ...] = ()
+    premises: tuple[Constraint, ...] = ()
+    """Numeric premises that these sizes break: what is claimed of values may be wrong there."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome is not Outcome.FAILS
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "no symbols"
+        if self.failure is not None:
+            return f"fails at {at}: {self.failure}"
+        rest = f"; may fail on data: {'; '.join(map(str, self.doubts))}" if self.doubts else ""
+        return f"{self.outcome.value} at {at}{rest}"
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.check/1`."""
+        return json.dumps(
+            {
+                "schema": "absint.check/1",
+                "sizes": dict(self.sizes),
+                "outcome": self.outcome.value,
+                "failure": None
+                if self.failure is None
+                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
+            },
+            ensure_ascii=False,
+            indent=1,
+        )
+
+
+@dataclass(frozen=True)
+class RangeCheck:
+    """What happens in a box of sizes.
+
+    `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
+    and the node. `MAY_FAIL`: a requirement over sizes that data decide is open. `UNKNOWN`: something was not decided.
+    """
+
+    box: Mapping[str, tuple[int, int]]
+    outcome: Outcome
+    failure: Failure | None = None
+    sizes: Mapping[str, int] | None = None
+    """Where it fails."""
+    open: tuple[Constraint, ...] = ()
+    """Requirements that are not shown to hold."""
+    doubts: tuple[Doubt, ...] = ()
+    premises: tuple[Constraint, ...] = ()
+    """Numeric premises that some size of the box may break."""
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in (Outcome.RUNS, Outcome.HOLDS)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        box = ", ".join(f"{name}={lo}..{hi}" for name, (lo, hi) in self.box.items()) or "no symbols"
+        text = f"{self.outcome.value} for {box}"
+        if self.failure is not None:
+            at = ", ".join(f"{name}={size}" for name, size in (self.sizes or {}).items())
+            text = f"fails for {box} at {at}: {self.failure}"
+        if self.open:
+            text += f"; not shown: {'; '.join(map(str, self.open))}"
+        if self.doubts:
+            text += f"; may fail on data: {'; '.join(map(str, self.doubts))}"
+        return text + (f" ({self.reason})" if self.reason else "")
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.check-range/1`."""
+        return json.dumps(
+            {
+                "schema": "absint.check-range/1",
+                "box": {name: list(ends) for name, ends in self.box.items()},
+                "outcome": self.outcome.value,
+                "sizes": None if self.sizes is None else dict(self.sizes),
+                "failure": None
+                if self.failure is None
+                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "open": [_located(c.origin, str(c.formula)) for c in self.open],
+                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "reason": self.reason,
+            },
+            ensure_ascii=False,
+            indent=1,
+        )
+
+
+def _located(origin: Origin, reason: str) -> dict[str, object]:
+    place = {"node": origin.name, "path": origin.path, "operator": origin.operator, "output": origin.output}
+    return {**place, "reason": reason}
+
+
+def sizes_of(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
+    """The binding in the order of the symbols. Raises UsageError for a missing, unknown or impossible size."""
+    _known(result, binding)
+    for name, size in binding.items():
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise UsageError(f"{name}={size!r}: a size is an integer")
+        if size < 0:
+            raise UsageError(f"{name}={size}: a size cannot be negative")
+        if size > MAX_DIM:
+            raise UsageError(f"{name}={size}: a size is below 2**31")
+    missing = [name for name in result.symbols if name not in binding]
+    if missing:
+        raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
+    return {name: binding[name] for name in result.symbols}
+
+
+def _known(result: Result, names: Mapping[str, object]) -> None:
+    from absint.api import known_symbols
+
+    for name, size in names.items():
+        known_symbols([name], result.symbols, f"{name}={size}")
+
+
+def bound(result: Result, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
+    """The analysis at these sizes, on the declarations alone."""
+    facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
+    analysis = ShapeAnalysis(result._lowered.program, facts, inputs=inputs)
+    return Round(analysis, fixpoint(result.graph, analysis).states)
+
+
+def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
+    """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
+
+    With `zeros` the question is whether there is a run: all integer and boolean data of the inputs are taken to be 0.
+    """
+    sizes = sizes_of(result, binding)
+    for relation in (*result.declared_premises, *result.assumptions):
+        if holds(relation, sizes) is False:
+            excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
+            return Check(sizes, Outcome.FAILS, failure=excluded)
+    run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
+    needed = needed_nodes(result._lowered)
+    recorded = Recorder(result._lowered, run, needed).run()
+    failure = next(_failures(result, recorded.constraints, sizes), None)
+    if failure is not None:
+        return Check(sizes, Outcome.FAILS, failure=failure)
+    doubts = list(recorded.doubts)
+    doubts += [Doubt(c.origin, TRUE, c.reason) for c in recorded.constraints if c.role == "required"]
+    doubts += _incomplete(result, run, needed, recorded)
+    broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
+    shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
+    outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
+    return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(doubts)), broken)
+
+
+def _named(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
+    return iter(result._lowered.program.main.names.items())
+
+
+def _concrete(value: Value) -> tuple[int | None, ...] | None:
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        return None
+    return tuple(int(d) if d.is_concrete else None for d in value.shape)
+
+
+def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
+    stated: dict[tuple[int, str], Relation] = {}
+    for c in result.recorded.base:
+        if c.role == "required":
+            stated.setdefault((c.origin.node, c.reason), c.formula)
+    for c in constraints:
+        if c.formula is FALSE and c.role == "required":
+            formula = stated.get((c.origin.node, c.reason))
+            broken = formula is not None and holds(formula, sizes) is False
+            yield Failure(c.origin, c.reason, str(formula) if broken else "")
+
+
+def _incomplete(result: Result, run: Round, needed: bytearray, recorded: Recorder) -> Iterator[Doubt]:
+    """Nodes whose rules do not promise to state everything that a run needs."""
+    seen = set()
+    for node, template in run.analysis.applied.items():
+        item = result.nodes[node]
+        kernel = item.kernel
+        if kernel is None or not needed[node] or not template.outputs or kernel.operator in seen:
+            continue
+        if kernel.rule is None or not kernel.rule.complete:
+            seen.add(kernel.operator)
+            yield Doubt(recorded.origin(node), TRUE, "its rule does not promise that nothing else can fail")
+
+
+def _zeros(result: Result, sizes: Mapping[str, int]) -> dict[int, Value]:
+    """The inputs with integer and boolean data that are all 0."""
+    found: dict[int, Value] = {}
+    for node in result._lowered.signature.inputs.values():
+        value = result.nodes[node].value
+        if isinstance(value, Tensor):
+            if value.dtype is DType.BOOL:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(FALSE))
+            elif value.dtype.is_integer:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(Dim(0)))
+            elif value.dtype.is_float:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(Real.constant(0)))
+    return found
+
+
+def check_range(result: Result, box: Box) -> RangeCheck:
+    """Whether every size of the box meets the requirements of round 0.
+
+    A requirement is discharged from the box and from what nodes before it require and define, so that none proves
+    itself. Symbols that the box leaves out have any size.
+    """
+    ends = box_of(result, box)
+    within = [r for name, (lo, hi) in ends.items() for r in (ge(symbol(name), lo), le(symbol(name), hi))]
+    base = result.recorded.base
+    prover = Prover(base, order=result.symbols)
+    given = [c.formula for c in base if c.origin.node < 0]
+    inputs = set(result.symbols)
+    open_: list[Constraint] = []
+    premises: list[Constraint] = []
+    reason = ""
+    held: dict[Relation, None] = dict.fromkeys([*within, *given])
+    pending: list[Relation] = []
+    last = -1
+    for c in base:
+        if c.origin.node < 0:
+            continue
+        if c.origin.node != last:
+            held.update(dict.fromkeys(pending))
+            pending, last = [], c.origin.node
+        formula = c.formula
+        if c.role == "defined":
+            pending.append(formula)
+            continue
+        if formula in held:
+            continue
+        decision = prover.entails(list(held), formula, small=True)
+        if decision.entailed is None:
+            reason = decision.reason
+            open_.append(c)
+        elif not decision.entailed:
+            if c.role == "assumed":
+                premises.append(c)
+            elif formula.free_symbols <= inputs:
+                sizes = {name: decision.model.get(name, ends[name][0]) for name in result.symbols}
+                found = check(result, sizes)
+                if found.failure is not None:
+                    return RangeCheck(ends, Outcome.FAILS, found.failure, sizes)
+                open_.append(c)
+            else:
+                open_.append(c)
+        held[formula] = None
+    doubts = result.recorded.every.doubts
+    if reason:
+        return RangeCheck(
+            ends, Outcome.UNKNOWN, open=tuple(open_), doubts=doubts, premises=tuple(premises), reason=reason
+        )
+    if open_:
+        return RangeCheck(ends, Outcome.MAY_FAIL, open=tuple(open_), doubts=doubts, premises=tuple(premises))
+    complete = not doubts and not premises and result.is_complete
+    outcome = Outcome.RUNS if complete else Outcome.HOLDS
+    return RangeCheck(ends, outcome, doubts=doubts, premises=tuple(premises))
+
+
+def box_of(result: Result, box: Box) -> dict[str, tuple[int, int]]:
+    """Both ends for every symbol. Raises UsageError for an unknown symbol and an empty or negative range."""
+    _known(result, box)
+    ends: dict[str, tuple[int, int]] = {}
+    for name in result.symbols:
+        given = box.get(name, (0, MAX_DIM))
+        lo, hi = given if isinstance(given, tuple) else (given, given)
+        if lo < 0:
+            raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
+        if lo > hi:
+            raise UsageError(f"{name}={lo}..{hi}: the range is empty, its first size is above its last")
+        ends[name] = (lo, min(hi, MAX_DIM))
+    return ends
+
+
+__all__ = ["Box", "Check", "Failure", "Outcome", "RangeCheck", "bound", "check", "check_range"]

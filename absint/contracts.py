@@ -1,0 +1,104 @@
+"""The contract of a model: which sizes of its inputs are legal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lattices.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute, symbol
+from lattices.facts import Facts
+from lattices.normal import sole_atom
+from lattices.tensor import Tensor
+from solver.contract import Clause, Contract
+from solver.contract import contract as of_constraints
+from solver.prove import Prover
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def contract(result: Result) -> Contract:
+    """See `absint.Result.contract`."""
+    base = result.recorded.base.renamed(result.all_names)
+    doubts = result.constraints.doubts
+    return of_constraints(base, Prover(base, order=result.symbols), doubts, shared(result))
+
+
+@dataclass(frozen=True)
+class SymbolFacts:
+    """What all runs that succeed say of one input symbol."""
+
+    name: str
+    lo: int
+    hi: int
+    modulus: int = 1
+    """Every legal size is `remainder` modulo this."""
+    remainder: int = 0
+    values: tuple[int, ...] | None = None
+    """The legal sizes, if they are few."""
+    solved: Dim | None = None
+    """What it is equal to: a constant, or an expression over earlier symbols."""
+    because: tuple[Clause, ...] = ()
+    """The clauses of the contract that mention it."""
+
+    def __str__(self) -> str:
+        said = [f"{self.lo} <= {self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} >= {self.lo}"]
+        if self.solved is not None:
+            said = [f"{self.name} == {self.solved}"]
+        elif self.values is not None:
+            said = [f"{self.name} in {{{', '.join(map(str, self.values))}}}"]
+        elif self.modulus > 1:
+            said.append(f"{self.name} % {self.modulus} == {self.remainder}")
+        return " and ".join(said)
+
+
+def symbol_facts(result: Result, name: str) -> SymbolFacts:
+    """See `absint.Result.symbol`."""
+    clauses = result.contract().clauses
+    given = [c.formula for c in result.recorded.base if c.origin.node < 0]
+    facts = Facts([*given, *(clause.relation for clause in clauses)], result.symbols)
+    mine = tuple(clause for clause in clauses if name in clause.relation.free_symbols)
+    start = Symbol(name)
+    value = facts.simplify(expr_of(start))
+    narrowed = sole_atom(value) if isinstance(value, Expr) else None
+    if not isinstance(narrowed, Symbol) or narrowed.name != name:
+        lo, hi = value.bounds
+        shown = _widened(value)
+        return SymbolFacts(
+            name, max(lo or 0, 0), MAX_DIM if hi is None else min(hi, MAX_DIM), solved=shown, because=mine
+        )
+    lo, hi = narrowed.bounds
+    congruence = facts.congruence(expr_of(narrowed))
+    values = next((v for s, v in facts.values.items() if s.name == name), None)
+    return SymbolFacts(
+        name,
+        lo or 0,
+        MAX_DIM if hi is None else hi,
+        max(congruence.modulus, 1),
+        congruence.remainder,
+        None if values is None else tuple(sorted(values)),
+        because=mine,
+    )
+
+
+def _widened(value: Dim) -> Dim:
+    """The expression over symbols as they are declared."""
+    if not isinstance(value, Expr):
+        return value
+    return substitute(value, {s: symbol(s.name) for s in value.symbols})
+
+
+def shared(result: Result) -> Mapping[str, tuple[str, ...]]:
+    """Symbols that stand for a size of more than one input, with the places where they do."""
+    places: dict[str, list[str]] = {}
+    for name in result.inputs:
+        value = result.base.states[result._lowered.signature.inputs[name]][0]
+        if isinstance(value, Tensor) and value.shape.rank:
+            for axis, dim in enumerate(value.shape):
+                for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):
+                    places.setdefault(symbol, []).append(f"{name}[{axis}]")
+    return {symbol: tuple(found) for symbol, found in places.items() if len(found) > 1}
+
+
+__all__ = ["SymbolFacts", "contract", "shared", "symbol_facts"]

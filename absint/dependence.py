@@ -1,0 +1,308 @@
+"""What a number of a node's output comes from: which dims and elements of its inputs, found by trying.
+
+Rules are pure, so a rule can be asked again with other numbers in its inputs. A number is *unchanged* if some inputs
+hold the same one, and putting a mark in their place gives the mark. Otherwise it *comes from* the numbers that are left
+once every number that may be any other without a difference has been taken out: whatever the rest is, the output stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from absint.graph import Kernel, Operand
+from absint.places import Place, as_integer, number_at, numbers_of, replaced
+from absint.shapes import Template, name_unknowns
+from lattices.contents import OPAQUE, Element, element_symbols
+from lattices.expr import NATURAL, Expr, Symbol, expr_of
+from lattices.facts import NO_FACTS, Facts
+from lattices.real import Real
+from lattices.relation import Relation, boolean
+from lattices.tensor import Value
+from transfer.op import HOLE, AttributeValue, Op, apply
+
+if TYPE_CHECKING:
+    from absint.shapes import ShapeAnalysis, State
+
+MAX_TRIALS: Final = 400
+"""Applications of a rule for one number; after that, numbers that have not been taken out are told too."""
+
+MAX_ALONE: Final = 4
+"""Inputs that are tried one by one as the one that is handed on."""
+
+_MARK: Final = "%explain:"
+_FEW: Final = 8
+"""So many are left out one by one; of more, halves first."""
+
+_Item = TypeVar("_Item")
+
+Argument = tuple[int, Place]
+"""An input by its position, and a place in it."""
+
+
+class Dependence(NamedTuple):
+    """What a number comes from."""
+
+    unchanged: bool
+    sources: tuple[Argument, ...]
+    attributes: tuple[str, ...] = ()
+    """Attributes without which the number would be another one."""
+    by_facts: bool = False
+    """Without the facts that hold at the node it would be another one."""
+    formula: Expr | None = None
+    """What the operator makes of its sources, over the symbols of `variable`."""
+    variables: tuple[int | None, ...] = ()
+    """For each source the number of its variable; equal terms share one, constants have none."""
+
+
+def variable(number: int) -> str:
+    """The name that a source has in a formula."""
+    return f"{_MARK}v{number}"
+
+
+class Trials:
+    """Asks the rules of one finished analysis again."""
+
+    def __init__(self, analysis: ShapeAnalysis, states: Sequence[State]) -> None:
+        self._analysis = analysis
+        self._states = states
+        self._known: dict[Hashable, Dependence] = {}
+
+    def inputs(self, node: int) -> tuple[Value | None, ...]:
+        """The inputs of a node, as its rule saw them."""
+        analysis, states = self._analysis, self._states
+        return tuple([analysis.operand(operand, states) for operand in analysis.nodes[node].operands])
+
+    def of(self, node: int, output: int, place: Place, own: Collection[Operand] = ()) -> Dependence:
+        """What the number at a place of an operator's output comes from.
+
+        Where several inputs would do, those that are not `own` are left out first.
+        """
+        item = self._analysis.nodes[node]
+        kernel = item.kernel
+        assert kernel is not None
+        inputs = self.inputs(node)
+        facts = self._analysis.facts_at(item.gate)
+        first = tuple([item.operands.index(operand) for operand in item.operands])
+        preferred = tuple([operand in own for operand in item.operands])
+        key = (kernel, inputs, facts.relations, first, preferred, output, place)
+        found = self._known.get(key)
+        if found is None:
+            trial = _Trial(kernel, inputs, facts, first, output, place)
+            number = number_at(self._states[node][output], place)
+            found = self._known[key] = trial.unchanged(number, preferred) or trial.sources()
+        return found
+
+
+class _Trial:
+    """One number of one application of a rule."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        inputs: tuple[Value | None, ...],
+        facts: Facts,
+        first: tuple[int, ...],
+        output: int,
+        place: Place,
+    ) -> None:
+        self.kernel = kernel
+        self.inputs = inputs
+        self.facts = facts
+        self.first = first
+        self.output = output
+        self.place = place
+        self.left = MAX_TRIALS
+
+    # Unchanged
+
+    def unchanged(self, number: Element | None, preferred: tuple[bool, ...]) -> Dependence | None:
+        """The inputs that hold the very number, if the rule hands it on."""
+        wanted = as_integer(number)
+        if wanted is None:
+            return None
+        holders = [argument for argument, found in self._arguments() if as_integer(found) is wanted]
+        holders.sort(key=lambda argument: not preferred[argument[0]])
+        if isinstance(wanted, Relation):
+            mark: Expr | Relation = boolean(f"{_MARK}0")
+        else:
+            mark = expr_of(Symbol(f"{_MARK}0", *wanted.bounds))
+        alike = [argument for argument in holders if argument[1].kind == self.place.kind]
+        others = [argument for argument in holders if argument[1].kind != self.place.kind]
+        alone = [[argument] for argument in (*alike, *others)[:MAX_ALONE]] if len(holders) > 1 else []
+        both = holders if alike and others else []
+        for some in (alike, others, both, *alone):
+            if some and self._hands_on(some, mark):
+                return Dependence(True, tuple(self._enough(self._least(some, lambda kept: self._hands_on(kept, mark)))))
+        return None
+
+    def _enough(self, holders: list[Argument]) -> list[Argument]:
+        """Those of the inputs that hold a number without which it would be another one."""
+        if len(holders) == 1:
+            return holders
+        truth = self._seen(self.inputs)
+        marks = {a: _mark(f"{_MARK}{at}", [a], self._number(a)) for at, a in enumerate(holders)}
+        return self._least(holders, lambda kept: bool(kept) and self._seen(self._marked(kept, marks)) == truth)
+
+    def _hands_on(self, holders: Sequence[Argument], mark: Expr | Relation) -> bool:
+        changes: dict[Argument, Element] = {}
+        for position, place in holders:
+            real = isinstance(self._number((position, place)), Real)
+            changes[position, place] = Real(mark, 1) if real and isinstance(mark, Expr) else mark
+        template = self._applied(self._changed(changes))
+        return template is not None and as_integer(number_at(template.outputs[self.output], self.place)) is mark
+
+    # Computed
+
+    def sources(self) -> Dependence:
+        """The least that has to stay what it is."""
+        truth = self._seen(self.inputs)
+        classes: dict[Hashable, list[Argument]] = {}
+        for argument, number in self._arguments():
+            # Equal terms change together, so that a symbol that cancels is no source; equal constants have no tie.
+            constant = not element_symbols(number)
+            classes.setdefault(argument if constant else (type(number), number), []).append(argument)
+        groups = list(classes.values())
+        together = {a: _mark(f"{_MARK}{at}", group, self._number(a)) for at, group in enumerate(groups) for a in group}
+
+        def stays(kept: Sequence[list[Argument]]) -> bool:
+            return self._seen(self._marked({a for group in kept for a in group}, together)) == truth
+
+        groups = self._least(groups, stays)
+        kept = [argument for group in groups for argument in group]
+        apart = {a: _mark(f"{_MARK}{at}", [a], self._number(a)) for at, a in enumerate(together)}
+        if len(kept) > len(groups) and self._seen(self._marked(set(kept), apart)) == truth:
+            kept = self._least(kept, lambda some: self._seen(self._marked(set(some), apart)) == truth)
+        sized = {position for position, place in kept if place.kind == "element"}
+        sources = [(p, place) for p, place in kept if p not in sized or place.kind != "axis"]
+        inputs = self._marked(set(kept), apart)
+        if self._seen(inputs) != truth:
+            inputs = self.inputs
+        attributes = tuple(self._attributes(inputs, truth))
+        return Dependence(False, tuple(sources), attributes, self._by_facts(truth), *self._formula(sources))
+
+    def _formula(self, sources: Sequence[Argument]) -> tuple[Expr | None, tuple[int | None, ...]]:
+        """The number over one variable for each different term that it comes from."""
+        terms: dict[Element, Element] = {}
+        for argument in sources:
+            number = self._number(argument)
+            if isinstance(number, Expr) and number.const is None:
+                bounds = number.bounds if argument[1].kind == "element" else number.bounds.meet(NATURAL)
+                terms.setdefault(number, expr_of(Symbol(variable(len(terms)), *bounds)))
+        order = list(terms)
+        variables = tuple([order.index(n) if (n := self._number(a)) in terms else None for a in sources])
+        changes = {argument: terms[n] for argument in sources if (n := self._number(argument)) in terms}
+        template = self._applied(self._changed(changes)) if changes else None
+        found = number_at(template.outputs[self.output], self.place) if template is not None else None
+        plain = isinstance(found, Expr) and all(s.name.startswith(_MARK) for s in found.symbols)
+        return (found, variables) if plain and isinstance(found, Expr) else (None, variables)
+
+    def _attributes(self, inputs: tuple[Value | None, ...], truth: object) -> Iterator[str]:
+        attributes = self.kernel.attributes
+        for name in attributes:
+            rest = {other: value for other, value in attributes.items() if other != name}
+            if self._seen(inputs, rest) != truth:
+                yield name
+
+    def _by_facts(self, truth: object) -> bool:
+        return bool(self.facts) and self._seen(self.inputs, facts=NO_FACTS) != truth
+
+    def _seen(
+        self,
+        inputs: tuple[Value | None, ...],
+        attributes: Mapping[str, AttributeValue] | None = None,
+        facts: Facts | None = None,
+    ) -> object:
+        """The number, and what the rule defines of the symbols that it invents for it."""
+        template = self._applied(inputs, attributes, facts)
+        if template is None:
+            return None
+        number = number_at(template.outputs[self.output], self.place)
+        holes = {s for s in element_symbols(number) if s.name.startswith(HOLE)} if number is not None else set()
+        defined = [s.relation for s in template.statements if s.role == "defined" and holes & s.relation.symbols]
+        return template.rejected is None, type(number), number, frozenset(defined)
+
+    # Applying the rule
+
+    def _arguments(self) -> Iterator[tuple[Argument, Element]]:
+        for position, value in enumerate(self.inputs):
+            if self.first[position] == position:
+                for place, number in numbers_of(value):
+                    yield (position, place), number
+
+    def _number(self, argument: Argument) -> Element:
+        number = number_at(self.inputs[argument[0]], argument[1])
+        return OPAQUE if number is None else number
+
+    def _marked(self, kept: Collection[Argument], marks: Mapping[Argument, Element]) -> tuple[Value | None, ...]:
+        """The inputs with its mark for every number that is not kept."""
+        return self._changed({argument: mark for argument, mark in marks.items() if argument not in kept})
+
+    def _changed(self, changes: Mapping[Argument, Element]) -> tuple[Value | None, ...]:
+        by_input: dict[int, dict[Place, Element]] = {}
+        for (position, place), number in changes.items():
+            by_input.setdefault(position, {})[place] = number
+        result: list[Value | None] = []
+        for position, value in enumerate(self.inputs):
+            if self.first[position] != position:
+                result.append(result[self.first[position]])
+            elif value is None or position not in by_input:
+                result.append(value)
+            else:
+                result.append(replaced(value, by_input[position]))
+        return tuple(result)
+
+    def _applied(
+        self,
+        inputs: tuple[Value | None, ...],
+        attributes: Mapping[str, AttributeValue] | None = None,
+        facts: Facts | None = None,
+    ) -> Template | None:
+        kernel = self.kernel
+        self.left -= 1
+        if kernel.rule is None:
+            return None
+        op = Op(
+            kernel.rule,
+            inputs,
+            kernel.attributes if attributes is None else attributes,
+            version=kernel.version,
+            outputs=kernel.outputs,
+            facts=self.facts if facts is None else facts,
+            name=kernel.op_type,
+        )
+        try:
+            result = apply(kernel.rule, op)
+        except Exception:  # the analysis has told of it; here it means that nothing can be found out
+            return None
+        return name_unknowns(result.outputs, result.statements, rejected=result.rejected)
+
+    def _least(self, items: list[_Item], enough: Callable[[list[_Item]], bool]) -> list[_Item]:
+        """A part of the items that is still enough and has none too many; later ones are left out first."""
+        kept = list(items)
+        size = len(kept) // 2 if len(kept) > _FEW else 1
+        while size:
+            end = len(kept)
+            while end > 0 and self.left > 0:
+                start = max(0, end - size)
+                fewer = kept[:start] + kept[end:]
+                if enough(fewer):
+                    kept = fewer
+                end = start
+            size //= 2
+        return kept
+
+
+def _mark(name: str, arguments: Sequence[Argument], number: Element) -> Element:
+    """Another number in the place of this one: of the same bounds if it has symbols, else any."""
+    if isinstance(number, Relation):
+        return boolean(name)
+    if not isinstance(number, Expr):
+        return OPAQUE
+    sizes = any(place.kind != "element" for _, place in arguments)
+    if number.const is not None:
+        return expr_of(Symbol(name, *(NATURAL if sizes else (None, None))))
+    return expr_of(Symbol(name, *(number.bounds.meet(NATURAL) if sizes else number.bounds)))
+
+
+__all__ = ["MAX_TRIALS", "Argument", "Dependence", "Trials", "variable"]

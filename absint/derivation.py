@@ -1,0 +1,188 @@
+"""Follows numbers of a finished analysis back to where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from absint.dependence import Trials
+from absint.explain import MAX_STEPS, Kind
+from absint.flow_sources import FlowSources, Part, Slot
+from absint.graph import Kernel, Node
+from absint.places import as_integer, number_at
+from lattices.contents import OPAQUE, Element, element_symbols, replace_in
+from lattices.expr import Dim, Expr
+from lattices.tensor import TOP, SparseTensor, Tensor, Value
+from transfer.op import HOLE
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one number comes from."""
+
+    kind: Kind
+    parts: tuple[Part, ...] = ()
+    does: str = ""
+    terms: tuple[Dim, ...] = ()
+    """What stands for `{0}`, `{1}` in `does`."""
+    attributes: tuple[str, ...] = ()
+    by_facts: bool = False
+    formula: Expr | None = None
+    variables: tuple[int | None, ...] = ()
+    """For each part its variable in the formula; see `Dependence`."""
+
+
+class Derivation:
+    """Follows numbers of one result back."""
+
+    def __init__(self, result: Result) -> None:
+        self._nodes = result.nodes
+        self._analysis = result.last.analysis
+        self._states = result.last.states
+        self._back = result.rounds.originals
+        self._inputs = frozenset(result._lowered.signature.inputs.values())
+        own = [n for n, item in enumerate(self._nodes) if item.value is not None or not item.operands]
+        self._own = frozenset((n, 0) for n in own)
+        self._trials = Trials(self._analysis, self._states)
+        self._flows = FlowSources(self._analysis, self._states)
+        self.origins: dict[Slot, Origin] = {}
+        """Every number that was reached, in the order in which it was."""
+        self.followed: set[Slot] = set()
+        """Those whose sources were followed."""
+        self._missed: set[Slot] = set()
+
+    @property
+    def left_out(self) -> int:
+        """Numbers that the limit on steps left out."""
+        return len(self._missed.difference(self.origins))
+
+    def number(self, slot: Slot) -> Element:
+        """What stands there, as the last round knows it."""
+        found = number_at(self._states[slot.node][slot.output], slot.place)
+        return OPAQUE if found is None else found
+
+    def restored(self, number: Element) -> Element:
+        """The number over the symbols of round 0, which the result shows."""
+        return replace_in(number, self._back) if self._back else number
+
+    def follow(self, slots: Sequence[Slot]) -> None:
+        """Finds the origins of the numbers, and of what they come from."""
+        for slot in slots:
+            self.origins[slot] = self._origin(slot)
+        pending = list(reversed(slots))
+        while pending:
+            slot = pending.pop()
+            if slot in self.followed:
+                continue
+            if len(self.origins) >= MAX_STEPS:
+                self._missed.add(slot)
+                continue
+            for end in self._ends(slot):
+                if end not in self.followed:
+                    self.followed.add(end)
+                    pending += reversed(self._worth_following(end))
+
+    def _ends(self, slot: Slot) -> list[Slot]:
+        """Where the numbers that are handed on to a slot begin; one that is explained already makes up for the rest."""
+        pending, ends, explained = [slot], [], False
+        run: set[Slot] = set()
+        while pending:
+            slot = pending.pop()
+            if slot in run:
+                continue
+            if slot in self.followed:
+                explained = True
+                continue
+            origin = self.origins.get(slot)
+            if origin is None and len(self.origins) >= MAX_STEPS:
+                self._missed.add(slot)
+                continue
+            run.add(slot)
+            if origin is None:
+                origin = self.origins[slot] = self._origin(slot)
+            if origin.kind == "unchanged":
+                self.followed.add(slot)
+                pending += (part.slot for part in reversed(origin.parts))
+            else:
+                ends.append(slot)
+        leaves = [end for end in ends if not self.origins[end].parts]
+        return leaves if leaves or explained else ends
+
+    def _worth_following(self, slot: Slot) -> list[Slot]:
+        """The sources of a number; not the constants that an expression is computed with."""
+        found = [part.slot for part in self.origins[slot].parts]
+        if not element_symbols(self.number(slot)):
+            return found
+        return [slot for slot in found if element_symbols(self.number(slot))]
+
+    # One number
+
+    def _origin(self, slot: Slot) -> Origin:
+        item = self._nodes[slot.node]
+        if item.value is not None:
+            return self._source_of(slot, item.value)
+        if item.kernel is None:
+            return self._flow(slot)
+        found = self._trials.of(slot.node, slot.output, slot.place, self._own)
+        parts = tuple(
+            Part(_formal(item.kernel, position), Slot(*item.operands[position], place))
+            for position, place in found.sources
+        )
+        if found.unchanged:
+            return Origin("unchanged", parts)
+        if self._is_born(slot):
+            return Origin("invented", parts, self._why(slot, item), (), found.attributes, found.by_facts)
+        kind: Kind = "computed" if parts else "fixed"
+        return Origin(kind, parts, "", (), *found[2:])
+
+    def _source_of(self, slot: Slot, declared: Value) -> Origin:
+        """An input, which may be known better than it is declared, or an initialiser."""
+        if slot.node not in self._inputs:
+            return Origin("initialiser")
+        stated = number_at(declared, slot.place)
+        if isinstance(stated, Dim) and stated is not self.restored(self.number(slot)):
+            return Origin("input", (), "declared as {0}", (stated,))
+        return Origin("input")
+
+    def _flow(self, slot: Slot) -> Origin:
+        flow = self._flows.of(slot.node, slot.output, slot.place)
+        number = as_integer(self.number(slot))
+        same = number is not None and all(as_integer(self.number(part.slot)) is number for part in flow.parts)
+        return Origin("unchanged" if same and flow.parts else "control", flow.parts, flow.does, flow.terms)
+
+    def _is_born(self, slot: Slot) -> bool:
+        """The node's rule gave no expression, but a symbol of its own."""
+        template = self._analysis.applied.get(slot.node)
+        if template is None:
+            return False
+        number = number_at(template.outputs[slot.output], slot.place) if slot.output < len(template.outputs) else None
+        return number is not None and any(s.name.startswith(HOLE) for s in element_symbols(number))
+
+    def _why(self, slot: Slot, item: Node) -> str:
+        """Why there is no expression."""
+        assert item.kernel is not None
+        if item.kernel.rule is None:
+            return "the operator has no rule"
+        if slot.node in self._analysis.crashes:
+            return "the rule of the operator failed"
+        if self._analysis.applied[slot.node].rejected is not None:
+            return "the node cannot run"
+        for position, operand in enumerate(item.operands):
+            value = self._analysis.operand(operand, self._states)
+            if value is TOP or (isinstance(value, (Tensor, SparseTensor)) and value.shape.rank is None):
+                return f"the rank of its input {_formal(item.kernel, position) or position} is unknown"
+        return "only a run decides it"
+
+
+def _formal(kernel: Kernel, position: int) -> str:
+    """What the operator calls an input; empty where it has no name for it."""
+    formals = kernel.rule.inputs if kernel.rule is not None else ()
+    name = formals[position] if position < len(formals) else ""
+    return "" if name.endswith("*") else name
+
+
+__all__ = ["Derivation", "Origin"]

@@ -1,0 +1,88 @@
+"""One model in onnxruntime, without optimisations, so that every value is computed as the model says.
+
+Run as a script this is the child process that dies in place of the caller's when onnxruntime crashes. It is started by
+its path and imports nothing of the package. Request and reply are pickles on its standard streams.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+RAW_CODES: Final[Mapping[str, int]] = {
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e4m3fnuz": 18,
+    "float8_e5m2": 19,
+    "float8_e5m2fnuz": 20,
+}
+"""Types of ml_dtypes that onnxruntime takes as raw bytes only, with their number in ONNX."""
+
+NOT_FETCHED: Final = ("bfloat16", "int4", "int2", "float4", "float6")
+"""Parts of the names of types that onnxruntime does not hand over as arrays."""
+
+Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
+"""Which attempt succeeded, the types of the values by name, as onnxruntime writes them, and the values."""
+
+
+def execute(
+    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
+) -> Outcome:
+    """The named outputs of the first attempt that succeeds; `folder` holds the external data.
+
+    Outputs of types that cannot be fetched are left out. Raises what onnxruntime raises of the last attempt.
+    """
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if folder is not None:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    types = {info.name: info.type for info in session.get_outputs()}
+    fetched = [name for name in names if not any(part in types[name] for part in NOT_FETCHED)]
+    if not fetched:
+        raise ValueError(f"none of {', '.join(names)} is of a type that can be fetched")
+    quiet = ort.RunOptions()
+    quiet.log_severity_level = 4
+    for number, feeds in enumerate(attempts):
+        try:
+            values = session.run(fetched, {name: _fed(value) for name, value in feeds.items()}, quiet)
+            return number, {name: types[name] for name in fetched}, dict(zip(fetched, values, strict=True))
+        except Exception:
+            if number == len(attempts) - 1:
+                raise
+    raise ValueError("no feeds were given")
+
+
+def _fed(value: object) -> object:
+    import onnxruntime as ort
+
+    code = RAW_CODES.get(value.dtype.name) if isinstance(value, np.ndarray) else None
+    if code is None:
+        return value
+    assert isinstance(value, np.ndarray)
+    raw = value.view(f"uint{8 * value.itemsize}")
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, code)
+
+
+def main() -> None:
+    """Serve one request."""
+    with os.fdopen(os.dup(1), "wb") as replies:
+        os.dup2(2, 1)  # what native code prints must not mix with the reply
+        try:
+            reply = pickle.dumps((True, execute(*pickle.load(sys.stdin.buffer))), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            reply = pickle.dumps((False, str(error)))
+        replies.write(reply)
+
+
+if __name__ == "__main__":
+    main()

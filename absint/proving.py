@@ -1,0 +1,294 @@
+"""Questions about the dims of a model: is a relation entailed, refuted, or open, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain, islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from absint.checking import Outcome, check
+from absint.errors import AbsintError, UsageError
+from absint.queries import read_relation
+from absint.recording import ASSUMPTION, Recorder
+from absint.shapes import State
+from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
+from lattices.references import UnresolvedError
+from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
+from lattices.tensor import Tensor
+from lattices.text import TextError, parse_relation
+from solver.classes import legal_bindings
+from solver.constraints import Constraint, ConstraintSet, Origin
+from solver.prove import SECONDS, Decision, Proof, Prover, Stopwatch, Verdict, holds, meets
+
+if TYPE_CHECKING:
+    from absint.api import Assumption, Result
+
+Given = Literal["run", "inputs", "declared"]
+
+_TRIES: Final = 10
+"""Candidates that are examined before a relation counts as not entailed."""
+
+_KEPT: Final = 16
+"""Sizes known to run that are kept, to be tried first."""
+
+
+class Proving:
+    """Answers queries about one result; provers are kept, so that queries share their work."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
+        self._run_sizes: list[Mapping[str, int]] = []
+
+    def prove(
+        self,
+        query: str | Relation,
+        *,
+        given: Given = "run",
+        assume: Sequence[Assumption] = (),
+        confirm: bool = False,
+        seconds: float = SECONDS,
+    ) -> Proof:
+        """See `absint.Result.prove`."""
+        watch = Stopwatch()
+        if given not in ("run", "inputs", "declared"):
+            raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
+        extra = tuple(self._read(item, self._result.states) for item in assume)
+        relation, prover, decision = self._decide(query, given, extra, seconds)
+
+        finding = self._judged(query, relation, prover, decision, given, confirm)
+        return replace(
+            finding,
+            relation=relation.substitute(self._result.all_names),
+            text=query if isinstance(query, str) else str(query),
+            given=given,
+            tier=decision.tier,
+            asked=decision.asked,
+            seconds=watch.seconds,
+        )
+
+    def _judged(
+        self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
+    ) -> Proof:
+        if relation is OPEN:
+            return Proof(relation, Verdict.UNKNOWN, reason="it mentions a size of which no expression is known")
+        premises = prover.consistent
+        if premises.entailed:
+            return Proof(relation, Verdict.CONTRADICTION, because=self._shown(prover.because(premises.core)))
+        if decision.entailed:
+            because = self._because(prover, decision, given)
+            consistent = premises.entailed is False
+            return Proof(relation, Verdict.PROVED, because=because, premises_shown_consistent=consistent)
+        if decision.entailed is None:
+            return Proof(relation, Verdict.UNKNOWN, reason=decision.reason)
+        verdict, sizes, invented, reason, confirmed = self._refuted(query, relation, prover, decision, given, confirm)
+        return Proof(relation, verdict, counterexample=sizes, invented=invented, reason=reason, confirmed=confirmed)
+
+    def _read(self, query: str | Relation, states: Sequence[State]) -> Relation:
+        """A query as a relation over internal symbols."""
+        return (
+            read_relation(self._result, query, states) if isinstance(query, str) else query.substitute(self._internal)
+        )
+
+    @cached_property
+    def _internal(self) -> Mapping[Symbol, Dim]:
+        """Printed symbols -> internal ones."""
+        shown = self._result.all_names
+        return {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
+
+    def _decide(
+        self, query: str | Relation, given: Given, extra: tuple[Relation, ...], seconds: float
+    ) -> tuple[Relation, Prover, Decision]:
+        """The first round decides with an exact core; where it does not entail the query, the last one may."""
+        first = self._prover("base" if given == "run" else given, extra, seconds)
+        relation = self._read(query, self._result.base.states)
+        decision = first.decide(relation) if relation is not OPEN else Decision(None, "normal form")
+        if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
+            return relation, first, decision
+        last = self._prover(given, extra, seconds)
+        refined = self._read(query, self._result.states)
+        if refined is OPEN:
+            return relation, first, decision
+        again = last.decide(refined)
+        if again.entailed is None and decision.entailed is not None:
+            return relation, first, decision
+        return refined, last, again
+
+    def prover(self) -> Prover:
+        """The prover of all rounds."""
+        return self._prover("run", (), SECONDS)
+
+    def _prover(self, given: str, extra: tuple[Relation, ...], seconds: float) -> Prover:
+        key = given, extra
+        prover = self._provers.get(key)
+        if prover is None:
+            recorded = self._result.recorded
+            every = recorded.base if given == "base" else recorded.every
+            kept: Iterable[Constraint] = every
+            if given == "inputs":
+                kept = (c for c in every if c.origin.node < 0)
+            elif given == "declared":
+                kept = [*every, *self._claims()]
+            assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
+            prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._result.symbols))
+            self._provers[key] = prover
+        prover.seconds = seconds
+        return prover
+
+    def _claims(self) -> Iterable[Constraint]:
+        """The author's declarations of outputs and inner values."""
+        result = self._result
+        known = {*result.symbols, *(s.name for s in result.all_names)}
+        for what, (node, at), claim in result._lowered.declared:
+            found = result.states[node][at] if node >= 0 else None
+            if not isinstance(claim, Tensor) or not isinstance(found, Tensor) or claim.shape.rank != found.shape.rank:
+                continue
+            pairs = zip(claim.shape, found.shape, strict=True) if claim.shape.rank else ()
+            for relation in (eq(stated, dim) for stated, dim in pairs):
+                if relation not in (OPEN, TRUE) and relation.free_symbols <= known:
+                    origin = Origin(-1, "", what, "", "")
+                    yield Constraint(relation, TRUE, origin, "declared", "declared by the author")
+
+    def _because(self, prover: Prover, decision: Decision, given: Given) -> tuple[Constraint, ...]:
+        found = dict.fromkeys(prover.because(decision.core))
+        if given != "inputs" and prover is not self._provers.get(("base", ())) and self._result.last.learned:
+            found |= dict.fromkeys(self._learned())
+        return self._shown(found)
+
+    def _learned(self) -> Iterable[Constraint]:
+        """The requirements that the last round took as facts."""
+        recorder = Recorder(self._result._lowered, self._result.base, bytearray())
+        for item in self._result.last.learned:
+            yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
+
+    def _shown(self, constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+        names = self._result.all_names
+        return tuple(ConstraintSet(constraints).renamed(names))
+
+    def _refuted(
+        self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
+    ) -> _Finding:
+        """A candidate refutes the relation if sizes of the inputs alone make it false, and there is a run of them."""
+        inputs = set(self._result.symbols)
+        first: Mapping[str, int] = {}
+        reason = ""
+        for sizes in islice(self._candidates(relation, prover, decision), _TRIES):
+            first = first or sizes
+            if given == "inputs" and relation.free_symbols <= inputs:
+                return _Finding(Verdict.REFUTED, sizes)
+            if confirm:
+                failure = self._confirmed(query, sizes)
+                if not failure:
+                    return _Finding(Verdict.REFUTED, sizes, confirmed=True)
+                reason = reason or failure
+            if not relation.free_symbols <= inputs:
+                reason = reason or "it rests on sizes that only data decide"
+                break
+            if self._runs(sizes):
+                return _Finding(Verdict.REFUTED, sizes)
+            reason = reason or f"it is not shown that these sizes run: {self._why_not(sizes)}"
+        names = {s.name: str(d) for s, d in self._result.all_names.items()}
+        invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
+        return _Finding(Verdict.NOT_ENTAILED, first, invented, reason)
+
+    def _candidates(self, relation: Relation, prover: Prover, decision: Decision) -> Iterator[Mapping[str, int]]:
+        """Sizes that meet the constraints and falsify the relation: known runs, the solver's, and mixtures of both."""
+        symbols = self._result.symbols
+        model = {**prover.consistent.model, **decision.model}
+        own = {name: model.get(name, 1) for name in symbols}
+        seen: list[Mapping[str, int]] = []
+        formulas = list(prover.constraints.distinct)
+
+        def fits(sizes: Mapping[str, int]) -> bool:
+            values = {**model, **sizes}
+            return sizes not in seen and holds(relation, values) is False and meets(formulas, values)
+
+        if not relation.free_symbols <= set(symbols):
+            yield own
+            return
+        mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in self._run_sizes]
+        drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
+        for sizes in chain(list(self._run_sizes), [own], mixed, drawn):
+            if fits(sizes):
+                seen.append(sizes)
+                yield sizes
+
+    def _runs(self, sizes: Mapping[str, int]) -> bool:
+        """The rules promise that the model runs at these sizes, on data that are all 0."""
+        if sizes in self._run_sizes:
+            return True
+        runs = check(self._result, sizes, zeros=True).outcome is Outcome.RUNS
+        if runs and len(self._run_sizes) < _KEPT:
+            self._run_sizes.append(sizes)
+        return runs
+
+    def _why_not(self, sizes: Mapping[str, int]) -> str:
+        found = check(self._result, sizes, zeros=True)
+        return str(found.failure or next(iter((*found.doubts, *found.premises)), ""))
+
+    def _confirmed(self, query: str | Relation, sizes: Mapping[str, int]) -> str:
+        """Why a run at the sizes does not show that the query is false; empty if it does."""
+        from absint.running import sizes_at
+
+        actual = _Actual(self._result, sizes)
+        try:
+            if isinstance(query, str):
+                actual.relation(query)
+            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked))
+            value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
+        except AbsintError as error:
+            return f"a run at these sizes fails: {error}"
+        return "" if value is FALSE else "a run at these sizes does not contradict it"
+
+
+class _Finding(NamedTuple):
+    """What examining a candidate gave."""
+
+    verdict: Verdict
+    counterexample: Mapping[str, int]
+    invented: Mapping[str, int] = MappingProxyType({})
+    reason: str = ""
+    confirmed: bool = False
+
+
+class _Actual:
+    """A query read over the sizes of one run; first without them, to learn which values it names."""
+
+    def __init__(self, result: Result, sizes: Mapping[str, int]) -> None:
+        self._names = result._lowered.program.main.names
+        self._result = result
+        self.names = {name: Dim(size) for name, size in sizes.items()}
+        self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}
+        self.asked: dict[str, None] = {}
+        self.shapes: Mapping[str, tuple[int, ...]] | None = None
+
+    def relation(self, text: str) -> Relation:
+        try:
+            return parse_relation(text, self.names, self)
+        except TextError as problem:
+            raise UsageError(problem.reason) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def shape(self, name: str) -> Sequence[Dim]:
+        self.asked[name] = None
+        if self.shapes is None:
+            shape = self._result.shapes[name]
+            if shape is None:
+                raise UnresolvedError(f"the rank of {name!r} is unknown")
+            return shape.dims
+        return [Dim(size) for size in self.shapes[name]]
+
+
+def _symbol(name: str) -> Symbol:
+    return next(iter(symbol(name).symbols))
+
+
+__all__ = ["Given", "Proving"]

@@ -1,0 +1,197 @@
+"""What the nodes of a finished analysis state, as constraints: with their origin, and the guard of their path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.control import Gate, condition_of
+from absint.graph import Node
+from absint.inputs import Inputs
+from absint.loops import LoopBody
+from absint.rounds import Round, Rounds, narrowed, needed_nodes
+from absint.shapes import birthplace
+from lattices.expr import Dim, Expr, Symbol
+from lattices.normal import nonneg
+from lattices.relation import FALSE, OPEN, TRUE, Relation, boolean, conjunction, ge, negation
+from lattices.tensor import Tensor, Value
+from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+
+if TYPE_CHECKING:
+    from absint.lower import Lowered
+
+DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
+ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
+
+
+class Recorder:
+    """Reads the constraints of one round. `needed` flags the nodes that some output depends on."""
+
+    def __init__(self, lowered: Lowered, round_: Round, needed: bytearray) -> None:
+        self._nodes = lowered.program.nodes
+        self._analysis = round_.analysis
+        self._states = round_.states
+        self._needed = needed
+        self._back = narrowed(round_.analysis.facts)
+        self._paths: dict[int, Relation] = {}
+        self._sizes: dict[Value, tuple[Relation, ...]] = {}
+        self._origins: dict[int, Origin] = {}
+        self.constraints: list[Constraint] = []
+        self.doubts: list[Doubt] = []
+
+    def run(self) -> Recorder:
+        """Record every node that is needed, in execution order."""
+        applied = self._analysis.applied
+        for node, needed in enumerate(self._needed):
+            if needed:
+                template = applied.get(node)
+                if template is not None and (template.statements or template.may_fails):
+                    for statement in self._analysis.statements(node):
+                        self._state(node, statement.relation, statement.role, statement.reason)
+                    for reason in template.may_fails:
+                        self._doubt(node, reason)
+                if template is None or template.rejected is None:
+                    for relation in self._sizes_of(node):
+                        self._state(node, relation, "defined", "a size is not negative")
+        return self
+
+    def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
+        guard = self.path_condition(self._nodes[node].gate)
+        if self._back:
+            relation = relation.substitute(self._back)
+        if relation is TRUE or guard is FALSE:
+            return
+        if OPEN in (relation, guard) or self._varies(node, relation) or self._varies(node, guard):
+            if role == "required":
+                self._doubt(node, reason)
+            return
+        self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason))
+
+    def _doubt(self, node: int, reason: str) -> None:
+        guard = self.path_condition(self._nodes[node].gate)
+        if guard is not FALSE:
+            self.doubts.append(Doubt(self.origin(node), TRUE if self._varies(node, guard) else guard, reason))
+
+    def _sizes_of(self, node: int) -> Sequence[Relation]:
+        """Sizes of the node's outputs that are natural numbers only because the node runs."""
+        found: list[Relation] = []
+        for value in self._states[node]:
+            known = self._sizes.get(value)
+            if known is None:
+                dims = value.shape.dims if isinstance(value, Tensor) and value.shape.rank else ()
+                known = tuple(ge(dim, 0) for dim in dims if isinstance(dim, Expr) and not _is_natural(dim))
+                self._sizes[value] = known
+            found += known
+        return found
+
+    def path_condition(self, gate: int) -> Relation:
+        """The condition under which the nodes below a gate are reached, over symbols of the result."""
+        if gate < 0:
+            return TRUE
+        found = self._paths.get(gate)
+        if found is None:
+            chain = []
+            while gate >= 0 and gate not in self._paths:
+                chain.append(gate)
+                gate = self._nodes[gate].gate
+            found = self._paths[gate] if gate >= 0 else TRUE
+            for number in reversed(chain):
+                found = self._paths[number] = conjunction(found, self._condition(number))
+        return found
+
+    def _condition(self, gate: int) -> Relation:
+        item = self._nodes[gate]
+        if isinstance(item.control, Gate):
+            condition = condition_of(self._analysis.operand(item.operands[0], self._states))
+            if condition is None:
+                condition = boolean(f"%{item.control.join}:condition")
+            condition = condition if item.control.taken else negation(condition)
+        else:
+            trips: Dim = self._analysis.trips.get(gate, Dim(None))
+            condition = ge(trips, 1)
+        return condition.substitute(self._back) if self._back else condition
+
+    def _varies(self, node: int, relation: Relation) -> bool:
+        """It mentions a symbol that means another number in each trip of a loop around the node."""
+        if relation is OPEN:
+            return True
+        places = [place for s in relation.symbols if (place := birthplace(s)) is not None]
+        return bool(places) and any(
+            loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
+        )
+
+    def _loops(self, item: Node) -> Iterator[LoopBody]:
+        while item.gate >= 0:
+            item = self._nodes[item.gate]
+            if isinstance(item.control, LoopBody):
+                yield item.control
+
+    def origin(self, node: int) -> Origin:
+        """The node as users know it."""
+        found = self._origins.get(node)
+        if found is None:
+            item = self._nodes[node]
+            output = next(filter(None, item.outputs), "")
+            found = self._origins[node] = Origin(node, str(item.path), item.name, item.operator, output)
+        return found
+
+
+def premises(inputs: Inputs, assumptions: Sequence[Relation]) -> Iterator[Constraint]:
+    """What the declarations and the user's assumptions take for granted."""
+    for relation in inputs.premises:
+        if relation is not TRUE:
+            yield Constraint(relation, TRUE, DECLARATION, "declared", "a declared size is defined and not negative")
+    for relation in assumptions:
+        if relation is not TRUE:
+            yield Constraint(relation, TRUE, ASSUMPTION, "assumed", "assumed by the caller")
+
+
+def _is_natural(dim: Expr) -> bool:
+    lo = dim.bounds.lo
+    return (lo is not None and lo >= 0) or nonneg(dim)
+
+
+_ROLES: Final[dict[str, Role]] = {"required": "required", "defined": "defined", "assumed": "assumed"}
+
+
+def _role(text: str) -> Role:
+    return _ROLES[text]
+
+
+class Recorded(NamedTuple):
+    """Constraints over internal symbols."""
+
+    base: ConstraintSet
+    """Of the first round: nothing in it was simplified by another requirement."""
+    every: ConstraintSet
+    """Of all rounds."""
+
+
+def record(lowered: Lowered, inputs: Inputs, assumptions: Sequence[Relation], rounds: Rounds) -> Recorded:
+    """Read the constraints of all rounds."""
+    needed = needed_nodes(lowered)
+    runs = [Recorder(lowered, round_, needed).run() for round_ in rounds.rounds]
+    given = list(premises(inputs, assumptions))
+    symbols = tuple(inputs.symbols)
+    base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)
+    every = merged(runs[0].constraints, [run.constraints for run in runs[1:]])
+    return Recorded(base, ConstraintSet([*given, *every], symbols=symbols, doubts=runs[-1].doubts))
+
+
+def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
+    """The constraints of the first round and what later ones add, in execution order."""
+    known = {c.formula for c in first}
+    added = []
+    for constraints in later:
+        added += [constraint for constraint in constraints if constraint.formula not in known]
+        known |= {c.formula for c in constraints}
+    return sorted([*first, *added], key=lambda c: c.origin.node) if added else list(first)
+
+
+def symbols_in(constraints: Iterable[Constraint]) -> Iterator[Symbol]:
+    """The symbols of the constraints in order of appearance."""
+    for constraint in constraints:
+        yield from sorted(constraint.symbols, key=lambda s: (birthplace(s) or -1, s.name))
+
+
+__all__ = ["ASSUMPTION", "DECLARATION", "Recorded", "Recorder", "merged", "premises", "record", "symbols_in"]

@@ -1,0 +1,206 @@
+"""Rounds: what the nodes of one run of the analysis require becomes facts of the next one.
+
+Round 0 rests on the declarations of the inputs and the user's assumptions alone. A requirement of a node that every run
+computes holds in every run that succeeds, so where it solves or bounds a symbol (`d_model == 64`, `seq >= 1`), the next
+round may use it. Round 0 is kept: contracts and checks of sizes use it, so that no requirement discharges itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.fixpoint import fixpoint
+from absint.lower import Lowered
+from absint.shapes import ShapeAnalysis, State, Trace, birthplace
+from lattices.contents import element_symbols
+from lattices.expr import Dim, Expr, Symbol, expr_of, substitute
+from lattices.facts import Facts, positive_factors, solve
+from lattices.normal import sole_atom
+from lattices.relation import Relation
+from lattices.tensor import Tensor, Value
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+MAX_ROUNDS: Final = 4
+"""Runs of the analysis beyond the first."""
+
+
+class Learned(NamedTuple):
+    """A requirement that became a fact, and the node that states it."""
+
+    relation: Relation
+    node: int
+    reason: str
+
+
+class Round(NamedTuple):
+    """One run of the analysis to its fixpoint, and the facts it started from."""
+
+    analysis: ShapeAnalysis
+    states: list[State]
+    learned: tuple[Learned, ...] = ()
+
+
+class Rounds(NamedTuple):
+    """All rounds, the most exact last, and the requirements that contradict each other, if any do."""
+
+    rounds: tuple[Round, ...]
+    conflict: tuple[Learned, ...] = ()
+
+    @property
+    def originals(self) -> Mapping[Symbol, Dim]:
+        """Symbols that facts narrowed -> the symbols of round 0."""
+        return narrowed(self.rounds[-1].analysis.facts)
+
+
+def run_rounds(
+    lowered: Lowered,
+    graph: nx.DiGraph[int],
+    facts: Facts,
+    order: Sequence[str],
+    *,
+    memoise: bool,
+    trace: Trace | None,
+    refine: bool,
+) -> Rounds:
+    """Run the analysis until the requirements teach nothing new. `order` are the input symbols."""
+
+    def run(known: Facts, learned: tuple[Learned, ...]) -> Round:
+        analysis = ShapeAnalysis(lowered.program, known, memoise=memoise, trace=trace)
+        return Round(analysis, fixpoint(graph, analysis).states, learned)
+
+    rounds = [run(facts, ())]
+    needed = needed_nodes(lowered) if refine else bytearray()
+    learned: dict[Relation, Learned] = {}
+    for _ in range(MAX_ROUNDS if refine else 0):
+        last = rounds[-1]
+        new = {item.relation: item for item in teachings(last.analysis, needed) if item.relation not in learned}
+        if not new:
+            break
+        learned |= new
+        known = Facts((*facts.relations, *learned), order)
+        if known.contradiction:
+            return Rounds(tuple(rounds), tuple(learned.values()))
+        if known.mapping == last.analysis.facts.mapping or not _worthwhile(known, last.states):
+            break
+        rounds.append(run(known, tuple(learned.values())))
+    return Rounds(tuple(rounds))
+
+
+def needed_nodes(lowered: Lowered) -> bytearray:
+    """A flag for each node that some output depends on; the others impose nothing."""
+    nodes = lowered.program.nodes
+    needed = bytearray(len(nodes))
+    for name in lowered.signature.outputs:
+        operand = lowered.program.main.names.get(name)
+        if operand is not None and operand[0] >= 0:
+            needed[operand[0]] = 1
+    # An exit depends on all that its body gives back, so one pass against the order of execution is enough.
+    for number in range(len(nodes) - 1, -1, -1):
+        if needed[number]:
+            item = nodes[number]
+            for producer, _ in item.operands:
+                if producer >= 0:
+                    needed[producer] = 1
+            if item.gate >= 0:
+                needed[item.gate] = 1
+    return needed
+
+
+def teachings(analysis: ShapeAnalysis, needed: bytearray) -> Iterator[Learned]:
+    """What the nodes that every run computes say of single symbols, over the symbols of round 0."""
+    seen: set[int] = set()
+    back = narrowed(analysis.facts)
+    for node, template in analysis.applied.items():
+        if not template.statements or not needed[node] or analysis.nodes[node].gate >= 0:
+            continue
+        if not template.holes:
+            if id(template) in seen:
+                continue
+            seen.add(id(template))
+        for statement in analysis.statements(node):
+            if statement.role == "assumed":
+                continue
+            whole = statement.relation
+            for part in whole.parts if whole.op == "and" else (whole,):
+                if all(map(_lasting, part.symbols)) and _teaches(part):
+                    yield Learned(part.substitute(back) if back else part, node, statement.reason)
+
+
+def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
+    """Symbols that the facts narrowed -> the symbols they replace."""
+    originals: dict[str, Symbol] = {}
+    for symbol in facts.mapping:
+        originals.setdefault(symbol.name, symbol)
+    back: dict[Symbol, Dim] = {}
+    for symbol, value in facts.mapping.items():
+        for found in (symbol, *(value.symbols if isinstance(value, Expr) else ())):
+            if found is not originals.get(found.name, found):
+                back[found] = expr_of(originals[found.name])
+    return back
+
+
+def _lasting(symbol: Symbol) -> bool:
+    """Of the inputs, or the size or element at a place of an output: the same number in every round."""
+    if birthplace(symbol) is None:
+        return True
+    tag = symbol.name.partition(":")[2]
+    return tag.replace(".", "").replace("[", "").replace("]", "").isdigit()
+
+
+def _teaches(relation: Relation) -> bool:
+    """It solves, bounds or limits a symbol."""
+    if relation.op == "==":
+        return solve(relation.expr) is not None or _divides(relation.expr)
+    if relation.op == "or":
+        lines = [part.line for part in relation.parts]
+        return lines[0] is not None and all(line is not None and line.term is lines[0].term for line in lines)
+    line = relation.line
+    if line is None:
+        return False
+    return isinstance(sole_atom(line.term), Symbol) or (relation.op == ">=" and bool(positive_factors(relation.expr)))
+
+
+def _divides(e: Expr) -> bool:
+    """s - m*(s // m) - r == 0, over one symbol."""
+    return len(e.symbols) == 1 and any(len(mono) == 1 and mono[0].op == "floordiv" for mono, _ in e.terms)
+
+
+def _worthwhile(facts: Facts, states: Sequence[State]) -> bool:
+    """The facts change some value, or some size was left open that another run may settle."""
+    back = narrowed(facts)
+    for value in {value for state in states for value in state}:
+        if any(birthplace(s) is not None for s in _symbols(value)):
+            return True
+        for dim in _numbers(value):
+            if dim.const is None and facts.simplify(dim) is not _renamed(dim, back, facts):
+                return True
+    return False
+
+
+def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:
+    """The dim if the facts do no more than narrow its symbols."""
+    after = facts.simplify(dim)
+    return after if isinstance(after, Expr) and substitute(after, back) is dim else dim
+
+
+def _numbers(value: Value) -> Iterator[Expr]:
+    if isinstance(value, Tensor):
+        if value.shape.rank:
+            yield from (dim for dim in value.shape.dims if isinstance(dim, Expr))
+        if value.contents is not None and not value.contents.is_fill:
+            yield from (e for e in value.contents.elements if isinstance(e, Expr))
+
+
+def _symbols(value: Value) -> Iterator[Symbol]:
+    if isinstance(value, Tensor):
+        for number in _numbers(value):
+            yield from number.symbols
+        if value.contents is not None:
+            for element in value.contents.elements:
+                yield from element_symbols(element)
+
+
+__all__ = ["MAX_ROUNDS", "Learned", "Round", "Rounds", "narrowed", "needed_nodes", "run_rounds", "teachings"]

@@ -1,0 +1,222 @@
+"""Constraints: what a run requires, and what holds of what it computes, each with the node that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple, overload
+
+from lattices.expr import Dim, Symbol
+from lattices.relation import TRUE, Relation, implies
+
+Role = Literal["required", "defined", "assumed", "declared"]
+"""`required`: the node fails without it. `defined`: holds of what the node computes. `assumed`: a numeric premise, or
+an assumption of the user. `declared`: what the declarations of the inputs take for granted."""
+
+
+class Origin(NamedTuple):
+    """The node that states a constraint."""
+
+    node: int
+    """Its place in execution order; -1 for what no node states."""
+    path: str
+    """The subgraph or inlined function, as `loop1/body`; empty for the main graph."""
+    name: str
+    operator: str
+    output: str
+    """Name of its first output."""
+
+    def __str__(self) -> str:
+        if self.node < 0:
+            return self.name
+        where = f"{self.path}/" if self.path else ""
+        return f"{self.operator} {where}{self.name or self.output}"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A relation that holds in every run that succeeds and meets the guard."""
+
+    relation: Relation
+    guard: Relation
+    origin: Origin
+    role: Role
+    reason: str
+
+    @property
+    def formula(self) -> Relation:
+        """Guard and relation as one: `guard -> relation`."""
+        return self.relation if self.guard is TRUE else implies(self.guard, self.relation)
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        return self.formula.symbols
+
+    def __str__(self) -> str:
+        return f"{self.formula}  ({self.origin}: {self.reason})"
+
+
+class Doubt(NamedTuple):
+    """A node that may fail for a reason that no constraint states: on some data, or over sizes without expression."""
+
+    origin: Origin
+    guard: Relation
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.reason}"
+
+
+class ConstraintSet(Sequence[Constraint]):
+    """Constraints in execution order, with the nodes that may fail beyond them. Immutable."""
+
+    def __init__(
+        self,
+        constraints: Iterable[Constraint] = (),
+        *,
+        symbols: Sequence[str] = (),
+        doubts: Iterable[Doubt] = (),
+    ) -> None:
+        self._items = tuple(constraints)
+        self.symbols = tuple(symbols)
+        """The symbols of the inputs, in order of appearance; all others are invented."""
+        self.doubts = tuple(doubts)
+
+    @overload
+    def __getitem__(self, index: int) -> Constraint: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Constraint, ...]: ...
+    def __getitem__(self, index: int | slice) -> Constraint | tuple[Constraint, ...]:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Constraint]:
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConstraintSet):
+            return NotImplemented
+        return (self._items, self.symbols, self.doubts) == (other._items, other.symbols, other.doubts)
+
+    def __hash__(self) -> int:
+        return hash((self._items, self.symbols))
+
+    def __repr__(self) -> str:
+        return f"<ConstraintSet of {len(self)} over {', '.join(self.symbols) or 'no symbols'}>"
+
+    def filter(self, *roles: Role) -> ConstraintSet:
+        """The constraints of these roles."""
+        return ConstraintSet((c for c in self if c.role in roles), symbols=self.symbols, doubts=self.doubts)
+
+    def over_inputs(self) -> ConstraintSet:
+        """The constraints without invented symbols, guard included."""
+        known = set(self.symbols)
+        kept = (c for c in self if c.formula.free_symbols <= known)
+        return ConstraintSet(kept, symbols=self.symbols, doubts=self.doubts)
+
+    def renamed(self, names: Mapping[Symbol, Dim]) -> ConstraintSet:
+        """The set with symbols replaced, invented ones by their printed names, say."""
+        if not names:
+            return self
+        changed: dict[Relation, Relation] = {}
+
+        def rename(relation: Relation) -> Relation:
+            found = changed.get(relation)
+            if found is None:
+                found = changed[relation] = relation.substitute(names)
+            return found
+
+        constraints = (replace(c, relation=rename(c.relation), guard=rename(c.guard)) for c in self)
+        doubts = (doubt._replace(guard=rename(doubt.guard)) for doubt in self.doubts)
+        return ConstraintSet(constraints, symbols=self.symbols, doubts=doubts)
+
+    @cached_property
+    def distinct(self) -> Mapping[Relation, tuple[Constraint, ...]]:
+        """Formula -> the constraints that state it, in execution order."""
+        found: dict[Relation, list[Constraint]] = {}
+        for constraint in self:
+            found.setdefault(constraint.formula, []).append(constraint)
+        return {formula: tuple(same) for formula, same in found.items()}
+
+    def slice(self, symbols: Iterable[Symbol]) -> list[Relation]:
+        """The distinct formulas that are connected to the symbols through shared symbols, in execution order."""
+        reached: set[str] = set()
+        pending = [s.name for s in symbols]
+        formulas: set[Relation] = set()
+        while pending:
+            name = pending.pop()
+            if name in reached:
+                continue
+            reached.add(name)
+            for formula in self._mentions.get(name, ()):
+                if formula not in formulas:
+                    formulas.add(formula)
+                    pending.extend(formula.free_symbols - reached)
+        return [formula for formula in self.distinct if formula in formulas or not formula.free_symbols]
+
+    # Exports (solver/export), each read back by the function beside it
+
+    def to_json(self) -> str:
+        """The set as a JSON document; see `solver.export.to_json`."""
+        from solver.export import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> ConstraintSet:
+        """The set of a JSON document. Raises ExportError for any other text."""
+        from solver.export import from_json
+
+        return from_json(text)
+
+    def to_smtlib(self) -> str:
+        """The set as an SMT-LIB 2 script; see `solver.export.to_smtlib`."""
+        from solver.export import to_smtlib
+
+        return to_smtlib(self)
+
+    @staticmethod
+    def from_smtlib(text: str) -> ConstraintSet:
+        """The set of a script that `to_smtlib` wrote. Raises ExportError for any other text."""
+        from solver.export import from_smtlib
+
+        return from_smtlib(text)
+
+    def to_metadata(self) -> dict[str, str]:
+        """The set as properties of a model file; see `solver.export.to_metadata`."""
+        from solver.export import to_metadata
+
+        return to_metadata(self)
+
+    @staticmethod
+    def from_metadata(properties: Mapping[str, str]) -> ConstraintSet:
+        """The set in the properties of a model file. Raises ExportError if there is none."""
+        from solver.export import from_metadata
+
+        return from_metadata(properties)
+
+    def to_python(self, name: str = "check") -> str:
+        """Source of a function that refuses sizes which break a constraint; see `solver.export.to_python`."""
+        from solver.export import to_python
+
+        return to_python(self, name)
+
+    def to_torch(self, inputs: Mapping[str, Sequence[Dim] | None]) -> str:
+        """Source of the `dynamic_shapes` of torch.export for inputs of these shapes; see `solver.export.to_torch`."""
+        from solver.export import to_torch
+
+        return to_torch(self, inputs)
+
+    @cached_property
+    def _mentions(self) -> Mapping[str, tuple[Relation, ...]]:
+        found: dict[str, list[Relation]] = {}
+        for formula in self.distinct:
+            for name in formula.free_symbols:
+                found.setdefault(name, []).append(formula)
+        return {name: tuple(formulas) for name, formulas in found.items()}
+
+
+__all__ = ["Constraint", "ConstraintSet", "Doubt", "Origin", "Role"]

@@ -1,0 +1,25 @@
+"""Constraint sets in the forms of other tools; JSON, SMT-LIB and metadata read back to the same set.
+
+document    JSON of the schema `absint.constraints/1`, every relation as text and as a tree (trees)
+script      SMT-LIB 2 with named assertions
+metadata    properties of a model file
+guard       source of a Python function that refuses sizes on which the model cannot run
+shapes      source of a Python function from input sizes to all output shapes
+torch_dims  source of the `dynamic_shapes` of torch.export
+records, json_text, errors         what the first three share
+python_source, python_text         what the last three share
+"""
+
+from solver.export.document import from_json, json_schema, to_json
+from solver.export.errors import ExportError
+from solver.export.guard import to_python
+from solver.export.metadata import from_metadata, to_metadata
+from solver.export.script import from_smtlib, to_smtlib
+from solver.export.shapes import shapes_function
+from solver.export.torch_dims import to_torch
+from solver.export.trees import dim_data, relation_data
+
+__all__ = [
+    "ExportError", "dim_data", "from_json", "from_metadata", "from_smtlib", "json_schema", "relation_data",
+    "shapes_function", "to_json", "to_metadata", "to_python", "to_smtlib", "to_torch",
+]  # fmt: skip

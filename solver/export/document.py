@@ -1,0 +1,97 @@
+"""Constraints as a JSON document of the schema `absint.constraints/1` (constraints.schema.json, in this folder)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Final, cast
+
+from lattices.relation import Relation
+from solver.constraints import ConstraintSet
+from solver.export.errors import ExportError
+from solver.export.json_text import dump, load
+from solver.export.records import (
+    FORMAT,
+    Json,
+    Record,
+    Symbols,
+    constraint_record,
+    doubt_record,
+    fields,
+    items,
+    read_constraint,
+    read_doubt,
+    read_format,
+    read_symbols,
+    string,
+    symbol_records,
+)
+from solver.export.trees import Trees
+
+_WHERE: Final = "document"
+
+
+def to_json(constraints: ConstraintSet) -> str:
+    """The set as a JSON document, every relation as text and as a tree; `from_json` reads it back.
+
+    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    """
+    symbols, trees = Symbols.of(constraints), Trees()
+
+    def write(relation: Relation) -> Json:
+        return {"text": symbols.text(relation), "tree": trees.relation(relation)}
+
+    parts = [
+        f'"format": {dump(FORMAT)}',
+        f'"symbols": {_lines(symbol_records(symbols))}',
+        f'"constraints": {_lines(constraint_record(c, write) for c in constraints)}',
+        f'"doubts": {_lines(doubt_record(d, write) for d in constraints.doubts)}',
+    ]
+    return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
+def _lines(records: Iterable[Json]) -> str:
+    """A list with one record on each line."""
+    lines = ",\n  ".join(map(dump, records))
+    return f"[\n  {lines}\n ]" if lines else "[]"
+
+
+def from_json(text: str) -> ConstraintSet:
+    """The set that `to_json` wrote.
+
+    Raises ExportError with one line (where, what) for anything else: another version, a missing or unknown key, a
+    value of another type, a tree that does not say what the text beside it says.
+    """
+    root = load(text, _WHERE)
+    if isinstance(root, dict):
+        read_format(root.get("format"), "format")
+    record = fields(root, _WHERE, ("format", "symbols", "constraints", "doubts"))
+    symbols, trees = read_symbols(record["symbols"], "symbols"), Trees()
+
+    def read(value: Json, where: str) -> Relation:
+        both = fields(value, where, ("text", "tree"))
+        relation = symbols.relation(string(both["text"], f"{where}.text"), f"{where}.text")
+        if not _same(both["tree"], trees.relation(relation)):
+            raise ExportError(f"{where}: the tree does not say what the text says")
+        return relation
+
+    return ConstraintSet(
+        [read_constraint(value, where, read) for value, where in items(record["constraints"], "constraints")],
+        symbols=symbols.inputs,
+        doubts=[read_doubt(value, where, read) for value, where in items(record["doubts"], "doubts")],
+    )
+
+
+def _same(found: Json, expected: Json) -> bool:
+    """Equal as JSON, where 1 is neither true nor 1.0; it looks no deeper than what is expected."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return found.keys() == expected.keys() and all(_same(found[key], value) for key, value in expected.items())
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(found) == len(expected) and all(map(_same, found, expected))
+    return type(found) is type(expected) and found == expected
+
+
+def json_schema() -> Record:
+    """The JSON Schema of the documents."""
+    text = files("solver.export").joinpath("constraints.schema.json").read_text("utf-8")
+    return cast(Record, load(text, "constraints.schema.json"))

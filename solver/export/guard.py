@@ -1,0 +1,86 @@
+"""Constraints as the source of a Python function that refuses sizes on which the model cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lattices.relation import OPEN, TRUE, Relation
+from solver.constraints import Constraint, ConstraintSet
+from solver.export.python_source import Source
+from solver.export.python_text import (
+    check_name,
+    docstring,
+    excerpt,
+    local_names,
+    module_source,
+    printable,
+    sizes_doc,
+    sizes_lines,
+    symbol_ranges,
+)
+
+_VIOLATED = """
+def _violated(clause, why, sizes):
+    return f"{clause} does not hold for {sizes}: {why}"
+"""
+
+_ORIGINS = 3
+"""Nodes that a message names, of those that impose one clause."""
+
+
+def to_python(constraints: ConstraintSet, name: str = "check") -> str:
+    """Source of `name(sizes)`, which raises ValueError where a constraint over the input sizes does not hold.
+
+    The function needs Python alone and no assert statement. Sizes are given as a mapping or as keywords. The error
+    names the clause and the nodes that impose it. The docstring lists what cannot be checked before a run: constraints
+    over invented symbols, and nodes that may fail for other reasons. A clause that divides by zero does not hold.
+    Raises ExportError for a name that Python cannot give a function.
+    """
+    check_name(name)
+    names = local_names(constraints.symbols)
+    enforced = constraints.over_inputs().distinct
+    source = Source(names)
+    body = []
+    for formula, imposed in enforced.items():
+        if formula is not TRUE and formula is not OPEN:
+            body += _clause(source, formula, imposed)
+    ranges = symbol_ranges(constraints.symbols, (s for formula in constraints.distinct for s in formula.symbols))
+    lines = [
+        f"def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> None:",
+        *docstring(_doc(name, names, constraints)),
+        *sizes_lines(names, ranges),
+        *(f"    {line}" for line in body),
+    ]
+    return module_source([_VIOLATED] if body else [], source, lines)
+
+
+def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint]) -> list[str]:
+    condition = source.relation(formula)
+    lines = source.functions()
+    test = condition.text
+    if condition.partial:
+        lines += ["try:", f"    _holds = {test}", "except ZeroDivisionError:", "    _holds = False"]
+    negated = "not _holds" if condition.partial else f"not ({test})"
+    clause = ascii(excerpt(str(formula)))
+    return [*lines, f"if {negated}:", f"    raise ValueError(_violated({clause}, {_why(imposed)!a}, sizes))"]
+
+
+def _why(imposed: Sequence[Constraint]) -> str:
+    reasons = list(dict.fromkeys(excerpt(f"{c.origin}: {c.reason}") for c in imposed))
+    more = len(reasons) - _ORIGINS
+    return printable("; ".join(reasons[:_ORIGINS])) + (f"; and {more} more" if more > 0 else "")
+
+
+def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet) -> list[str]:
+    known = set(constraints.symbols)
+    open_clauses = {
+        formula: imposed for formula, imposed in constraints.distinct.items() if not formula.free_symbols <= known
+    }
+    lines = ["Raise ValueError unless the sizes meet every constraint over the inputs.", "", *sizes_doc(name, names)]
+    if open_clauses:
+        lines += ["", "Not checked, because sizes of the inputs alone do not decide it:"]
+        lines += [f"    {excerpt(str(formula))}  ({_why(imposed)})" for formula, imposed in open_clauses.items()]
+    if constraints.doubts:
+        lines += ["", "Nodes that may still fail:"]
+        lines += dict.fromkeys(f"    {printable(excerpt(str(doubt)))}" for doubt in constraints.doubts)
+    return lines

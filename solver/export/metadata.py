@@ -1,0 +1,67 @@
+"""Constraints as properties of a model file: short texts under keys that begin with `absint.constraints.`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from lattices.relation import Relation
+from solver.constraints import ConstraintSet
+from solver.export.errors import ExportError
+from solver.export.json_text import dump, load
+from solver.export.records import (
+    FORMAT,
+    Json,
+    Symbols,
+    constraint_record,
+    doubt_record,
+    items,
+    read_constraint,
+    read_doubt,
+    read_format,
+    read_symbols,
+    string,
+    symbol_records,
+)
+
+_PREFIX: Final = "absint.constraints."
+_KEYS: Final = tuple(_PREFIX + key for key in ("format", "symbols", "items", "doubts"))
+
+
+def to_metadata(constraints: ConstraintSet) -> dict[str, str]:
+    """The set as entries for `ModelProto.metadata_props`; `from_metadata` reads them back.
+
+    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    """
+    symbols = Symbols.of(constraints)
+    values = (
+        FORMAT,
+        dump(symbol_records(symbols)),
+        dump([constraint_record(c, symbols.text) for c in constraints]),
+        dump([doubt_record(d, symbols.text) for d in constraints.doubts]),
+    )
+    return dict(zip(_KEYS, values, strict=True))
+
+
+def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
+    """The set that `to_metadata` wrote; entries under other keys are ignored.
+
+    Raises ExportError with one line if an entry is missing, of another version, or damaged.
+    """
+    for key in _KEYS:
+        if key not in mapping:
+            raise ExportError(f"{key}: there is no such entry")
+    form, symbol_text, constraint_text, doubt_text = _KEYS
+    read_format(mapping[form], form)
+    symbols = read_symbols(load(mapping[symbol_text], symbol_text), symbol_text)
+
+    def read(value: Json, where: str) -> Relation:
+        return symbols.relation(string(value, where), where)
+
+    constraints = items(load(mapping[constraint_text], constraint_text), constraint_text)
+    doubts = items(load(mapping[doubt_text], doubt_text), doubt_text)
+    return ConstraintSet(
+        [read_constraint(value, where, read) for value, where in constraints],
+        symbols=symbols.inputs,
+        doubts=[read_doubt(value, where, read) for value, where in doubts],
+    )

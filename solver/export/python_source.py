@@ -1,0 +1,226 @@
+"""Dims and relations as Python expressions that mean what `evaluate` says.
+
+The expressions need Python alone, and the functions in `HELPERS` that they name. Where no value exists they raise
+ZeroDivisionError; a formula with such parts is settled by the others if they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, cast
+
+from lattices.expr import Atom, Expr, Monomial, Symbol, postorder
+from lattices.relation import Relation
+
+HELPERS: Final[dict[str, str]] = {
+    "_all": '''
+def _all(*parts):
+    """Whether all parts hold; a false one settles it even if another divides by zero."""
+    undefined = None
+    for part in parts:
+        try:
+            if not part():
+                return False
+        except ZeroDivisionError as error:
+            undefined = error
+    if undefined is not None:
+        raise undefined
+    return True
+''',
+    "_any": '''
+def _any(*parts):
+    """Whether some part holds; a true one settles it even if another divides by zero."""
+    undefined = None
+    for part in parts:
+        try:
+            if part():
+                return True
+        except ZeroDivisionError as error:
+            undefined = error
+    if undefined is not None:
+        raise undefined
+    return False
+''',
+    "_broadcast": '''
+def _broadcast(*sizes):
+    """The first size that is not 1, else 1."""
+    return next((size for size in sizes if size != 1), 1)
+''',
+    "_broadcast_in_turn": '''
+def _broadcast_in_turn(*sizes):
+    """The first size that is not 1, else 1; those after it are not computed."""
+    return next((size for size in (compute() for compute in sizes) if size != 1), 1)
+''',
+    "_truncdiv": '''
+def _truncdiv(a, b):
+    """a divided by b, rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a >= 0) == (b >= 0) else -quotient
+''',
+}
+"""The source of the functions that an expression may call."""
+
+_FLIPPED: Final = {">=": "<=", "==": "==", "!=": "!="}
+
+# How tightly a piece of source binds, loosest first.
+_CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(8)
+
+_DEEPEST: Final = 30
+"""Operands that nest deeper than this become functions of their own, so that every Python can compile the source."""
+
+_LONGEST_SUM: Final = 12
+
+
+class Piece(NamedTuple):
+    """An expression, how tightly it binds, how deeply it nests, and whether it may divide by zero."""
+
+    text: str
+    level: int = _ATOM
+    depth: int = 1
+    partial: bool = False
+
+    def within(self, least: int) -> str:
+        """The text as an operand of something that binds that tightly."""
+        return self.text if self.level >= least else f"({self.text})"
+
+    @property
+    def deferred(self) -> str:
+        return f"lambda: {self.text}"
+
+
+class Source:
+    """Writes expressions over local names, and collects what they call."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """`names` gives the local name of each symbol."""
+        self._names = names
+        self._atoms: dict[Atom, Piece] = {}
+        self._formulas: dict[Relation, Piece] = {}
+        self._functions: list[str] = []
+        self._count = 0
+        self.helpers: set[str] = set()
+        """The names in HELPERS that the expressions written so far call."""
+
+    def dim(self, dim: Expr) -> Piece:
+        self._prepare(dim.atoms())
+        return self._sum(dim)
+
+    def relation(self, relation: Relation) -> Piece:
+        """Raises ValueError for a relation over an unknown dim."""
+        self._prepare(relation.atoms())
+        return self._formula(relation)
+
+    def functions(self) -> list[str]:
+        """The lines of the local functions that the expressions written since the last call need, before them."""
+        lines, self._functions = self._functions, []
+        return lines
+
+    def _prepare(self, roots: Iterable[Atom]) -> None:
+        for node in postorder(roots):
+            if node not in self._atoms:
+                self._atoms[node] = self._shallow(self._atom(node))
+
+    def _shallow(self, piece: Piece) -> Piece:
+        if piece.depth <= _DEEPEST:
+            return piece
+        name = f"_part_{self._count}"
+        self._count += 1
+        self._functions += [f"def {name}():", f"    return {piece.text}"]
+        return Piece(f"{name}()", _ATOM, 2, piece.partial)
+
+    def _atom(self, node: Atom) -> Piece:
+        if isinstance(node, Symbol):
+            return Piece(self._names[node.name])
+        if node.op == "ite":
+            condition, *sides = cast(tuple[Relation, Expr, Expr], node.args)
+            test, a, b = self._formula(condition), *map(self._sum, sides)
+            text = f"{a.within(_OR)} if {test.within(_OR)} else {b.within(_OR)}"
+            return _join(text, _CHOICE, (test, a, b))
+        args = [self._sum(cast(Expr, arg)) for arg in node.args]
+        if node.op in ("floordiv", "truncdiv"):
+            return self._quotient(node, *args)
+        if node.op == "broadcast":
+            if any(a.partial for a in args):
+                return self._call("_broadcast_in_turn", [a.deferred for a in args], args)
+            return self._call("_broadcast", [a.text for a in args], args)
+        return _join(f"{node.op}({', '.join(a.text for a in args)})", _ATOM, args)
+
+    def _quotient(self, node: Atom, a: Piece, b: Piece) -> Piece:
+        if node.op == "truncdiv":
+            piece = self._call("_truncdiv", [a.text, b.text], (a, b))
+        else:
+            piece = _join(f"{a.within(_PRODUCT)}//{b.within(_POWER)}", _PRODUCT, (a, b))
+        return piece._replace(partial=piece.partial or 0 in cast(Expr, node.args[1]).bounds)
+
+    def _call(self, helper: str, args: list[str], pieces: Iterable[Piece]) -> Piece:
+        self.helpers.add(helper)
+        return _join(f"{helper}({', '.join(args)})", _ATOM, pieces)
+
+    def _sum(self, e: Expr) -> Piece:
+        return _added([(coef, self._product(mono, abs(coef))) for mono, coef in e.ordered])
+
+    def _product(self, mono: Monomial, scale: int) -> Piece:
+        """A term without its sign."""
+        factors = [Piece(str(scale))] if scale != 1 or not mono else []
+        for factor in dict.fromkeys(mono):
+            piece, power = self._atoms[factor], mono.count(factor)
+            factors.append(piece if power == 1 else _join(f"{piece.within(_ATOM)}**{power}", _POWER, (piece,)))
+        if len(factors) == 1:
+            return factors[0]
+        product = _join("*".join(f.within(_POWER) for f in factors), _PRODUCT, factors)
+        return product._replace(depth=product.depth + len(factors))
+
+    def _formula(self, relation: Relation) -> Piece:
+        for part in relation.subformulas():
+            if part not in self._formulas:
+                self._formulas[part] = self._shallow(self._connected(part))
+        return self._formulas[relation]
+
+    def _connected(self, r: Relation) -> Piece:
+        if r.op in ("true", "false"):
+            return Piece(r.op.title())
+        if r.op in ("==", "!=", ">="):
+            return self._comparison(r.op, r.expr)
+        if r.op not in ("and", "or"):
+            raise ValueError("a relation over an unknown dim has no truth")
+        parts = [self._formulas[part] for part in r.parts]
+        if any(part.partial for part in parts):
+            return self._call("_all" if r.op == "and" else "_any", [part.deferred for part in parts], parts)
+        level = _AND if r.op == "and" else _OR
+        return _join(f" {r.op} ".join(part.within(level + 1) for part in parts), level, parts)
+
+    def _comparison(self, op: str, e: Expr) -> Piece:
+        """`e op 0` with the negative terms on the right, or a constant alone there."""
+        terms = [(coef, self._product(mono, abs(coef)), not mono) for mono, coef in e.ordered]
+        constant_alone = all(coef > 0 or constant for coef, _, constant in terms)
+        right_side = [constant if constant_alone else coef < 0 for coef, _, constant in terms]
+        left = _added([(coef, p) for (coef, p, _), moved in zip(terms, right_side, strict=True) if not moved])
+        right = _added([(-coef, p) for (coef, p, _), moved in zip(terms, right_side, strict=True) if moved])
+        if all(constant for (_, _, constant), moved in zip(terms, right_side, strict=True) if not moved):
+            left, op, right = right, _FLIPPED[op], left
+        return _join(f"{left.within(_SUM)} {op} {right.within(_SUM)}", _COMPARISON, (left, right))
+
+
+def _join(text: str, level: int, pieces: Iterable[Piece]) -> Piece:
+    operands = tuple(pieces)
+    depth = 1 + max(piece.depth for piece in operands)
+    return Piece(text, level, depth, any(piece.partial for piece in operands))
+
+
+def _added(terms: list[tuple[int, Piece]]) -> Piece:
+    """The sum of pieces, each with the sign of its number."""
+    if not terms:
+        return Piece("0")
+    if len(terms) == 1 and terms[0][0] > 0:
+        return terms[0][1]
+    pieces = [piece for _, piece in terms]
+    terms = sorted(terms, key=lambda term: term[0] < 0)
+    signed = [("-" if coef < 0 else "", piece.within(_PRODUCT)) for coef, piece in terms]
+    if len(terms) > _LONGEST_SUM:
+        return _join(f"sum(({', '.join(map(''.join, signed))}))", _ATOM, pieces)
+    (sign, first), *rest = signed
+    text = sign + (f"({first})" if sign and "//" in first else first)
+    for sign, piece in rest:
+        text += f" {sign or '+'} {piece}"
+    total = _join(text, _SUM, pieces)
+    return total._replace(depth=total.depth + len(terms))

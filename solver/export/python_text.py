@@ -1,0 +1,113 @@
+"""What every generated Python source shares: safe names, comments and strings, and how sizes are passed."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from lattices.expr import NATURAL, Symbol
+from lattices.interval import Interval
+from solver.export.errors import ExportError, shown
+from solver.export.python_source import HELPERS, Source
+
+_TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
+
+_HEADER: Final = """
+# Written by absint from a model. It needs nothing but Python.
+from collections.abc import Mapping
+from operator import index as _index
+"""
+
+_SIZES: Final = '''
+def _sizes(given, named, ranges):
+    """The size of every symbol, each an integer in its range."""
+    given = {**given, **named}
+    unknown = [name for name in given if name not in ranges]
+    missing = [name for name in ranges if name not in given]
+    if unknown or missing:
+        what = f"no symbol is named {unknown[0]!r}" if unknown else f"the size of {missing[0]!r} is missing"
+        raise ValueError(f"{what}: expected {', '.join(map(repr, ranges)) or 'no sizes'}")
+    sizes = {name: _index(given[name]) for name in ranges}
+    for name, (least, most) in ranges.items():
+        if (least is not None and sizes[name] < least) or (most is not None and sizes[name] > most):
+            raise ValueError(f"{name!r} lies in {least}..{most} and cannot be {sizes[name]}")
+    return sizes
+'''
+
+
+def module_source(helpers: Iterable[str], source: Source, function: Iterable[str]) -> str:
+    """The whole source: the imports, the helpers that are called, and the lines of the function."""
+    called = [HELPERS[name] for name in sorted(source.helpers)]
+    parts = [_HEADER, _SIZES, *helpers, *called, "\n".join(function)]
+    return "\n\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def check_name(name: str) -> str:
+    """The name of a generated function. Raises ExportError for one that Python or the generated source cannot have."""
+    if not _is_free(name):
+        raise ExportError(f"a function cannot be named {shown(name)}: expected letters, digits and '_', not a builtin")
+    return name
+
+
+def _is_free(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not name.startswith("_") and name not in _TAKEN
+
+
+def local_names(symbols: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """A name for each symbol that a Python function can use: its own where possible, else `size_0`, `size_1`, ..."""
+    wanted = list(dict.fromkeys(symbols))
+    used = set(taken)
+    names = {s: s for s in wanted if _is_free(s) and s not in used}
+    count = 0
+    for symbol in wanted:
+        while symbol not in names:
+            candidate = f"size_{count}"
+            count += 1
+            if candidate not in wanted and candidate not in used:
+                names[symbol] = candidate
+    return {symbol: names[symbol] for symbol in wanted}
+
+
+def escaped(text: str) -> str:
+    """The text in printable ASCII on one line, for a comment."""
+    return text.encode("unicode_escape").decode("ascii")
+
+
+def printable(text: str) -> str:
+    """The text on one line, for a message."""
+    return "".join(c if c.isprintable() else escaped(c) for c in text)
+
+
+def docstring(lines: Iterable[str]) -> list[str]:
+    """The lines of a docstring of a function; whatever they contain, it ends where it should."""
+    body = [escaped(line).replace('"', r"\"") for line in lines]
+    return [f"    {line}".rstrip() for line in (f'"""{body[0]}', *body[1:], '"""')]
+
+
+def excerpt(text: str, longest: int = 200) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def symbol_ranges(names: Iterable[str], symbols: Iterable[Symbol]) -> dict[str, Interval]:
+    """The range of each name: what all symbols of that name share, or any size."""
+    found: dict[str, Interval] = {}
+    for symbol in symbols:
+        found[symbol.name] = symbol.bounds.meet(found.get(symbol.name, symbol.bounds))
+    return {name: found.get(name, NATURAL) for name in names}
+
+
+def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval]) -> list[str]:
+    """The lines that check the sizes given and bind the local names."""
+    table = ", ".join(f"{name!a}: ({lo}, {hi})" for name, (lo, hi) in ranges.items())
+    lines = [f"    sizes = _sizes(sizes, named, {{{table}}})"]
+    return lines + [f"    {local} = sizes[{name!a}]" for name, local in names.items()]
+
+
+def sizes_doc(function: str, names: Mapping[str, str]) -> list[str]:
+    """How the sizes are passed, and which symbol each local name stands for."""
+    example = ", ".join(f"{name!a}: ..." for name in names)
+    lines = [f"Sizes are given by name, in a mapping or as keywords: {function}({{{example}}})."]
+    renamed = [f"    {local} stands for {name!a}" for name, local in names.items() if local != name]
+    return [*lines, *(["", "Names in the source:", *renamed] if renamed else [])]

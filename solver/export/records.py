@@ -1,0 +1,234 @@
+"""Constraints as plain data, which JSON, SMT-LIB and metadata hold: strings, integers, lists, dicts with string keys.
+
+A relation is its text in the grammar of `lattices.text`. What is written here is read back before it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias, Union, cast, get_args
+
+from lattices.expr import MAX_BITS, Dim, Symbol, expr_of
+from lattices.relation import OPEN, Relation
+from lattices.text import TextError, format_relation, parse_relation
+from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from solver.export.errors import ExportError, shown
+
+Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
+Record: TypeAlias = dict[str, Json]
+
+FORMAT: Final = "absint.constraints/1"
+"""The name and version of the schema."""
+
+MAX_DOCUMENT: Final = 1 << 28
+"""Longest document that is read, in characters."""
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+_AROUND: Final = 20
+"""Characters that an error shows on either side of the offending column."""
+
+
+class Symbols:
+    """The symbols of a set, those of the inputs first; each name stands for one of them."""
+
+    def __init__(self, symbols: Iterable[Symbol], inputs: Iterable[str]) -> None:
+        """Raises ExportError for two symbols of one name, and for an internal one."""
+        self.inputs = tuple(inputs)
+        if len(set(self.inputs)) < len(self.inputs):
+            raise ExportError("two input symbols have one name")
+        found: dict[str, Symbol] = {}
+        for symbol in symbols:
+            other = found.setdefault(symbol.name, symbol)
+            if other is not symbol:
+                ranges = " and ".join(shown_range(s) for s in (other, symbol))
+                raise ExportError(f"two symbols have the name {shown(symbol.name)}, with the ranges {ranges}")
+        self._by_name: Mapping[str, Symbol] = {name: found.get(name) or Symbol(name) for name in self.inputs} | found
+        for name in self._by_name:
+            if name.startswith("%"):
+                raise ExportError(f"the internal symbol {shown(name)} has no text: give it a printed name first")
+        self._names: dict[str, Dim] = {name: expr_of(symbol) for name, symbol in self._by_name.items()}
+        self._texts: dict[Relation, str] = {}
+        self._relations: dict[str, Relation] = {"?": OPEN}
+
+    @classmethod
+    def of(cls, constraints: ConstraintSet) -> Symbols:
+        """The symbols of the set, in the order in which its constraints name them."""
+        mentioned: dict[Symbol, None] = {}
+        for relation in relations(constraints):
+            mentioned |= dict.fromkeys(sorted(relation.symbols, key=lambda s: s.key))
+        return cls(mentioned, constraints.symbols)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(self._by_name.values())
+
+    def __getitem__(self, name: str) -> Symbol:
+        return self._by_name[name]
+
+    def text(self, relation: Relation) -> str:
+        """The text that reads back as this relation. Raises ExportError if there is none."""
+        text = self._texts.get(relation)
+        if text is None:
+            text = format_relation(relation)
+            if self.relation(text, "a relation of the set") is not relation:
+                raise ExportError(f"a relation of the set has no text that reads back as it: {shown(text)}")
+            self._texts[relation] = text
+        return text
+
+    def relation(self, text: str, where: str) -> Relation:
+        """The relation that the text denotes. Raises ExportError for a text that denotes none over these symbols."""
+        found = self._relations.get(text)
+        if found is not None:
+            return found
+        try:
+            found = parse_relation(text, self._names)
+        except TextError as problem:
+            at = problem.column
+            excerpt = ascii(text[max(at - _AROUND, 0) : at + _AROUND])
+            raise ExportError(f"{where}: {problem.reason}, at column {at + 1}, in {excerpt}") from None
+        for symbol in found.symbols:
+            if self._by_name[symbol.name] is not symbol:
+                raise ExportError(f"{where}: {shown(symbol.name)} stands for a condition, and its range is not 0..1")
+        self._relations[text] = found
+        return found
+
+
+def shown_range(symbol: Symbol) -> str:
+    lo, hi = symbol.bounds
+    return f"{'' if lo is None else lo}..{'' if hi is None else hi}"
+
+
+def relations(constraints: ConstraintSet) -> Iterator[Relation]:
+    """Every relation and guard of the set."""
+    for constraint in constraints:
+        yield from (constraint.relation, constraint.guard)
+    yield from (doubt.guard for doubt in constraints.doubts)
+
+
+# Writing: `write` gives a relation its form
+
+Write: TypeAlias = Callable[[Relation], Json]
+
+
+def symbol_records(symbols: Symbols) -> list[Json]:
+    inputs = set(symbols.inputs)
+    return [{"name": s.name, "bounds": [*s.bounds], "input": s.name in inputs} for s in symbols]
+
+
+def constraint_record(constraint: Constraint, write: Write) -> Record:
+    return {
+        "relation": write(constraint.relation),
+        "guard": write(constraint.guard),
+        "role": constraint.role,
+        "reason": constraint.reason,
+        "origin": cast(Record, constraint.origin._asdict()),
+    }
+
+
+def doubt_record(doubt: Doubt, write: Write) -> Record:
+    return {
+        "guard": write(doubt.guard),
+        "reason": doubt.reason,
+        "origin": cast(Record, doubt.origin._asdict()),
+    }
+
+
+# Reading: `read` gives the relation of a form; `where` names the place in the document
+
+Read: TypeAlias = Callable[[Json, str], Relation]
+
+
+def read_format(value: Json, where: str) -> None:
+    """Raises ExportError unless this is the version that is read here."""
+    if value != FORMAT:
+        raise ExportError(f"{where}: expected {FORMAT!r}, found {shown(value)}")
+
+
+def read_symbols(value: Json, where: str) -> Symbols:
+    found: dict[str, Symbol] = {}
+    inputs = []
+    for item, place in items(value, where):
+        record = fields(item, place, ("name", "bounds", "input"))
+        name = string(record["name"], f"{place}.name")
+        if name in found:
+            raise ExportError(f"{place}.name: {shown(name)} is there twice")
+        found[name] = Symbol(name, *_bounds(record["bounds"], f"{place}.bounds"))
+        if not isinstance(record["input"], bool):
+            raise ExportError(f"{place}.input: expected true or false, found {shown(record['input'])}")
+        if record["input"]:
+            inputs.append(name)
+    return Symbols(found.values(), inputs)
+
+
+def _bounds(value: Json, where: str) -> tuple[int | None, int | None]:
+    ends = [None if end is None else integer(end, place) for end, place in items(value, where)]
+    if len(ends) != 2:
+        raise ExportError(f"{where}: expected a list of 2, found one of {len(ends)}")
+    lo, hi = ends
+    if lo is not None and hi is not None and lo > hi:
+        raise ExportError(f"{where}: the lower bound is greater than the upper one")
+    return lo, hi
+
+
+def read_constraint(value: Json, where: str, read: Read) -> Constraint:
+    record = fields(value, where, ("relation", "guard", "role", "reason", "origin"))
+    role = string(record["role"], f"{where}.role")
+    if role not in ROLES:
+        raise ExportError(f"{where}.role: expected one of {', '.join(ROLES)}, found {shown(role)}")
+    return Constraint(
+        read(record["relation"], f"{where}.relation"),
+        read(record["guard"], f"{where}.guard"),
+        _origin(record["origin"], f"{where}.origin"),
+        role,
+        string(record["reason"], f"{where}.reason"),
+    )
+
+
+def read_doubt(value: Json, where: str, read: Read) -> Doubt:
+    record = fields(value, where, ("guard", "reason", "origin"))
+    return Doubt(
+        _origin(record["origin"], f"{where}.origin"),
+        read(record["guard"], f"{where}.guard"),
+        string(record["reason"], f"{where}.reason"),
+    )
+
+
+def _origin(value: Json, where: str) -> Origin:
+    record = fields(value, where, Origin._fields)
+    texts = [string(record[name], f"{where}.{name}") for name in Origin._fields[1:]]
+    return Origin(integer(record["node"], f"{where}.node"), *texts)
+
+
+def fields(value: Json, where: str, names: tuple[str, ...]) -> Record:
+    """The object, which has exactly these keys."""
+    if not isinstance(value, dict):
+        raise ExportError(f"{where}: expected an object, found {shown(value)}")
+    for name in names:
+        if name not in value:
+            raise ExportError(f"{where}: {name!r} is missing")
+    for name in value:
+        if name not in names:
+            raise ExportError(f"{where}: unknown key {shown(name)}, expected {', '.join(names)}")
+    return value
+
+
+def items(value: Json, where: str) -> Iterator[tuple[Json, str]]:
+    """The items of a list, each with its place."""
+    if not isinstance(value, list):
+        raise ExportError(f"{where}: expected a list, found {shown(value)}")
+    for i, item in enumerate(value):
+        yield item, f"{where}[{i}]"
+
+
+def string(value: Json, where: str) -> str:
+    if not isinstance(value, str):
+        raise ExportError(f"{where}: expected a string, found {shown(value)}")
+    return value
+
+
+def integer(value: Json, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ExportError(f"{where}: expected an integer, found {shown(value)}")
+    if value.bit_length() > MAX_BITS:
+        raise ExportError(f"{where}: an integer has at most {MAX_BITS} bits")
+    return value

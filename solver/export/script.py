@@ -1,0 +1,153 @@
+"""Constraints as an SMT-LIB 2 script for any solver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from lattices.relation import OPEN, Relation
+from solver.constraints import ConstraintSet
+from solver.export.errors import ExportError, shown
+from solver.export.json_text import check_text, dump, load
+from solver.export.records import (
+    FORMAT,
+    Json,
+    Symbols,
+    constraint_record,
+    doubt_record,
+    read_constraint,
+    read_doubt,
+    read_format,
+    read_symbols,
+    string,
+    symbol_records,
+)
+from solver.smtlib import Script, unquote
+
+_PREFIX: Final = ":absint."
+_WHERE: Final = "script"
+
+
+def to_smtlib(constraints: ConstraintSet) -> str:
+    """The set as a script that asks whether all constraints can hold at once; `from_smtlib` reads the set back.
+
+    Constraint number 12 is the assertion named `?c12`, its guard included. What a formula cannot say (origin, role,
+    reason, doubts, and the relations as text) stands in `set-info` lines, which solvers ignore.
+    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    """
+    symbols, script = Symbols.of(constraints), Script()
+    infos: dict[str, Json] = {"format": FORMAT, "symbols": symbol_records(symbols)}
+    for i, constraint in enumerate(constraints):
+        infos[f"c{i}"] = constraint_record(constraint, symbols.text)
+        if constraint.formula is not OPEN:
+            script.add(constraint.formula, f"c{i}")
+    for i, doubt in enumerate(constraints.doubts):
+        infos[f"d{i}"] = doubt_record(doubt, symbols.text)
+    lines = [
+        "(set-info :smt-lib-version 2.6)",
+        *(f"(set-info {_PREFIX}{key} {_literal(value)})" for key, value in infos.items()),
+        f"(set-logic {script.logic})",
+        script.text,
+        "(check-sat)",
+    ]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def _literal(value: Json) -> str:
+    """A string literal with the JSON text, or the text itself."""
+    text = value if isinstance(value, str) else dump(value)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def from_smtlib(text: str) -> ConstraintSet:
+    """The set that `to_smtlib` wrote, from its `set-info` lines.
+
+    Raises ExportError with one line for another version, a damaged or incomplete script, and one whose named assertions
+    are not those of its constraints. What an assertion says is not read.
+    """
+    infos, labels, complete = _scan(text)
+    read_format(infos.get("format"), f"{_PREFIX}format")
+    if not complete:
+        raise ExportError(f"{_WHERE}: there is no (check-sat): the text is incomplete")
+    symbols = read_symbols(_info(infos, "symbols"), f"{_PREFIX}symbols")
+
+    def read(value: Json, where: str) -> Relation:
+        return symbols.relation(string(value, where), where)
+
+    constraints = [read_constraint(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "c")]
+    doubts = [read_doubt(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
+    expected = {f"c{i}" for i, constraint in enumerate(constraints) if constraint.formula is not OPEN}
+    if labels != expected:
+        odd = min(labels ^ expected)
+        what = "belongs to no constraint" if odd in labels else "is missing"
+        raise ExportError(f"{_WHERE}: the assertion named {shown(odd)} {what}")
+    return ConstraintSet(constraints, symbols=symbols.inputs, doubts=doubts)
+
+
+def _info(infos: dict[str, str], key: str) -> Json:
+    if key not in infos:
+        raise ExportError(f"{_WHERE}: (set-info {_PREFIX}{key} ...) is missing")
+    return load(infos[key], _PREFIX + key)
+
+
+def _numbered(infos: dict[str, str], letter: str) -> list[str]:
+    """letter0, letter1, ..., as many as there are."""
+    count = sum(1 for key in infos if re.fullmatch(rf"{letter}[0-9]+", key))
+    return [f"{letter}{i}" for i in range(count)]
+
+
+def _scan(text: str) -> tuple[dict[str, str], set[str], bool]:
+    """The information under our keys, the names of assertions, and whether the script asks its question."""
+    infos: dict[str, str] = {}
+    labels: set[str] = set()
+    complete = False
+    for command in _commands(text):
+        if command[:1] == ["set-info"] and len(command) == 3 and command[1].startswith(_PREFIX):
+            key, literal = command[1].removeprefix(_PREFIX), command[2]
+            if key in infos:
+                raise ExportError(f"{_WHERE}: (set-info {shown(command[1])} ...) is there twice")
+            if not literal.startswith('"'):
+                raise ExportError(f"{_WHERE}: (set-info {shown(command[1])} ...) has no string")
+            infos[key] = literal[1:-1].replace('""', '"')
+        elif command[:1] == ["assert"] and ":named" in command[:-1]:
+            label = unquote(command[command.index(":named") + 1])
+            if label in labels:
+                raise ExportError(f"{_WHERE}: two assertions are named {shown(label)}")
+            labels.add(label)
+        complete = complete or command == ["check-sat"]
+    return infos, labels, complete
+
+
+_TOKEN: Final = re.compile(r'\s+|;[^\n]*|(?P<token>[()]|"[^"]*(?:""[^"]*)*"|\|[^|]*\||[^\s()";|]+)')
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The tokens of each command, without parentheses."""
+    check_text(text, _WHERE)
+    at = depth = 0
+    command: list[str] = []
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise ExportError(f"{_WHERE}: a quoted text that begins on line {_line(text, at)} does not end")
+        token, at = found["token"], found.end()
+        if token == "(":
+            depth += 1
+        elif token == ")":
+            depth -= 1
+            if depth < 0:
+                raise ExportError(f"{_WHERE}: ')' on line {_line(text, at)} closes nothing")
+            if not depth:
+                yield command
+                command = []
+        elif token is not None:
+            if not depth:
+                raise ExportError(f"{_WHERE}: expected '(' on line {_line(text, at)}, found {shown(token)}")
+            command.append(token)
+    if depth:
+        raise ExportError(f"{_WHERE}: expected ')', found the end")
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1

@@ -1,0 +1,90 @@
+"""Shapes as the source of a Python function from input sizes to the shapes of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lattices.expr import Dim, Expr
+from solver.export.python_source import Source
+from solver.export.python_text import (
+    check_name,
+    docstring,
+    excerpt,
+    local_names,
+    module_source,
+    printable,
+    sizes_doc,
+    sizes_lines,
+    symbol_ranges,
+)
+
+_DIM = '''
+def _dim(name, axis, compute):
+    """The size along an axis, which is a natural number."""
+    try:
+        size = compute()
+    except ZeroDivisionError:
+        raise ValueError(f"{name!r} has no size along axis {axis}: it divides by zero") from None
+    if size < 0:
+        raise ValueError(f"{name!r} would have the size {size} along axis {axis}: no run has these sizes")
+    return size
+'''
+
+
+def shapes_function(symbols: Sequence[str], outputs: Mapping[str, Sequence[Dim] | None], name: str = "shapes") -> str:
+    """Source of `name(sizes)`, which computes the shape of every output from the sizes of the symbols.
+
+    The function maps each output to a tuple of sizes, or to None if its rank is unknown; a dim that the symbols do not
+    decide is None. It needs Python alone. It raises ValueError for a size outside the range of its symbol, and for
+    sizes under which a dim is negative or divides by zero.
+    Raises ExportError for a name that Python cannot give a function.
+    """
+    check_name(name)
+    names = local_names(symbols)
+    known = set(symbols)
+    decided = [d for dims in outputs.values() for d in dims or () if isinstance(d, Expr) and d.free_symbols <= known]
+    ranges = symbol_ranges(symbols, (s for dim in decided for s in dim.symbols))
+    source = Source(names)
+    body = ["_shapes = {}"]
+    for output, dims in outputs.items():
+        body += _entry(source, output, dims, known)
+    lines = [
+        f'def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> "dict[str, tuple[int | None, ...] | None]":',
+        *docstring(_doc(name, names, outputs, known)),
+        *sizes_lines(names, ranges),
+        *(f"    {line}" for line in [*body, "return _shapes"]),
+    ]
+    return module_source([_DIM], source, lines)
+
+
+def _entry(source: Source, output: str, dims: Sequence[Dim] | None, known: set[str]) -> list[str]:
+    if dims is None:
+        return [f"_shapes[{output!a}] = None"]
+    sizes = []
+    for axis, dim in enumerate(dims):
+        if not (isinstance(dim, Expr) and dim.free_symbols <= known):
+            sizes.append("None")
+            continue
+        piece = source.dim(dim)
+        natural = dim.bounds.lo is not None and dim.bounds.lo >= 0 and not piece.partial
+        sizes.append(piece.text if natural else f"_dim({output!a}, {axis}, {piece.deferred})")
+    shape = ", ".join(sizes) + ("," if len(sizes) == 1 else "")
+    return [*source.functions(), f"_shapes[{output!a}] = ({shape})"]
+
+
+def _doc(
+    name: str, names: Mapping[str, str], outputs: Mapping[str, Sequence[Dim] | None], known: set[str]
+) -> list[str]:
+    lines = ["Map each output to its shape, for inputs of these sizes.", "", *sizes_doc(name, names)]
+    unknown = [
+        f"    {output!a}, axis {axis}: {printable(excerpt(str(dim)))}"
+        for output, dims in outputs.items()
+        for axis, dim in enumerate(dims or ())
+        if not (isinstance(dim, Expr) and dim.free_symbols <= known)
+    ]
+    if unknown:
+        lines += ["", "None, because sizes of the inputs alone do not decide it:", *unknown]
+    if any(dims is None for dims in outputs.values()):
+        lines += ["", "Without a shape, because the rank is unknown:"]
+        lines += [f"    {output!a}" for output, dims in outputs.items() if dims is None]
+    return lines

@@ -1,0 +1,107 @@
+"""Dims and relations as trees of plain data, for consumers without a parser.
+
+A node is an integer, or an object with `op` and `args`; a symbol has a `name`, an integer beyond 2^53 has `digits`. The
+operations are those of the normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `max min`,
+`broadcast`, `ite` of a condition; `== != >=` of two dims, `and or true false`, and `unknown` for what has no form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from lattices.expr import Atom, Dim, Expr, Symbol, postorder
+from lattices.relation import Relation
+from lattices.text import format_dim, format_relation
+from solver.export.records import Json, Record
+
+MAX_DEPTH: Final = 40
+"""Deepest tree: what nests deeper has its text alone. JSON libraries refuse deep documents."""
+
+_EXACT: Final = (1 << 53) - 1
+"""Largest integer that every JSON library reads exactly."""
+
+_OPERATIONS: Final = {"floordiv": "//"}
+
+
+class _Tree(NamedTuple):
+    data: Json
+    depth: int
+
+
+class Trees:
+    """Builds trees; equal parts are built once."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[Atom, _Tree] = {}
+        self._formulas: dict[Relation, _Tree] = {}
+
+    def dim(self, dim: Dim) -> Json:
+        """The tree of a dim; None for an unknown one, and for one that nests too deeply."""
+        if not isinstance(dim, Expr):
+            return None
+        self._prepare(dim.atoms())
+        return _limited(self._sum(dim))
+
+    def relation(self, relation: Relation) -> Json:
+        """The tree of a relation; None for one that nests too deeply."""
+        self._prepare(relation.atoms())
+        return _limited(self._formula(relation))
+
+    def _prepare(self, roots: Iterable[Atom]) -> None:
+        for node in postorder(roots):
+            if node not in self._atoms:
+                self._atoms[node] = self._atom(node)
+
+    def _atom(self, node: Atom) -> _Tree:
+        if isinstance(node, Symbol):
+            return _Tree({"op": "symbol", "name": node.name}, 1)
+        args = [self._sum(arg) if isinstance(arg, Expr) else self._formula(arg) for arg in node.args]
+        return _node(_OPERATIONS.get(node.op, node.op), args)
+
+    def _sum(self, e: Expr) -> _Tree:
+        if e.const is not None:
+            return _integer(e.const)
+        terms = []
+        for mono, coef in e.ordered:
+            factors = [self._atoms[factor] for factor in mono]
+            if coef != 1 or not mono:
+                factors.insert(0, _integer(coef))
+            terms.append(factors[0] if len(factors) == 1 else _node("*", factors))
+        return terms[0] if len(terms) == 1 else _node("+", terms)
+
+    def _formula(self, relation: Relation) -> _Tree:
+        for part in relation.subformulas():
+            if part in self._formulas:
+                continue
+            if part.op in ("==", "!=", ">="):
+                tree = _node(part.op, [self._sum(part.expr), _integer(0)])
+            elif part.op in ("and", "or"):
+                tree = _node(part.op, [self._formulas[operand] for operand in part.parts])
+            else:
+                tree = _Tree({"op": "unknown" if part.op == "open" else part.op}, 1)
+            self._formulas[part] = tree
+        return self._formulas[relation]
+
+
+def _node(op: str, args: list[_Tree]) -> _Tree:
+    depth = 1 + max(tree.depth for tree in args)
+    return _Tree({"op": op, "args": [tree.data for tree in args]} if depth <= MAX_DEPTH else None, depth)
+
+
+def _integer(value: int) -> _Tree:
+    return _Tree(value if abs(value) <= _EXACT else {"op": "integer", "digits": str(value)}, 1)
+
+
+def _limited(tree: _Tree) -> Json:
+    return tree.data if tree.depth <= MAX_DEPTH else None
+
+
+def dim_data(dim: Dim) -> Record:
+    """A dim as text and as a tree; the tree of an unknown dim is None."""
+    return {"text": format_dim(dim), "tree": Trees().dim(dim)}
+
+
+def relation_data(relation: Relation) -> Record:
+    """A relation as text and as a tree."""
+    return {"text": format_relation(relation), "tree": Trees().relation(relation)}

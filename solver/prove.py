@@ -1,0 +1,311 @@
+"""Whether constraints entail a relation: the cheap tiers first, Z3 on the connected slice last.
+
+A `Prover` holds one set of premises. It answers with the constraints that a proof used, or with values of the symbols
+that meet every connected premise and falsify the relation, re-checked by evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from time import perf_counter
+from typing import Final, Literal
+
+from lattices.expr import Dim, Symbol, UndefinedError, expr_of
+from lattices.facts import Facts
+from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le, negation
+from lattices.truth import YES
+from solver.backend import Answer, Backend, shared
+from solver.constraints import Constraint, ConstraintSet
+from solver.smtlib import query
+
+RLIMIT: Final = 3_000_000
+"""Z3's deterministic budget for one query."""
+
+SECONDS: Final = 10.0
+"""Wall-clock cap of one query; it holds whatever Z3 does."""
+
+Tier = Literal["normal form", "facts", "evaluation", "z3"]
+
+
+class Verdict(Enum):
+    """What is known about a relation; see `absint.Result.prove`."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    NOT_ENTAILED = "not entailed"
+    UNKNOWN = "unknown"
+    CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether premises entail a relation."""
+
+    entailed: bool | None
+    """None if it was not decided."""
+    tier: Tier
+    core: tuple[Relation, ...] = ()
+    """The premises that a proof used."""
+    model: Mapping[str, int] = field(default_factory=dict)
+    """Values that meet the connected premises and falsify the relation, if it is not entailed."""
+    reason: str = ""
+    """Why it was not decided."""
+    asked: int = 0
+    """Premises that were sent to Z3."""
+
+
+class Prover:
+    """Premises, and what they entail. Questions about one component of the constraints share its facts."""
+
+    def __init__(
+        self,
+        constraints: ConstraintSet,
+        *,
+        order: Sequence[str] = (),
+        backend: Backend | None = None,
+        rlimit: int = RLIMIT,
+        seconds: float = SECONDS,
+    ) -> None:
+        self.constraints = constraints
+        self.rlimit, self.seconds = rlimit, seconds
+        self._order = order or constraints.symbols
+        self._backend = backend
+        self._facts: dict[frozenset[Relation], Facts] = {}
+
+    @property
+    def backend(self) -> Backend:
+        """The process that answers; started on first use."""
+        if self._backend is None:
+            self._backend = shared()
+        return self._backend
+
+    def because(self, core: Iterable[Relation]) -> tuple[Constraint, ...]:
+        """The constraints that state the formulas of a core, for each the first in execution order."""
+        found = [self.constraints.distinct[formula][0] for formula in core if formula in self.constraints.distinct]
+        return tuple(sorted(found, key=lambda c: c.origin.node))
+
+    def decide(self, relation: Relation, extra: Sequence[Relation] = ()) -> Decision:
+        """Whether the constraints, and `extra` premises, entail the relation."""
+        if relation is TRUE:
+            return Decision(True, "normal form")
+        premises = self._slice(relation, extra)
+        decision = self._by_facts(premises, relation)
+        return decision if decision is not None else self.ask(premises, relation)
+
+    def entails(self, premises: Sequence[Relation], relation: Relation, *, small: bool = False) -> Decision:
+        """Whether these premises alone entail the relation. With `small` sizes of a counterexample are kept small."""
+        if relation is TRUE:
+            return Decision(True, "normal form")
+        near = connected(premises, relation.free_symbols)
+        decision = self._by_facts(near, relation)
+        return decision if decision is not None else self.ask(near, relation, small=small)
+
+    @cached_property
+    def consistent(self) -> Decision:
+        """Whether all constraints can hold together: `entailed` says that they contradict each other.
+
+        The model has values of all their symbols.
+        """
+        model: dict[str, int] = {}
+        undecided: Decision | None = None
+        for component in self._components():
+            decision = self._by_facts(component, FALSE) or self.ask(component, FALSE)
+            if decision.entailed:
+                return decision
+            if decision.entailed is None:
+                undecided = undecided or decision
+            model |= decision.model
+        return undecided or Decision(False, "z3", model=model)
+
+    def _components(self) -> list[list[Relation]]:
+        """The distinct formulas in groups that share no symbol; each without symbols is a group of its own."""
+        groups: list[list[Relation]] = []
+        done: set[Relation] = set()
+        for formula in self.constraints.distinct:
+            if formula not in done:
+                group = connected(list(self.constraints.distinct), formula.free_symbols) or [formula]
+                done.update(group)
+                groups.append(group)
+        return groups
+
+    def _slice(self, relation: Relation, extra: Sequence[Relation]) -> list[Relation]:
+        return connected([*extra, *self.constraints.distinct], relation.free_symbols)
+
+    # Facts
+
+    def _facts_of(self, premises: Sequence[Relation]) -> Facts:
+        key = frozenset(premises)
+        found = self._facts.get(key)
+        if found is None:
+            found = self._facts[key] = Facts(premises, self._order)
+        return found
+
+    def _by_facts(self, premises: Sequence[Relation], relation: Relation) -> Decision | None:
+        facts = self._facts_of(premises)
+        if facts.contradiction or _follows(facts, relation):
+            return Decision(True, "facts", self._minimal(premises, relation))
+        return None
+
+    def _minimal(self, premises: Sequence[Relation], relation: Relation) -> tuple[Relation, ...]:
+        """Premises that are enough, none of which can be left out: halves first, then one at a time."""
+        core = list(premises)
+        step = max(len(core) // 2, 1)
+        while True:
+            at = 0
+            while at < len(core):
+                rest = core[:at] + core[at + step :]
+                facts = Facts(rest, self._order)
+                if facts.contradiction or _follows(facts, relation):
+                    core = rest
+                else:
+                    at += step
+            if step == 1:
+                return tuple(core)
+            step = max(step // 2, 1)
+
+    # Z3
+
+    def ask(self, premises: Sequence[Relation], relation: Relation, *, small: bool = True) -> Decision:
+        """Z3's answer, its model re-checked by evaluation."""
+        asked = len(premises)
+        answer = self._check(premises, negation(relation))
+        if answer.verdict == "unsat":
+            core = tuple(premises[int(name[1:])] for name in sorted(answer.core, key=lambda n: int(n[1:])))
+            return Decision(True, "z3", core, asked=asked)
+        if answer.verdict == "unknown":
+            return Decision(None, "z3", reason=answer.reason, asked=asked)
+        for model in (self._smaller(premises, relation) if small else None, answer.model):
+            if model is not None and meets(premises, model) and holds(relation, model) is False:
+                return Decision(False, "z3", model=model, asked=asked)
+        return Decision(None, "z3", reason="every counterexample that was found divides by zero", asked=asked)
+
+    def _smaller(self, premises: Sequence[Relation], relation: Relation) -> Mapping[str, int] | None:
+        """A counterexample with small sizes that are not 0 or 1, if there is one."""
+        symbols = set(relation.symbols).union(*(formula.symbols for formula in premises))
+        sizes = [symbol for symbol in symbols if not _is_condition(symbol)]
+        if not sizes:
+            return None
+        goal = negation(relation)
+        for low, high in ((2, 16), (1, 64), (0, 4096)):
+            near = conjunction(*_between(sizes, low, high))
+            answer = self._check(premises, conjunction(goal, near), core=False)
+            if answer.verdict == "sat":
+                return answer.model
+        return None
+
+    def _check(self, premises: Sequence[Relation], goal: Relation, core: bool = True) -> Answer:
+        named = {f"p{number}": formula for number, formula in enumerate(premises)}
+        return self.backend.check(query(named, goal), rlimit=self.rlimit, seconds=self.seconds, core=core)
+
+
+def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relation]:
+    """The formulas that are connected to the names through shared symbols, in their order."""
+    reached = set(names)
+    found: set[Relation] = set()
+    rest = list(dict.fromkeys(formulas))
+    while True:
+        near = [formula for formula in rest if not reached.isdisjoint(formula.free_symbols)]
+        if not near:
+            return [formula for formula in dict.fromkeys(formulas) if formula in found]
+        found.update(near)
+        rest = [formula for formula in rest if formula not in found]
+        reached.update(*(formula.free_symbols for formula in near))
+
+
+def _is_condition(symbol: Symbol) -> bool:
+    return tuple(symbol.bounds) == (0, 1)
+
+
+def _between(symbols: Iterable[Symbol], low: int, high: int) -> list[Relation]:
+    return [r for s in sorted(symbols, key=lambda s: s.key) for r in (ge(expr_of(s), low), le(expr_of(s), high))]
+
+
+def _follows(facts: Facts, relation: Relation) -> bool:
+    if relation is FALSE:
+        return False
+    if facts.decide(relation) is YES:
+        return True
+    simplified = relation.substitute(facts.mapping) if facts.mapping else relation
+    simplified = simplified.substitute(_multiples(facts, simplified))
+    return simplified is TRUE or facts.decide(simplified) is YES
+
+
+def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
+    """Symbols with a known congruence r modulo m as m*k + r: quotients by divisors of m become exact."""
+    found: dict[Symbol, Dim] = {}
+    for symbol in relation.symbols:
+        known = facts.congruence(expr_of(symbol))
+        if known.modulus > 1:
+            lo, hi = symbol.bounds
+            low = None if lo is None else -((known.remainder - lo) // known.modulus)
+            high = None if hi is None else (hi - known.remainder) // known.modulus
+            multiple = Symbol(f"{symbol.name}/{known.modulus}", low, high)
+            found[symbol] = known.modulus * expr_of(multiple) + known.remainder
+    return found
+
+
+def holds(relation: Relation, model: Mapping[str, int]) -> bool | None:
+    """The truth of a relation under a binding; None where it divides by zero or a symbol has no value."""
+    try:
+        return relation.evaluate(model)
+    except (UndefinedError, KeyError, ValueError):
+        return None
+
+
+def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
+    """Every formula holds under the binding."""
+    return all(holds(formula, model) is True for formula in formulas)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The answer to one query."""
+
+    relation: Relation
+    verdict: Verdict
+    text: str = ""
+    """The query as it was asked."""
+    given: str = "run"
+    because: tuple[Constraint, ...] = ()
+    """The constraints that a proof used, or that contradict each other."""
+    counterexample: Mapping[str, int] | None = None
+    """Sizes of the input symbols that make the relation false; for "not entailed", a candidate."""
+    invented: Mapping[str, int] = field(default_factory=dict)
+    """What the counterexample takes for the sizes that only data decide."""
+    reason: str = ""
+    """Why it is unknown, or why a candidate is no refutation."""
+    tier: Tier = "normal form"
+    confirmed: bool = False
+    """The counterexample was run."""
+    premises_shown_consistent: bool = True
+    asked: int = 0
+    """Premises that were sent to Z3."""
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.verdict is Verdict.PROVED
+
+    def __str__(self) -> str:
+        text = f"{self.verdict.value}: {self.text or self.relation}"
+        if self.counterexample is not None:
+            text += " at " + ", ".join(f"{name}={size}" for name, size in self.counterexample.items())
+        if self.because:
+            text += "; because " + "; ".join(map(str, self.because))
+        return text + (f" ({self.reason})" if self.reason else "")
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._start
+
+
+__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "Stopwatch", "Verdict", "holds", "meets"]
