@@ -1,9 +1,11 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
 Start with `absint.analyze(model)`. Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any
-analysis over any graph, `shapes` is the shape analysis, `control`, `loops` and `scans` its control flow, `api` the
-result, `cli` the commands. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the
-operators and the proofs.
+analysis over any graph, `shapes` is the shape analysis, `control`, `loops` and `scans` its control flow, `rounds` what
+requirements teach it, `api` the result. `recording`, `proving`, `checking`, `contracts`, `classes` and `explain` answer
+what is asked of a result; `comparing` and `running` hold it against real tensors; `commands` and `report` are the
+command line. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the
+proofs.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from absint.api import Result, analyze
+    from absint.checking import Outcome
     from absint.diagnostics import Diagnostic, Severity
     from absint.errors import AbsintError, ModelError, UsageError
     from lattices.expr import Dim
     from lattices.shape import Shape
     from lattices.text import parse
+    from solver.prove import Verdict
     from transfer.rule import Rule, transfer
     from transfer.table import Table
 
@@ -37,6 +41,8 @@ _HOMES = {
     "UsageError": "absint.errors",
     "Dim": "lattices.expr",
     "Shape": "lattices.shape",
+    "Outcome": "absint.checking",
+    "Verdict": "solver.prove",
     "parse": "lattices.text",
     "Rule": "transfer.rule",
     "Table": "transfer.table",
@@ -49,12 +55,14 @@ __all__ = [
     "Diagnostic",
     "Dim",
     "ModelError",
+    "Outcome",
     "Result",
     "Rule",
     "Severity",
     "Shape",
     "Table",
     "UsageError",
+    "Verdict",
     "analyze",
     "parse",
     "transfer",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
 Assumption = str | Relation
+Refine = bool | Literal["smt"]
 
 
 def analyze(
@@ -52,14 +53,15 @@ def analyze(
     memoise: bool = True,
     trace: Trace | None = None,
     strict: bool = False,
-    refine: bool = True,
+    refine: Refine = True,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` are relations over the input symbols
     that every run is taken to meet (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` a diagnostic of severity error raises. `refine` feeds
-    requirements that solve or bound a symbol (`d_model == 64`) back as facts of further rounds.
+    requirements that solve or bound a symbol (`d_model == 64`) back as facts of further rounds; `"smt"` also what Z3
+    proves about choices that are left in dims.
 
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
     """
@@ -72,8 +74,14 @@ def analyze(
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     graph = lowered.program.networkx()
-    rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=refine)
+    rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine))
     result = Result(loaded, lowered, inputs, rounds, graph, assumptions)
+    if refine == "smt" and not rounds.conflict:
+        from absint.settling import settle
+
+        more = settle(result)
+        if more:
+            result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), graph, assumptions)
     if strict:
         errors = [d for d in result.diagnostics if d.severity is Severity.ERROR]
         if errors:

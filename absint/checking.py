@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.fixpoint import fixpoint
-from absint.recording import DECLARATION, Recorder
+from absint.recording import ASSUMPTION, DECLARATION, NOT_NEGATIVE, Recorder
 from absint.rounds import Round, needed_nodes
 from absint.shapes import ShapeAnalysis
 from lattices.contents import Contents
@@ -20,7 +20,7 @@ from lattices.facts import Facts
 from lattices.real import Real
 from lattices.relation import FALSE, TRUE, Relation, eq, ge, le
 from lattices.tensor import Tensor, Value
-from solver.constraints import Constraint, Doubt, Origin
+from solver.constraints import Constraint, ConstraintSet, Doubt, Origin
 from solver.prove import Prover, holds
 
 if TYPE_CHECKING:
@@ -210,7 +210,11 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure)
     doubts = list(recorded.doubts)
-    doubts += [Doubt(c.origin, TRUE, c.reason) for c in recorded.constraints if c.role == "required"]
+    doubts += [
+        Doubt(c.origin, TRUE, c.reason)
+        for c in recorded.constraints
+        if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
+    ]
     doubts += _incomplete(result, run, needed, recorded)
     broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
@@ -236,7 +240,7 @@ def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[
     for c in constraints:
         if c.formula is FALSE and c.role == "required":
             formula = stated.get((c.origin.node, c.reason))
-            broken = formula is not None and holds(formula, sizes) is False
+            broken = formula is not None and formula is not FALSE and holds(formula, sizes) is False
             yield Failure(c.origin, c.reason, str(formula) if broken else "")
 
 
@@ -279,24 +283,31 @@ def check_range(result: Result, box: Box) -> RangeCheck:
     base = result.recorded.base
     prover = Prover(base, order=result.symbols)
     given = [c.formula for c in base if c.origin.node < 0]
+    excluded = _excluded(prover, ends, within)
+    if excluded is not None:
+        return excluded
+    stated = stated_within(result, prover, [*within, *given])
     inputs = set(result.symbols)
     open_: list[Constraint] = []
     premises: list[Constraint] = []
+    doubts = list(stated.doubts)
     reason = ""
     held: dict[Relation, None] = dict.fromkeys([*within, *given])
     pending: list[Relation] = []
     last = -1
-    for c in base:
+    for c in stated:
         if c.origin.node < 0:
             continue
         if c.origin.node != last:
             held.update(dict.fromkeys(pending))
             pending, last = [], c.origin.node
         formula = c.formula
-        if c.role == "defined":
-            pending.append(formula)
-            continue
         if formula in held:
+            continue
+        if c.role == "defined":
+            if c.reason == NOT_NEGATIVE and not prover.entails(list(held), formula).entailed:
+                doubts.append(Doubt(c.origin, TRUE, f"it is not shown that {formula}"))
+            pending.append(formula)
             continue
         decision = prover.entails(list(held), formula, small=True)
         if decision.entailed is None:
@@ -314,16 +325,47 @@ def check_range(result: Result, box: Box) -> RangeCheck:
             else:
                 open_.append(c)
         held[formula] = None
-    doubts = result.recorded.every.doubts
-    if reason:
-        return RangeCheck(
-            ends, Outcome.UNKNOWN, open=tuple(open_), doubts=doubts, premises=tuple(premises), reason=reason
-        )
-    if open_:
-        return RangeCheck(ends, Outcome.MAY_FAIL, open=tuple(open_), doubts=doubts, premises=tuple(premises))
     complete = not doubts and not premises and result.is_complete
-    outcome = Outcome.RUNS if complete else Outcome.HOLDS
-    return RangeCheck(ends, outcome, doubts=doubts, premises=tuple(premises))
+    outcome = Outcome.UNKNOWN if reason else Outcome.MAY_FAIL if open_ else Outcome.RUNS if complete else Outcome.HOLDS
+    return RangeCheck(
+        ends,
+        outcome,
+        open=_shown(result, open_),
+        doubts=tuple(doubts),
+        premises=_shown(result, premises),
+        reason=reason,
+    )
+
+
+def _shown(result: Result, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """The constraints under printed names."""
+    return tuple(ConstraintSet(constraints).renamed(result.all_names))
+
+
+def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Sequence[Relation]) -> RangeCheck | None:
+    """The answer for a box with a size that no input can have, or without one that is assumed."""
+    given = [c for c in prover.constraints if c.origin.node < 0]
+    assumed = [c.formula for c in given if c.role == "assumed"]
+    for c in given:
+        if c.role == "declared":
+            decision = prover.entails([*within, *assumed], c.formula, small=True)
+            if decision.entailed is False:
+                sizes = {name: decision.model.get(name, lo) for name, (lo, _) in ends.items()}
+                return RangeCheck(ends, Outcome.FAILS, Failure(c.origin, c.reason, str(c.formula)), sizes)
+    if assumed and prover.entails([*within, *assumed], FALSE).entailed:
+        nowhere = Failure(ASSUMPTION, "no size in the box is one that is assumed")
+        return RangeCheck(ends, Outcome.FAILS, nowhere, {name: lo for name, (lo, _) in ends.items()})
+    return None
+
+
+def stated_within(result: Result, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
+    """What the nodes state: in the last round where the premises entail what that round takes for granted.
+
+    Else a requirement could be used to prove itself, or to show that a node before it does not fail.
+    """
+    learned = (item.relation for item in result.last.learned)
+    sound = all(prover.entails(premises, relation).entailed for relation in learned)
+    return result.recorded.every if sound else result.recorded.base
 
 
 def box_of(result: Result, box: Box) -> dict[str, tuple[int, int]]:
@@ -335,10 +377,12 @@ def box_of(result: Result, box: Box) -> dict[str, tuple[int, int]]:
         lo, hi = given if isinstance(given, tuple) else (given, given)
         if lo < 0:
             raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
+        if lo > MAX_DIM:
+            raise UsageError(f"{name}={lo}..{hi}: a size is below 2**31")
         if lo > hi:
             raise UsageError(f"{name}={lo}..{hi}: the range is empty, its first size is above its last")
         ends[name] = (lo, min(hi, MAX_DIM))
     return ends
 
 
-__all__ = ["Box", "Check", "Failure", "Outcome", "RangeCheck", "bound", "check", "check_range"]
+__all__ = ["Box", "Check", "Failure", "Outcome", "RangeCheck", "bound", "check", "check_range", "stated_within"]

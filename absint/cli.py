@@ -1,36 +1,32 @@
 """The command line. Commands import what they need when they run, so that `absint --help` loads no heavy package.
 
-Exit codes: 0 fine; 1 the answer is no (a node must fail, `--require` misses something); 2 bad usage or input, told in
-one line on stderr.
+An error is one line on stderr; one in a text that was given (a relation, say) is followed by the text and a caret.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
 
 import click
 
 from absint import __version__
-from absint.errors import AbsintError, UsageError
-
-if TYPE_CHECKING:
-    from onnx import GraphProto
-
-    from absint.api import MergePolicy, Result
-    from absint.report.summary import Requirement
-    from absint.report.tracing import Recorder
-    from absint.shapes import State, Trace
-
-FINE, NO, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
-
-LARGE_MODEL = 20_000
-"""From this many nodes on, progress is shown on a terminal."""
+from absint.commands.analyze import analyze
+from absint.commands.annotate import annotate
+from absint.commands.check import check
+from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
+from absint.commands.constraints import constraints
+from absint.commands.contract import contract
+from absint.commands.equal import equal
+from absint.commands.explain import explain
+from absint.commands.prove import prove
+from absint.errors import AbsintError
+from absint.report.plain import plain
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
+_LONGEST = 1000
 
 
 class ClosedPipeError(Exception):
@@ -38,13 +34,16 @@ class ClosedPipeError(Exception):
 
 
 class Commands(click.Group):
-    """Click makes exit code 1 of a closed pipe, which would say that the answer is no."""
+    """Commands in the order in which they were added; an end of the output is no answer."""
 
     def invoke(self, context: click.Context) -> object:
         try:
             return super().invoke(context)
-        except BrokenPipeError:
+        except BrokenPipeError:  # click exits with 1, which would say that the answer is no
             raise ClosedPipeError from None
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 @click.group(cls=Commands, context_settings=_CONTEXT, no_args_is_help=False, invoke_without_command=True)
@@ -53,141 +52,19 @@ class Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Sound symbolic shape analysis of ONNX models.
 
-    Exit codes: 0 fine; 1 the answer is no (a node must fail, something required is missing); 2 bad usage or input.
+    \b
+    Exit codes:
+      0  fine, proved, legal
+      1  the answer is no: refuted, illegal, a contradiction, a node must fail
+      2  bad usage or input
+      3  undecided: not entailed, unknown, or only data decide
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-@cli.command()
-@click.argument("model")
-@click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
-@click.option("--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'.")
-@click.option("--set", "sizes", metavar="SYMBOL=SIZE", multiple=True, help="Fix an input symbol, as batch=4.")
-@click.option(
-    "--require",
-    type=click.Choice(["shapes", "ranks", "rules"]),
-    multiple=True,
-    help="Exit with 1 and a list if something is missing: dims that are not in terms of the inputs, ranks, rules.",
-)
-@click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
-@click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def analyze(
-    model: str,
-    values: bool,
-    assume: tuple[str, ...],
-    sizes: tuple[str, ...],
-    require: tuple[Requirement, ...],
-    trace: tuple[str, ...],
-    strict: bool,
-    form: str,
-) -> int:
-    """Infer the shape of every value of MODEL.
-
-    The table shows inputs, outputs, totals and diagnostics. A dim is a number, an expression over the symbols of the
-    inputs, or a name like _d0 for a size that only a run can tell.
-    """
-    from absint.diagnostics import Severity
-    from absint.report import summary
-    from absint.report.tracing import Recorder
-
-    recorder = Recorder() if trace else None
-    result = _analysed(model, assume, sizes, recorder)
-    traced = recorder.traced(result, trace) if recorder is not None else []
-    missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}
-    if form == "json":
-        from absint.report.document import document
-
-        click.echo(document(result, missing, traced))
-    else:
-        from absint.report import text
-
-        width = text.width_of()
-        text.write(text.report(result, width, values=values, missing=missing, traced=traced))
-    warned = strict and any(d.severity is not Severity.INFO for d in result.diagnostics)
-    return NO if warned or not result.can_run or any(missing.values()) else FINE
-
-
-@cli.command()
-@click.argument("model")
-@click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
-@click.option(
-    "--merge",
-    type=click.Choice(["skip", "override", "refine", "strict"]),
-    default="refine",
-    show_default=True,
-    help="Existing annotations are kept, replaced, made more exact, or an error where they contradict the result.",
-)
-@click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
-@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
-def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, force: bool) -> int:
-    """Write a copy of MODEL with the inferred types in it.
-
-    Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
-    """
-    from absint.report import text
-    from absint.report.files import check_target, write_model
-
-    check_target(model, output, force)
-    result = _analysed(model, (), (), None)
-    annotated = result.annotate(merge, outputs=outputs)
-    write_model(annotated, model, output)
-    if output != "-":
-        count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
-        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}")
-    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
-    text.write((line for line in found if line.text), sys.stderr)
-    return FINE
-
-
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """A graph and the bodies in it."""
-    pending = [graph]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
-
-
-def _analysed(model: str, assume: Sequence[str], sizes: Sequence[str], recorder: Recorder | None) -> Result:
-    from absint.api import analyze
-    from absint.load import load
-
-    bind = dict(map(_size, sizes))
-    loaded = load(model)
-    with _progress(len(loaded.proto.graph.node)) as advance:
-        return analyze(loaded, assume=assume, bind=bind, trace=recorder or advance)
-
-
-def _size(text: str) -> tuple[str, int]:
-    name, found, size = text.rpartition("=")
-    try:
-        return name.strip(), int(size) if found else int("")
-    except ValueError:
-        raise UsageError(f"--set {text}: expected a symbol and a size, as batch=4") from None
-
-
-@contextmanager
-def _progress(nodes: int) -> Iterator[Trace | None]:
-    """A bar on stderr for a large model on a terminal."""
-    if nodes < LARGE_MODEL or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("analysing", total=nodes)
-        count = 0
-
-        def advance(node: int, state: State) -> None:
-            nonlocal count
-            count += 1
-            if count % 1000 == 0:
-                progress.update(task, completed=min(count, nodes))
-
-        yield advance
+for command in (analyze, annotate, prove, equal, contract, check, constraints, explain):
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -197,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code; every error is one line on stderr."""
+    """Run a command and give its exit code; every error is told on stderr."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
@@ -238,9 +115,12 @@ def _see_help(error: click.ClickException) -> str:
 
 
 def _tell(message: str) -> int:
-    """One line on stderr."""
-    line = " ".join(message.split())
-    print("absint:", line if len(line) <= 1000 else f"{line[:997]}...", file=sys.stderr)
+    """One line on stderr, and the text with the caret that a message may end with."""
+    lines = message.split("\n")
+    pointed = lines[-2:] if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    ") else []
+    line = " ".join((lines[0] if pointed else message).split())
+    for text in (f"absint: {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 3]}...'}", *pointed):
+        print(plain(text), file=sys.stderr)
     return BAD_INPUT
 
 
@@ -257,4 +137,4 @@ def _never_fail_to_encode(stream: TextIO) -> None:
         reconfigure(errors="backslashreplace")
 
 
-__all__ = ["BAD_INPUT", "FINE", "NO", "cli", "main", "run"]
+__all__ = ["BAD_INPUT", "FINE", "NO", "UNDECIDED", "cli", "main", "run"]

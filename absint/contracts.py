@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
-from lattices.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute, symbol
+from absint.checking import stated_within
+from lattices.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, substitute, symbol
 from lattices.facts import Facts
+from lattices.interval import Interval
 from lattices.normal import sole_atom
+from lattices.relation import FALSE, Relation
 from lattices.tensor import Tensor
 from solver.contract import Clause, Contract
 from solver.contract import contract as of_constraints
@@ -20,9 +23,26 @@ if TYPE_CHECKING:
 
 def contract(result: Result) -> Contract:
     """See `absint.Result.contract`."""
-    base = result.recorded.base.renamed(result.all_names)
-    doubts = result.constraints.doubts
-    return of_constraints(base, Prover(base, order=result.symbols), doubts, shared(result))
+    base = result.recorded.base
+    shown = base.renamed(result.all_names)
+    prover = Prover(shown, order=result.symbols)
+    found = of_constraints(shown, prover, shown.doubts, shared(result))
+    if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
+        core = prover.because(prover.consistent.core)
+        found = replace(found, clauses=(Clause(FALSE, tuple(c for c in core if c.origin.node >= 0)),))
+    if not found.doubts or result.last is result.base:
+        return found
+    met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
+    prover = Prover(base, order=result.symbols)
+    stated = stated_within(result, prover, met)
+    inputs = set(result.symbols)
+    new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
+    if not all(prover.entails(met, f).entailed for f in new if f.free_symbols <= inputs):
+        return found
+    stated = stated.renamed(result.all_names)
+    beyond = {c.formula: c for c in stated.filter("required") if not c.formula.free_symbols <= inputs}
+    beyond = {c.formula: c for c in found.beyond} | beyond
+    return replace(found, doubts=stated.doubts, beyond=tuple(beyond.values()))
 
 
 @dataclass(frozen=True)
@@ -68,18 +88,41 @@ def symbol_facts(result: Result, name: str) -> SymbolFacts:
         return SymbolFacts(
             name, max(lo or 0, 0), MAX_DIM if hi is None else min(hi, MAX_DIM), solved=shown, because=mine
         )
-    lo, hi = narrowed.bounds
+    lo, hi = _bounds(narrowed, facts)
     congruence = facts.congruence(expr_of(narrowed))
     values = next((v for s, v in facts.values.items() if s.name == name), None)
     return SymbolFacts(
         name,
-        lo or 0,
+        max(lo or 0, 0),
         MAX_DIM if hi is None else hi,
         max(congruence.modulus, 1),
         congruence.remainder,
         None if values is None else tuple(sorted(values)),
         because=mine,
     )
+
+
+def _bounds(symbol: Symbol, facts: Facts) -> Interval:
+    """Bounds of the symbol from each linear relation that holds, at the bounds of the others: past + seq <= 12."""
+    bounds = symbol.bounds
+    for relation in facts.relations:
+        inside = relation.substitute(facts.mapping)
+        for e in _at_least_zero(inside):
+            coef = dict(e.terms).get((symbol,), 0)
+            rest = sub(e, mul(const(coef), expr_of(symbol)))
+            hi = rest.bounds.hi
+            if not coef or hi is None or symbol in cast(Expr, rest).symbols:
+                continue
+            bounds = bounds.meet(Interval(-(hi // coef), None) if coef > 0 else Interval(None, hi // -coef))
+    return bounds
+
+
+def _at_least_zero(relation: Relation) -> Iterator[Expr]:
+    """The sums that are at least 0 where the relation holds, as far as it is one about sums."""
+    if relation.op in (">=", "=="):
+        yield relation.expr
+    if relation.op == "==":
+        yield cast(Expr, -relation.expr)
 
 
 def _widened(value: Dim) -> Dim:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Given = Literal["run", "inputs", "declared"]
 
-_TRIES: Final = 10
+_TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""
 
 _KEPT: Final = 16
@@ -56,7 +56,10 @@ class Proving:
         watch = Stopwatch()
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
-        extra = tuple(self._read(item, self._result.states) for item in assume)
+        extra = tuple(self._read_first(item, given) for item in assume)
+        known = self._contradicted_by_a_run(query, extra) if given == "run" and not confirm else None
+        if known is not None:
+            return replace(known, text=query if isinstance(query, str) else str(query), seconds=watch.seconds)
         relation, prover, decision = self._decide(query, given, extra, seconds)
 
         finding = self._judged(query, relation, prover, decision, given, confirm)
@@ -87,11 +90,32 @@ class Proving:
         verdict, sizes, invented, reason, confirmed = self._refuted(query, relation, prover, decision, given, confirm)
         return Proof(relation, verdict, counterexample=sizes, invented=invented, reason=reason, confirmed=confirmed)
 
+    def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation]) -> Proof | None:
+        """A refutation by sizes that are known to run, without asking any further."""
+        if not self._run_sizes:
+            return None
+        relation = self._read(query, self._result.states)
+        if relation is OPEN or not relation.free_symbols <= set(self._result.symbols):
+            return None
+        for sizes in self._run_sizes:
+            if holds(relation, sizes) is False and meets(extra, sizes):
+                return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation")
+        return None
+
     def _read(self, query: str | Relation, states: Sequence[State]) -> Relation:
         """A query as a relation over internal symbols."""
         return (
             read_relation(self._result, query, states) if isinstance(query, str) else query.substitute(self._internal)
         )
+
+    def _read_first(self, query: str | Relation, given: Given) -> Relation:
+        """As the first round has it; as the last one does where that alone knows a rank, and a run is given."""
+        try:
+            return self._read(query, self._result.base.states)
+        except UsageError:
+            if given == "inputs":
+                raise
+            return self._read(query, self._result.states)
 
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
@@ -104,7 +128,13 @@ class Proving:
     ) -> tuple[Relation, Prover, Decision]:
         """The first round decides with an exact core; where it does not entail the query, the last one may."""
         first = self._prover("base" if given == "run" else given, extra, seconds)
-        relation = self._read(query, self._result.base.states)
+        try:
+            relation = self._read(query, self._result.base.states)
+        except UsageError:
+            if given == "inputs":
+                raise
+            relation = OPEN  # the last round may know a rank that the first does not
+            self._read(query, self._result.states)
         decision = first.decide(relation) if relation is not OPEN else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
             return relation, first, decision
@@ -139,10 +169,15 @@ class Proving:
         return prover
 
     def _claims(self) -> Iterable[Constraint]:
-        """The author's declarations of outputs and inner values."""
+        """The author's declarations of outputs and inner values of the main graph.
+
+        Those of bodies and functions speak of visits that a run may not make, and their names may mean other sizes.
+        """
         result = self._result
         known = {*result.symbols, *(s.name for s in result.all_names)}
         for what, (node, at), claim in result._lowered.declared:
+            if not what.startswith(("output ", "value_info ")):
+                continue
             found = result.states[node][at] if node >= 0 else None
             if not isinstance(claim, Tensor) or not isinstance(found, Tensor) or claim.shape.rank != found.shape.rank:
                 continue
@@ -171,28 +206,35 @@ class Proving:
     def _refuted(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
     ) -> _Finding:
-        """A candidate refutes the relation if sizes of the inputs alone make it false, and there is a run of them."""
+        """A candidate refutes the relation if sizes of the inputs alone make it false, and there is a run of them.
+
+        The premises beyond the model must be about sizes of the inputs too, or the run may not meet them.
+        """
         inputs = set(self._result.symbols)
+        premises = (c.formula for c in prover.constraints if c.origin.node < 0)
+        by_sizes = all(formula.free_symbols <= inputs for formula in (relation, *premises))
         first: Mapping[str, int] = {}
-        reason = ""
+        reason, confirmed = "", False
         for sizes in islice(self._candidates(relation, prover, decision), _TRIES):
             first = first or sizes
-            if given == "inputs" and relation.free_symbols <= inputs:
+            if given == "inputs" and by_sizes:
                 return _Finding(Verdict.REFUTED, sizes)
             if confirm:
                 failure = self._confirmed(query, sizes)
-                if not failure:
+                confirmed = not failure
+                if confirmed and by_sizes:
                     return _Finding(Verdict.REFUTED, sizes, confirmed=True)
                 reason = reason or failure
-            if not relation.free_symbols <= inputs:
-                reason = reason or "it rests on sizes that only data decide"
+            if not by_sizes:
+                seen = "a run at these sizes makes it false, but " if confirmed else ""
+                reason = reason or f"{seen}it rests on sizes that only data decide"
                 break
             if self._runs(sizes):
                 return _Finding(Verdict.REFUTED, sizes)
             reason = reason or f"it is not shown that these sizes run: {self._why_not(sizes)}"
         names = {s.name: str(d) for s, d in self._result.all_names.items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
-        return _Finding(Verdict.NOT_ENTAILED, first, invented, reason)
+        return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
 
     def _candidates(self, relation: Relation, prover: Prover, decision: Decision) -> Iterator[Mapping[str, int]]:
         """Sizes that meet the constraints and falsify the relation: known runs, the solver's, and mixtures of both."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
+NOT_NEGATIVE: Final = "a size is not negative"
+"""The reason of what is taken for granted of the sizes of every value that is computed."""
 
 
 class Recorder:
@@ -52,7 +54,7 @@ class Recorder:
                         self._doubt(node, reason)
                 if template is None or template.rejected is None:
                     for relation in self._sizes_of(node):
-                        self._state(node, relation, "defined", "a size is not negative")
+                        self._state(node, relation, "defined", NOT_NEGATIVE)
         return self
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
@@ -194,4 +196,14 @@ def symbols_in(constraints: Iterable[Constraint]) -> Iterator[Symbol]:
         yield from sorted(constraint.symbols, key=lambda s: (birthplace(s) or -1, s.name))
 
 
-__all__ = ["ASSUMPTION", "DECLARATION", "Recorded", "Recorder", "merged", "premises", "record", "symbols_in"]
+__all__ = [
+    "ASSUMPTION",
+    "DECLARATION",
+    "NOT_NEGATIVE",
+    "Recorded",
+    "Recorder",
+    "merged",
+    "premises",
+    "record",
+    "symbols_in",
+]

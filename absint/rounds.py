@@ -7,17 +7,20 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.fixpoint import fixpoint
 from absint.lower import Lowered
+from absint.names import distinct_values
 from absint.shapes import ShapeAnalysis, State, Trace, birthplace
 from lattices.contents import element_symbols
 from lattices.expr import Dim, Expr, Symbol, expr_of, substitute
 from lattices.facts import Facts, positive_factors, solve
 from lattices.normal import sole_atom
-from lattices.relation import Relation
+from lattices.piecewise import choices, chosen
+from lattices.relation import Relation, negation
 from lattices.tensor import Tensor, Value
 
 if TYPE_CHECKING:
@@ -44,10 +47,11 @@ class Round(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """All rounds, the most exact last, and the requirements that contradict each other, if any do."""
+    """All rounds, the most exact last."""
 
     rounds: tuple[Round, ...]
     conflict: tuple[Learned, ...] = ()
+    """Requirements that contradict each other or what is given, if any do: the model can never run."""
 
     @property
     def originals(self) -> Mapping[Symbol, Dim]:
@@ -67,26 +71,49 @@ def run_rounds(
 ) -> Rounds:
     """Run the analysis until the requirements teach nothing new. `order` are the input symbols."""
 
-    def run(known: Facts, learned: tuple[Learned, ...]) -> Round:
-        analysis = ShapeAnalysis(lowered.program, known, memoise=memoise, trace=trace)
+    def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round:
+        simplify = partial(replaced, change=partial(chosen, held=held)) if held else None
+        analysis = ShapeAnalysis(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace)
         return Round(analysis, fixpoint(graph, analysis).states, learned)
 
-    rounds = [run(facts, ())]
+    rounds = [run(facts, frozenset(), ())]
     needed = needed_nodes(lowered) if refine else bytearray()
     learned: dict[Relation, Learned] = {}
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
-        new = {item.relation: item for item in teachings(last.analysis, needed) if item.relation not in learned}
+        wanted = open_conditions(last.states)
+        found = (item for item in teachings(last.analysis, needed, wanted) if item.relation not in learned)
+        new = {item.relation: item for item in found}
         if not new:
             break
         learned |= new
-        known = Facts((*facts.relations, *learned), order)
+        known = Facts((*facts.relations, *(r for r in learned if _teaches(r))), order)
         if known.contradiction:
-            return Rounds(tuple(rounds), tuple(learned.values()))
-        if known.mapping == last.analysis.facts.mapping or not _worthwhile(known, last.states):
+            return Rounds(tuple(rounds), _clash(facts, learned, order))
+        held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
+        settles = any(item.relation in wanted and not _teaches(item.relation) for item in new.values())
+        changed = known.mapping != last.analysis.facts.mapping
+        if not settles and not (changed and _worthwhile(known, last.states)):
             break
-        rounds.append(run(known, tuple(learned.values())))
+        rounds.append(run(known, held, tuple(learned.values())))
     return Rounds(tuple(rounds))
+
+
+def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
+    """Of requirements that contradict the facts, or each other, some that are enough and none that can be left out."""
+    core = [relation for relation in learned if _teaches(relation)]
+    step = max(len(core) // 2, 1)
+    while True:
+        at = 0
+        while at < len(core):
+            rest = core[:at] + core[at + step :]
+            if Facts((*facts.relations, *rest), order).contradiction:
+                core = rest
+            else:
+                at += step
+        if step == 1:
+            return tuple(learned[relation] for relation in core)
+        step //= 2
 
 
 def needed_nodes(lowered: Lowered) -> bytearray:
@@ -109,8 +136,19 @@ def needed_nodes(lowered: Lowered) -> bytearray:
     return needed
 
 
-def teachings(analysis: ShapeAnalysis, needed: bytearray) -> Iterator[Learned]:
-    """What the nodes that every run computes say of single symbols, over the symbols of round 0."""
+def open_conditions(states: Sequence[State]) -> set[Relation]:
+    """The conditions of choices in the values, and their negations."""
+    found: set[Relation] = set()
+    for value in distinct_values(states):
+        for dim in _numbers(value):
+            if dim.const is None:
+                for condition in choices(dim):
+                    found |= {condition, negation(condition)}
+    return found
+
+
+def teachings(analysis: ShapeAnalysis, needed: bytearray, wanted: Container[Relation] = ()) -> Iterator[Learned]:
+    """What the nodes that every run computes say of single symbols, or of `wanted`, over the symbols of round 0."""
     seen: set[int] = set()
     back = narrowed(analysis.facts)
     for node, template in analysis.applied.items():
@@ -125,7 +163,7 @@ def teachings(analysis: ShapeAnalysis, needed: bytearray) -> Iterator[Learned]:
                 continue
             whole = statement.relation
             for part in whole.parts if whole.op == "and" else (whole,):
-                if all(map(_lasting, part.symbols)) and _teaches(part):
+                if all(map(_lasting, part.symbols)) and (_teaches(part) or part in wanted):
                     yield Learned(part.substitute(back) if back else part, node, statement.reason)
 
 
@@ -171,7 +209,7 @@ def _divides(e: Expr) -> bool:
 def _worthwhile(facts: Facts, states: Sequence[State]) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
     back = narrowed(facts)
-    for value in {value for state in states for value in state}:
+    for value in distinct_values(states):
         if any(birthplace(s) is not None for s in _symbols(value)):
             return True
         for dim in _numbers(value):
@@ -203,4 +241,25 @@ def _symbols(value: Value) -> Iterator[Symbol]:
                 yield from element_symbols(element)
 
 
-__all__ = ["MAX_ROUNDS", "Learned", "Round", "Rounds", "narrowed", "needed_nodes", "run_rounds", "teachings"]
+def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
+    """The value with its dims and integer elements changed."""
+    if not isinstance(value, Tensor):
+        return value
+    contents = value.contents
+    if contents is not None:
+        contents = contents.map(lambda e: change(e) if isinstance(e, Dim) else e)
+    return Tensor(value.dtype, value.shape.map(change), contents)
+
+
+__all__ = [
+    "MAX_ROUNDS",
+    "Learned",
+    "Round",
+    "Rounds",
+    "narrowed",
+    "needed_nodes",
+    "open_conditions",
+    "replaced",
+    "run_rounds",
+    "teachings",
+]

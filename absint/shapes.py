@@ -105,13 +105,17 @@ class ShapeAnalysis(Analysis[State]):
         facts: Facts = NO_FACTS,
         *,
         inputs: Mapping[int, Value] | None = None,
+        simplify: Callable[[Value], Value] | None = None,
         memoise: bool = True,
         trace: Trace | None = None,
     ) -> None:
-        """`inputs` are values that stand for those of input nodes."""
+        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives."""
         self.program = program
+        self._simplify = simplify
         self.inputs = inputs or {}
-        self._context = None if facts.narrows_only else frozenset(facts.relations)
+        self._context: object = None if facts.narrows_only else frozenset(facts.relations)
+        if simplify is not None:
+            self._context = object()
         self.nodes = program.nodes
         self.facts = facts
         self.memoise = memoise
@@ -173,8 +177,9 @@ class ShapeAnalysis(Analysis[State]):
         if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
             return Template((BOTTOM,) * kernel.outputs, ())
         facts = self.facts_at(item.gate)
-        plain = facts is self.facts and self._context is None
-        key: object = inputs if plain else (inputs, frozenset(facts.relations))
+        key: object = inputs if self._context is None else (inputs, self._context)
+        if facts is not self.facts:
+            key = (inputs, self._context, frozenset(facts.relations))
         template = kernel.memo.get(key) if self.memoise else None
         if template is None:
             template = self._run_rule(node, kernel, inputs, facts)
@@ -203,8 +208,11 @@ class ShapeAnalysis(Analysis[State]):
         except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
             self.crashes[node] = f"{type(error).__name__}: {error}"
             return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("its rule failed",))
+        outputs = self._typed(kernel, inputs, result.outputs)
+        if self._simplify is not None:
+            outputs = tuple(map(self._simplify, outputs))
         return name_unknowns(
-            self._typed(kernel, inputs, result.outputs),
+            outputs,
             result.statements,
             result.may_fails,
             result.notes,
@@ -248,6 +256,8 @@ class ShapeAnalysis(Analysis[State]):
         self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()
     ) -> State:
         """Keep what a control-flow node said, and name its unknown dims."""
+        if self._simplify is not None:
+            outputs = tuple(map(self._simplify, outputs))
         template = name_unknowns(outputs, tuple(statements), tuple(may_fails))
         self.applied[node] = template
         return self._filled(node, template) if template.holes else template.outputs

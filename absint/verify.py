@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.graph import Operand
-from absint.rounds import needed_nodes
+from absint.rounds import Learned, needed_nodes
 from absint.shapes import STATES
 from lattices.dtype import DType
 from lattices.expr import Expr
@@ -34,7 +34,8 @@ def verify(result: Result) -> None:
 
 
 def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
-    """Nodes that cannot run, malformed ones, rules that failed, and operators without a rule."""
+    """Nodes that cannot run, alone or together, malformed ones, rules that failed, and operators without a rule."""
+    yield from _conflict(result)
     needed: bytearray | None = None
     for node, template in result.analysis.applied.items():
         if template.rejected is None and not template.notes:
@@ -44,7 +45,7 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
             needed = needed_nodes(result._lowered) if needed is None else needed
             certain = needed[node] and result.nodes[node].gate < 0
             severity = Severity.ERROR if certain else Severity.WARNING
-            reason = shown(result, template.rejected)
+            reason = shown(result, template.rejected) + _given(result, node)
             rest = "" if certain else " (only matters if a run gets there)"
             yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
         for note in template.notes:
@@ -56,6 +57,32 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
     for operator, count in result.unruled.items():
         times = f"{count} nodes" if count > 1 else "1 node"
         yield Diagnostic(Severity.WARNING, "no-rule", operator, f"no transfer rule ({times}); outputs are unknown")
+
+
+def _given(result: Result, node: int) -> str:
+    """What other nodes require of the sizes for which a node of a later round fails."""
+    base = result.base.analysis
+    if result.base is result.last or base.applied[node].rejected is not None:
+        return ""
+    mentioned = {name for statement in base.statements(node) for name in statement.relation.free_symbols}
+    others = [item for item in result.last.learned if item.node != node and mentioned & item.relation.free_symbols]
+    return f", as {_required(result, others)}" if others else ""
+
+
+def _conflict(result: Result) -> Iterator[Diagnostic]:
+    """Nodes whose requirements contradict each other, or what is given."""
+    conflict = result.rounds.conflict
+    if conflict:
+        stated = _required(result, conflict)
+        if len(conflict) == 1:
+            stated += ", against the declarations and assumptions"
+        where = str(result.nodes[conflict[-1].node])
+        yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
+
+
+def _required(result: Result, items: Sequence[Learned]) -> str:
+    stated = (f"{result.nodes[item.node]} requires {shown(result, str(item.relation))}" for item in items)
+    return " and ".join(dict.fromkeys(stated))
 
 
 def shown(result: Result, text: str) -> str:

@@ -45,6 +45,23 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
 
 
+@lru_cache(maxsize=1 << 13)
+def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
+    """The dim with the choices made whose conditions are among these, or whose negations are."""
+    if not isinstance(dim, Expr) or dim.size > _LARGE or not any(atom.args for atom in dim.atoms()):
+        return dim
+    values: dict[Atom, Dim] = {}
+    for node in postorder(dim.atoms()):
+        condition = cast(Relation, node.args[0]) if node.op == "ite" else None
+        if condition is not None and (condition in held or condition.negated in held):
+            values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
+        elif all(values[child] is expr_of(child) for child in node.children()):
+            values[node] = expr_of(node)
+        else:
+            values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+    return rebuild(dim, values)
+
+
 def excludes(condition: Relation, relation: Relation) -> bool:
     """The relation cannot hold where the condition does."""
     facts = Facts([condition])

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple, cast
 from lattices import expr as ex
 from lattices.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
 from lattices.functions import FUNCTIONS
+from lattices.interval import ZERO
+from lattices.normal import sole_atom
 from lattices.relation import Relation, boolean, negation
 from lattices.tokens import is_name, quote, reads_as_name
 
@@ -155,7 +157,27 @@ def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand
                 if not left[m]:
                     del left[m]
             return _Summand(k < 0, abs(k), others, (_REMAINDER[factor.op], a, b))
-    return None
+    return _quotient_remainder(mono, coef, left)
+
+
+def _quotient_remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
+    """The summand k*((a // p) % m) that k*(a // p) - k*m*(a // (p*m)) is; its terms are taken out of `left`."""
+    if len(mono) != 1 or mono[0].op != "floordiv":
+        return None
+    a, b = mono[0].args
+    divisor = cast(Expr, b).const
+    found: list[tuple[int, Monomial]] = []
+    for whole, k in left.items():
+        node = whole[0] if len(whole) == 1 else None
+        inner = cast(Expr, node.args[1]).const if node and node.op == "floordiv" and node.args[0] is a else None
+        if divisor and inner and divisor > inner > 0 and divisor % inner == 0 and coef * inner == -k * divisor:
+            found.append((inner, whole))
+    if not found or not divisor:
+        return None
+    inner, whole = max(found, key=lambda pair: pair[0])
+    del left[mono]
+    k = left.pop(whole)
+    return _Summand(k < 0, abs(k), (), ("%", expr_of(whole[0]), ex.const(divisor // inner)))
 
 
 def _without(mono: Monomial, taken: Iterable[Atom]) -> Monomial | None:
@@ -222,12 +244,22 @@ def _relation(r: Relation) -> tuple[int, list[Piece]]:
     if r.op in ("and", "or"):
         level = _AND if r.op == "and" else _OR
         pieces: list[Piece] = []
-        for part in r.parts:
+        for part in r.parts if r.op == "and" else sorted(r.parts, key=_afterthought):
             pieces += [_Operand(part, level), f" {r.op} "]
         return level, pieces[:-1]
     if r.op in ("true", "false", "open"):
         return _NOT, ["?" if r.op == "open" else r.op]
     return _NOT, _literal(r) or _comparison(r.op, r.expr)
+
+
+def _afterthought(alternative: Relation) -> int:
+    """What reads best last: `H % 8 == 0 or batch == 0`, `edges <= nodes or nodes >= 2 or edges == 0`."""
+    line = alternative.line
+    if line is None or _literal(alternative):
+        return 0
+    if not isinstance(sole_atom(line.term), Symbol):
+        return 0 if line.range == (ZERO,) else 1
+    return 2 if alternative.op == ">=" else 3
 
 
 def _literal(r: Relation) -> list[Piece]:

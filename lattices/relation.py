@@ -241,6 +241,7 @@ def _comparison(op: str, difference: Dim) -> Relation:
 @states("c - max(a, b) >= 0 -> c - a >= 0 and c - b >= 0")
 @states("max(a, b) + c >= 0 -> a + c >= 0 or b + c >= 0")
 @states("c - min(a, b) >= 0 -> c - a >= 0 or c - b >= 0")
+@states("a // m == 0 -> m - 1 - a >= 0", when="m >= 1 and a >= 0")
 def _canonical(op: str, e: Expr) -> Relation:
     if e.const is not None:
         holds = e.const == 0 if op == "==" else e.const != 0 if op == "!=" else e.const >= 0
@@ -271,10 +272,10 @@ def _canonical(op: str, e: Expr) -> Relation:
         return FALSE if op == "==" else TRUE
     if op == "!=" and (nonneg(e) or nonneg(-e)):
         return _canonical(">=", cast(Expr, e - 1 if nonneg(e) else -e - 1))
-    met = _met_extreme(e)
-    met = _zero_product(e) if met is None else met
-    if met is not None:
-        return met if op == "==" else negation(met)
+    for equal_zero in (_met_extreme, _empty_quotient, _zero_product, _whole_quotient, _whole_factors):
+        met = equal_zero(e)
+        if met is not None:
+            return met if op == "==" else negation(met)
     return _relation(op, e)
 
 
@@ -294,6 +295,86 @@ def _zero_product(e: Expr) -> Relation | None:
         return None
     rest = cast(Expr, exact_quotient(e, factor))
     return disjunction(*(_comparison("==", part) for part in (*map(ex.expr_of, factor.terms[0][0]), rest)))
+
+
+def _empty_quotient(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is a natural number divided by a constant: where that is small."""
+    unrolled = _without_quotient(cast(Expr, -e)) if nonneg(e) else None
+    return None if unrolled is None else _canonical(">=", unrolled)
+
+
+@states("a - g * m * (b // m) == 0 -> b % m == 0 and a == g * b", when="g >= 1 and m >= 1 and a >= g * b")
+def _whole_quotient(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is a multiple of a quotient, taken from something that is large enough.
+
+    `N*H == 32*(N*(H//4)//8)` says that nothing is lost in either division.
+    """
+    for mono, coef in e.ordered:
+        node = mono[0] if len(mono) == 1 else None
+        if node is None or node.op != "floordiv":
+            continue
+        b, m = cast(tuple[Expr, Expr], node.args)
+        if m.const is None or m.const < 1 or coef % m.const or any(atom.op in ("max", "min") for atom in b.atoms()):
+            continue  # an extreme in b would be settled by what follows from it, without end
+        if coef > 0:
+            e, coef = cast(Expr, -e), -coef
+        a = add(e, mul(const(-coef), ex.expr_of(node)))
+        least = mul(const(-coef // m.const), b)
+        lost = sub(a, least)
+        if isinstance(lost, Expr) and lost is not ex.ZERO_EXPR and _is_natural_product(lost):
+            return conjunction(divisible(b, m), eq(lost, 0))
+    return None
+
+
+def _is_natural_product(e: Expr) -> bool:
+    factor = common_factor(e)
+    rest = exact_quotient(e, factor)
+    return all(nonneg(ex.expr_of(atom)) for atom in factor.atoms()) and rest is not None and nonneg(rest)
+
+
+@states(
+    "a * c - g * (a // g) * (k * (c // k)) == 0 -> a == 0 or c == 0 or (a == g * (a // g) and c == k * (c // k))",
+    when="g >= 1 and k >= 1 and a >= 0 and c >= 0",
+)
+def _whole_factors(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is H*W - 7*(H//7)*5*(W//5): nothing is lost in any division, or there is nothing."""
+    if len(e.terms) != 2:
+        return None
+    (whole, one), (cut, scale) = sorted(e.terms, key=lambda term: abs(term[1]))
+    if one < 0:
+        one, scale = -one, -scale
+    if one != 1 or scale > -2 or len(whole) < 2 or len(whole) != len(cut):
+        return None
+    left = list(whole)
+    divisors = 1
+    pairs: list[tuple[Expr, Expr]] = []
+    for quotient in cut:
+        found = next(((a, m) for a in left if (m := _divided(a, quotient)) is not None and nonneg(ex.expr_of(a))), None)
+        if found is None:
+            return None
+        a, m = found
+        left.remove(a)
+        divisors *= m
+        pairs.append((ex.expr_of(a), cast(Expr, m * ex.expr_of(quotient))))
+    if divisors != -scale:
+        return None
+    return disjunction(*(eq(a, 0) for a, _ in pairs), conjunction(*(eq(a, cut_off) for a, cut_off in pairs)))
+
+
+def _divided(a: Atom, quotient: Atom) -> int | None:
+    """m where the quotient is a // m for a constant m >= 2."""
+    if quotient.op != "floordiv":
+        return None
+    over, divisor = cast(tuple[Expr, Expr], quotient.args)
+    if divisor.const is None or divisor.const < 2:
+        return None
+    if over is ex.expr_of(a):
+        return divisor.const
+    if a.op == "floordiv" and a.args[0] is over:
+        inner = cast(Expr, a.args[1]).const
+        if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
+            return divisor.const // inner
+    return None
 
 
 def _positive_product(e: Expr) -> Relation | None:

@@ -45,7 +45,7 @@ class Answer:
     model: Mapping[str, int] = field(default_factory=dict)
     """If sat, a value of every symbol of the script."""
     core: tuple[str, ...] = ()
-    """If unsat, the names of assertions that contradict each other, with those without a name."""
+    """If unsat, the names of assertions that contradict each other and the assertions without a name."""
     reason: str = ""
     """Why it is unknown."""
     spent: int = 0

@@ -30,19 +30,25 @@ class Classes:
 
     def counterexample(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
         """Values that meet the constraints and make the two differ, if some binding does."""
-        return next((at for at in self.bindings if value(a, at) != value(b, at)), None)
+        return next((at for at in self.bindings if _differ(a, b, at)), None)
 
 
 def classes(terms: Iterable[Expr], prover: Prover) -> Classes:
-    """Group the terms. The first of equal terms represents its class."""
+    """Group the terms. The first of equal terms represents its class; constraints that contradict each other prove
+    nothing, and leave every term in a class of its own."""
     distinct = list(dict.fromkeys(terms))
+    if prover.consistent.entailed:
+        return Classes(tuple((term,) for term in distinct), ())
     symbols = sorted({s for term in distinct for s in term.symbols}, key=lambda s: s.key)
     bindings = list(legal_bindings(prover, symbols))
+    found: list[Mapping[str, int]] = []
     groups: dict[tuple[int | None, ...], list[list[Expr]]] = {}
     undecided: list[tuple[Expr, Expr]] = []
     for term in distinct:
-        found = groups.setdefault(tuple(value(term, at) for at in bindings), [])
-        for members in found:
+        group = groups.setdefault(tuple(value(term, at) for at in bindings), [])
+        for members in group:
+            if any(_differ(members[0], term, at) for at in found):
+                continue
             decision = prover.decide(eq(members[0], term))
             if decision.entailed:
                 members.append(term)
@@ -50,11 +56,17 @@ def classes(terms: Iterable[Expr], prover: Prover) -> Classes:
             if decision.entailed is None:
                 undecided.append((members[0], term))
             elif decision.model:
-                bindings.append({**(bindings[0] if bindings else {}), **decision.model})
+                found.append({**(bindings[0] if bindings else {}), **decision.model})
         else:
-            found.append([term])
+            group.append([term])
     ordered = sorted((m for group in groups.values() for m in group), key=lambda m: distinct.index(m[0]))
-    return Classes(tuple(map(tuple, ordered)), tuple(bindings), tuple(undecided))
+    return Classes(tuple(map(tuple, ordered)), (*bindings, *found), tuple(undecided))
+
+
+def _differ(a: Expr, b: Expr, binding: Mapping[str, int]) -> bool:
+    """Both have a value under the binding, and not the same."""
+    first, second = value(a, binding), value(b, binding)
+    return first is not None and second is not None and first != second
 
 
 def legal_bindings(prover: Prover, symbols: Sequence[Symbol], most: int = _FINGERPRINTS) -> Iterator[Mapping[str, int]]:
@@ -86,10 +98,10 @@ def drawn(draw: Random) -> int:
 
 
 def value(term: Expr, binding: Mapping[str, int]) -> int | None:
-    """The value of a term; None where it divides by zero."""
+    """The value of a term; None where it divides by zero, or a symbol has no value."""
     try:
         return term.evaluate(binding)
-    except (UndefinedError, ValueError):
+    except (UndefinedError, KeyError, ValueError):
         return None
 
 

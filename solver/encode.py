@@ -9,6 +9,11 @@
 >>> solver.add(*encoder.side_conditions())
 >>> solver.check()
 unsat
+
+All that an analysis recorded, with names for unsat cores, in which `c3` stands for `result.constraints[3]`:
+
+    for name, formula in encoder.constraints(result.constraints).items():
+        solver.assert_and_track(formula, name)
 """
 
 from __future__ import annotations

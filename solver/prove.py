@@ -87,19 +87,26 @@ class Prover:
         found = [self.constraints.distinct[formula][0] for formula in core if formula in self.constraints.distinct]
         return tuple(sorted(found, key=lambda c: c.origin.node))
 
-    def decide(self, relation: Relation, extra: Sequence[Relation] = ()) -> Decision:
-        """Whether the constraints, and `extra` premises, entail the relation."""
+    def decide(self, relation: Relation, extra: Sequence[Relation] = (), *, small: bool = True) -> Decision:
+        """Whether the constraints, and `extra` premises, entail the relation.
+
+        With `small` sizes of a counterexample are kept small, which takes more questions.
+        """
         if relation is TRUE:
             return Decision(True, "normal form")
         premises = self._slice(relation, extra)
         decision = self._by_facts(premises, relation)
-        return decision if decision is not None else self.ask(premises, relation)
+        return decision if decision is not None else self.ask(premises, relation, small=small)
 
     def entails(self, premises: Sequence[Relation], relation: Relation, *, small: bool = False) -> Decision:
-        """Whether these premises alone entail the relation. With `small` sizes of a counterexample are kept small."""
+        """Whether these premises alone entail the relation: whether they contradict each other, if it is false.
+
+        With `small` the sizes of a counterexample are kept small.
+        """
         if relation is TRUE:
             return Decision(True, "normal form")
-        near = connected(premises, relation.free_symbols)
+        names = relation.free_symbols
+        near = connected(premises, names) if names else list(dict.fromkeys(premises))
         decision = self._by_facts(near, relation)
         return decision if decision is not None else self.ask(near, relation, small=small)
 
@@ -198,7 +205,8 @@ class Prover:
 
     def _check(self, premises: Sequence[Relation], goal: Relation, core: bool = True) -> Answer:
         named = {f"p{number}": formula for number, formula in enumerate(premises)}
-        return self.backend.check(query(named, goal), rlimit=self.rlimit, seconds=self.seconds, core=core)
+        script = query(named, goal)
+        return self.backend.check(script, rlimit=self.rlimit, seconds=self.seconds, core=core, minimize=core)
 
 
 def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relation]:
@@ -242,7 +250,7 @@ def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
             lo, hi = symbol.bounds
             low = None if lo is None else -((known.remainder - lo) // known.modulus)
             high = None if hi is None else (hi - known.remainder) // known.modulus
-            multiple = Symbol(f"{symbol.name}/{known.modulus}", low, high)
+            multiple = Symbol(f"%{symbol.name}/{known.modulus}", low, high)
             found[symbol] = known.modulus * expr_of(multiple) + known.remainder
     return found
 
@@ -279,7 +287,7 @@ class Proof:
     """Why it is unknown, or why a candidate is no refutation."""
     tier: Tier = "normal form"
     confirmed: bool = False
-    """The counterexample was run."""
+    """The counterexample was run, and the relation was false in that run."""
     premises_shown_consistent: bool = True
     asked: int = 0
     """Premises that were sent to Z3."""

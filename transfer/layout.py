@@ -10,7 +10,7 @@ import numpy as np
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, ObjectArray
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from lattices.normal import ceildiv
-from lattices.relation import Relation, disjunction, divisible, eq, ge
+from lattices.relation import FALSE, Relation, disjunction, divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -82,7 +82,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         for other in distinct[:i]:
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
-                op.require(agree, f"the inputs agree on axis {axis}: {other[axis]} and {s[axis]}")
+                found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
+                op.require(agree, f"the inputs agree on axis {axis}", found=found)
     if filled or not known:
         return filled[-1] if filled else UNKNOWN_SIZE
     result = first
@@ -161,7 +162,8 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
     elif op.integer("num_outputs") is None:
-        op.require(divisible(total, count), f"the split axis of size {total} divides into {count} equal parts")
+        found = f"size {total}" if total.is_concrete else ""
+        op.require(divisible(total, count), f"the split axis divides into {count} equal parts", found=found)
         parts = [total // count] * count
     else:
         parts = _rounded_parts(op, total, count)

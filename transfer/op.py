@@ -239,28 +239,34 @@ class Op:
     # Statements
 
     def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
-        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node."""
+        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node.
+
+        A tag stands for one quantity of the node, whatever its inputs: further rounds take it to be the same number.
+        """
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
     def fresh_condition(self, tag: str) -> Relation:
         """A boolean symbol for a condition that the data decide."""
         return rel.boolean(f"{HOLE}{tag}")
 
-    def require(self, relation: Relation, reason: str) -> None:
-        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`."""
+    def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
+        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`.
+
+        `found` says what there is instead, for a node that can never run; elsewhere the relation says it better.
+        """
         if relation is TRUE:
             return
         if relation is OPEN:
             self.may_fail(reason)
             return
         if relation is FALSE:
-            raise RejectedError(reason)
+            raise RejectedError(f"{reason}: {found}" if found else reason)
         self._state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
         """Two dims must be equal; one that is unknown makes it a `may_fail`."""
         relation = rel.eq(a, b)
-        self.require(relation, reason if relation is not FALSE else f"{reason}: {a} is not {b}")
+        self.require(relation, reason, found=f"{a} is not {b}" if relation is FALSE else "")
 
     def define(self, relation: Relation, reason: str) -> None:
         """The relation holds of what the node computes, whenever it runs."""
@@ -347,7 +353,7 @@ class Op:
                 continue
             reason = f"dims of axis {axis} broadcast"
             relation = rel.broadcastable(result, size)
-            self.require(relation, f"{reason}: {result} against {size}" if relation is FALSE else reason)
+            self.require(relation, reason, found=f"{result} against {size}" if relation is FALSE else "")
             if self.decide(rel.ne(result, 1)) is not YES:
                 result = size if self.decide(rel.ne(size, 1)) is YES else broadcast(result, size)
             result = given(relation, result)

@@ -51,7 +51,7 @@ def top_k(op: Op) -> Sequence[Tensor]:
         op.may_fail("k is not negative and not larger than the axis")
         k = op.fresh("k")
     else:
-        op.require(ge(k, 0), f"k is not negative, found {k}")
+        op.require(ge(k, 0), "k is not negative", found=str(k) if k.const is not None else "")
     return _top_k(op, k)
 
 
@@ -61,7 +61,10 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
         op.may_fail("k is not larger than the axis")
         return Tensor(dtype), Tensor(DType.INT64)
     axis = op.axis(op.integer("axis", -1), len(x.shape))
-    op.require(ge(x.shape[axis], k), f"k is not larger than axis {axis}: {k} against {x.shape[axis]}")
+    enough = ge(x.shape[axis], k)
+    op.require(
+        enough, f"k is not larger than axis {axis}", found=f"{k} against {x.shape[axis]}" if enough is FALSE else ""
+    )
     shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "absint.analyze/1"
 
-Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Sequence[Traced]) -> str:

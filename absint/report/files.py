@@ -1,10 +1,10 @@
-"""Writing a model to a file: all of it or nothing, and never over something that would be lost."""
+"""Writing a model or a text to a file: all of it or nothing, and never over something that would be lost."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,31 +17,47 @@ if TYPE_CHECKING:
 _LIMIT = (1 << 31) - 1
 
 
-def check_target(source: str, target: str, force: bool) -> None:
-    """Raises UsageError if the target cannot be written, or is the source and that is not allowed."""
-    if target == "-":
-        if sys.stdout.isatty():
-            raise UsageError("-o -: a model is binary, so standard output must not be a terminal")
-        return
+def check_target(source: str, target: str, force: bool | None = None) -> None:
+    """Raises UsageError if the target cannot be written, or is the source and `force` does not allow that.
+
+    Without a `force`, there is no option that allows it.
+    """
     path = Path(target)
     if path.is_dir():
         raise UsageError(f"{target} is a directory: give the path of a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"{target} cannot be written: {path.parent} is not a directory")
     if not force and path.exists() and os.path.exists(source) and os.path.samefile(source, path):
-        raise UsageError(f"{target} is the model itself: --force allows that, or give another file to -o")
+        way_out = "--force allows that, or give another file to -o" if force is not None else "give another file to -o"
+        raise UsageError(f"{target} is the model itself: {way_out}")
+
+
+def check_binary_target(source: str, target: str, force: bool) -> None:
+    """As `check_target`, for a target that may be `-`, which must not be a terminal."""
+    if target != "-":
+        check_target(source, target, force)
+    elif sys.stdout.isatty():
+        raise UsageError("-o -: a model is binary, so standard output must not be a terminal")
+
+
+def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
+    """Write the text to a temporary file beside the target, then rename it.
+
+    Raises UsageError for a target that holds weights of the model.
+    """
+    _check_weights(_weights(model), Path(source).parent, target)
+    _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
 
 
 def write_model(model: ModelProto, source: str, target: str) -> None:
-    """Write the model to a temporary file beside the target, then rename it.
+    """Write the model as `write_text` writes a text; to standard output if the target is `-`.
 
     Raises UsageError for a model that is too large for one file, and for a target that holds its weights.
     """
-    weights = sorted(set(_external(model)))
+    weights = _weights(model)
     folder = Path(source).parent
-    for name in weights:
-        if target != "-" and os.path.realpath(folder / name) == os.path.realpath(target):
-            raise UsageError(f"{target} holds weights of the model: give another file to -o")
+    if target != "-":
+        _check_weights(weights, folder, target)
     try:
         content = model.SerializeToString()
     except Exception as error:
@@ -52,17 +68,28 @@ def write_model(model: ModelProto, source: str, target: str) -> None:
         sys.stdout.buffer.write(content)
         return
     path = Path(os.path.realpath(target))
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)  # a device or a pipe
-        return
-    _replace(path, content)
-    if weights and path.parent != folder.resolve():
+    if _write(content, path) and weights and path.parent != folder.resolve():
         print(
             f"absint: note: the weights stay in {weights[0]}"
             + (f" and {len(weights) - 1} more files" if len(weights) > 1 else "")
             + f", which runtimes look for beside the model: copy or link them into {path.parent}",
             file=sys.stderr,
         )
+
+
+def _check_weights(weights: Sequence[str], folder: Path, target: str) -> None:
+    for name in weights:
+        if os.path.realpath(folder / name) == os.path.realpath(target):
+            raise UsageError(f"{target} holds weights of the model: give another file to -o")
+
+
+def _write(content: bytes, path: Path) -> bool:
+    """Whether the target is a file, which is then replaced as a whole."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a device or a pipe
+        return False
+    _replace(path, content)
+    return True
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -80,8 +107,7 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
-def _external(model: ModelProto) -> Iterator[str]:
+def _weights(model: ModelProto) -> list[str]:
     """Locations of external data of the main graph."""
-    for tensor in model.graph.initializer:
-        if tensor.external_data:
-            yield from (entry.value for entry in tensor.external_data if entry.key == "location")
+    entries = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
+    return sorted({entry.value for entry in entries if entry.key == "location"})

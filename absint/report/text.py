@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
+from absint.report.plain import plain
 from absint.report.summary import MAX_SHOWN_SIZE, Row, brief, computed, totals
 from lattices.contents import Contents, Element
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
@@ -224,13 +225,6 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
         yield text[:at].rstrip()
         text = " " * indent + text[at:].lstrip()
     yield text
-
-
-def plain(text: str) -> str:
-    """The text with characters that could steer a terminal written as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 __all__ = ["Line", "Row", "aligned", "described", "diagnostics", "plain", "report", "width_of", "wrapped", "write"]

@@ -345,6 +345,24 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "Usage: absint [OPTIONS] COMMAND" in capsys.readouterr().out.replace("[COMMAND]", "COMMAND")
 
 
+def test_help_shows_every_command_in_one_line_and_loads_nothing_heavy() -> None:
+    code = """
+import sys
+from absint.cli import cli, run
+assert run(["--help"]) == 0
+for command in cli.commands:
+    assert run([command, "--help"]) == 0
+heavy = {"z3", "onnx", "networkx", "numpy", "rich", "solver", "transfer"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    listed = done.stdout.partition("Commands:\n")[2].partition("\nUsage:")[0].splitlines()
+    names = ["analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "explain"]
+    assert [line.split()[0] for line in listed] == names
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def test_an_unexpected_error_asks_for_a_report(
     small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -360,6 +378,77 @@ def test_an_unexpected_error_asks_for_a_report(
     monkeypatch.setenv("ABSINT_DEBUG", "1")
     assert run(["analyze", small]) == 2
     assert capsys.readouterr().err.startswith("Traceback (most recent call last):\n")
+
+
+def test_an_error_in_a_text_is_followed_by_the_text_and_a_caret(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prove", small, "N == 3", "a[0] == found[2]"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert (
+        printed.err
+        == """\
+absint: error: axis 2 is out of range: 'found' has rank 2, its axes are -2 to 1
+    a[0] == found[2]
+                  ^
+"""
+    )
+
+
+def test_only_a_caret_makes_an_error_longer_than_a_line(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for message, shown in (
+        ("one\ntwo\nthree", "one two three"),
+        ("one\n    two\n    three", "one two three"),
+        ("one\n    ^", "one ^"),
+        ("steer\x1b[2J\n    the\x1b[31m\n    ^", "steer\\x1b[2J\n    the\\x1b[31m\n    ^"),
+        ("long " * 400, ("long " * 400)[:990]),
+    ):
+
+        def raising(*_: object, text: str = message, **__: object) -> None:
+            raise absint.UsageError(text)
+
+        monkeypatch.setattr("absint.api.analyze", raising)
+        assert run(["analyze", small]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"absint: error: {shown}"[:1005])
+        assert err.count("\n") == shown.count("\n") + 1
+        assert len(err) <= 1020
+
+
+def test_z3_that_does_not_start_is_one_line(
+    small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from solver.backend import SolverError
+
+    def broken() -> None:
+        raise SolverError("Z3 does not load")
+
+    monkeypatch.setattr("solver.backend.shared", broken)
+    for arguments in (["prove", small, "N == 1"], ["contract", small], ["equal", small], ["check", small, "N=1.."]):
+        assert run(arguments) == 2
+        assert capsys.readouterr().err == "absint: error: Z3 does not load\n"
+
+
+@pytest.mark.parametrize("command", ["prove", "equal", "contract", "check", "constraints", "explain"])
+def test_each_command_refuses_what_is_no_model(command: str, small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rest = {"prove": ["N == 1"], "explain": ["a"]}.get(command, [])
+    Path("cut.onnx").write_bytes(Path(small).read_bytes()[:100])
+    assert run([command, "cut.onnx", *rest]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: cut.onnx: not an ONNX model, or truncated (100 bytes do not parse as protobuf)\n"
+    )
+    assert run([command, "gone.onnx", *rest]) == 2
+    assert capsys.readouterr().err == "absint: error: gone.onnx does not exist\n"
+
+
+def test_the_worst_of_several_answers_counts() -> None:
+    from absint.commands.codes import FINE, NO, UNDECIDED, worst
+
+    assert worst([]) == FINE
+    assert worst([FINE, FINE]) == FINE
+    assert worst([FINE, UNDECIDED, FINE]) == UNDECIDED
+    assert worst([UNDECIDED, NO, FINE]) == NO
 
 
 def test_an_interrupt_is_no_traceback(
@@ -388,7 +477,7 @@ def test_progress_is_shown_for_large_models_on_a_terminal_only(
 ) -> None:
     assert run(["analyze", small]) == 0
     plain = capsys.readouterr()
-    monkeypatch.setattr("absint.cli.LARGE_MODEL", 4)
+    monkeypatch.setattr("absint.commands.analysis.LARGE_MODEL", 4)
     assert run(["analyze", small]) == 0
     assert capsys.readouterr() == plain
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

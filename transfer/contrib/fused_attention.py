@@ -33,7 +33,7 @@ def _heads(op: Op, name: str = "num_heads") -> int:
 
 
 def _head_size(op: Op, hidden: Dim, heads: int) -> Dim:
-    op.require(divisible(hidden, heads), f"the hidden size {hidden} is a multiple of {heads} heads")
+    op.require(divisible(hidden, heads), f"the hidden size is a multiple of {heads} heads", found=f"{hidden}")
     return hidden // heads
 
 

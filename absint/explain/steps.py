@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.dependence import variable
-from absint.derivation import Derivation, Origin
 from absint.explain import Explanation, Number, Source, Stated, Step
-from absint.flow_sources import Part, Slot
+from absint.explain.dependence import variable
+from absint.explain.derivation import Derivation, Origin
+from absint.explain.flow_sources import Part, Slot
+from absint.explain.places import number_at
 from absint.graph import Node, Operand, Path
 from absint.names import more_names
-from absint.places import number_at
 from absint.rounds import Learned
 from absint.shapes import birthplace, born
 from lattices.contents import Element, element_symbols, replace_in
@@ -47,6 +47,7 @@ class Steps:
         self._shown: dict[Element, Element] = {}
         self._heads: dict[Operand, tuple[str, str]] = {}
         self._paths: dict[Path, str] = {}
+        self._spots: dict[Slot, Number] = {}
         self._found = Derivation(result)
         taken = {name for scope in self._scopes.values() for name in scope.names}.union(result.symbols)
         self._letters = [name for name in _VARIABLES if name not in taken]
@@ -141,11 +142,14 @@ class Steps:
         return Source(part.role, numbers.get(part.slot), self._at(part.slot), by, name)
 
     def _at(self, slot: Slot) -> Number:
-        value = self._states[slot.node][slot.output]
-        contents = value.contents if isinstance(value, Tensor) else None
-        sizes = contents.shape if contents is not None and slot.place.kind == "element" else None
-        path, name = self._value_name(slot)
-        return Number(name, path, slot.place, sizes, self._show(self._found.number(slot)))
+        known = self._spots.get(slot)
+        if known is None:
+            value = self._states[slot.node][slot.output]
+            contents = value.contents if isinstance(value, Tensor) else None
+            sizes = contents.shape if contents is not None and slot.place.kind == "element" else None
+            path, name = self._value_name(slot)
+            known = self._spots[slot] = Number(name, path, slot.place, sizes, self._show(self._found.number(slot)))
+        return known
 
     # Statements
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from absint.explain.places import Place, as_integer, number_at, numbers_of, replaced
 from absint.graph import Kernel, Operand
-from absint.places import Place, as_integer, number_at, numbers_of, replaced
 from absint.shapes import Template, name_unknowns
 from lattices.contents import OPAQUE, Element, element_symbols
 from lattices.expr import NATURAL, Expr, Symbol, expr_of
@@ -73,10 +73,10 @@ class Trials:
         analysis, states = self._analysis, self._states
         return tuple([analysis.operand(operand, states) for operand in analysis.nodes[node].operands])
 
-    def of(self, node: int, output: int, place: Place, own: Collection[Operand] = ()) -> Dependence:
+    def of(self, node: int, output: int, place: Place, leaves: Collection[Operand] = ()) -> Dependence:
         """What the number at a place of an operator's output comes from.
 
-        Where several inputs would do, those that are not `own` are left out first.
+        Where one of several inputs would do, it is one of `leaves` if there is one.
         """
         item = self._analysis.nodes[node]
         kernel = item.kernel
@@ -84,7 +84,7 @@ class Trials:
         inputs = self.inputs(node)
         facts = self._analysis.facts_at(item.gate)
         first = tuple([item.operands.index(operand) for operand in item.operands])
-        preferred = tuple([operand in own for operand in item.operands])
+        preferred = tuple([operand in leaves for operand in item.operands])
         key = (kernel, inputs, facts.relations, first, preferred, output, place)
         found = self._known.get(key)
         if found is None:
@@ -129,11 +129,11 @@ class _Trial:
             mark = expr_of(Symbol(f"{_MARK}0", *wanted.bounds))
         alike = [argument for argument in holders if argument[1].kind == self.place.kind]
         others = [argument for argument in holders if argument[1].kind != self.place.kind]
-        alone = [[argument] for argument in (*alike, *others)[:MAX_ALONE]] if len(holders) > 1 else []
-        both = holders if alike and others else []
-        for some in (alike, others, both, *alone):
+        alone = [[argument] for argument in (*alike, *others)[:MAX_ALONE]]
+        for some in dict.fromkeys(map(tuple, (alike, others, holders, *alone))):
             if some and self._hands_on(some, mark):
-                return Dependence(True, tuple(self._enough(self._least(some, lambda kept: self._hands_on(kept, mark)))))
+                least = self._least(list(some), lambda kept: self._hands_on(kept, mark))
+                return Dependence(True, tuple(self._enough(least)))
         return None
 
     def _enough(self, holders: list[Argument]) -> list[Argument]:
@@ -170,15 +170,13 @@ class _Trial:
 
         groups = self._least(groups, stays)
         kept = [argument for group in groups for argument in group]
+        marks = together
         apart = {a: _mark(f"{_MARK}{at}", [a], self._number(a)) for at, a in enumerate(together)}
         if len(kept) > len(groups) and self._seen(self._marked(set(kept), apart)) == truth:
-            kept = self._least(kept, lambda some: self._seen(self._marked(set(some), apart)) == truth)
+            marks, kept = apart, self._least(kept, lambda some: self._seen(self._marked(set(some), apart)) == truth)
         sized = {position for position, place in kept if place.kind == "element"}
         sources = [(p, place) for p, place in kept if p not in sized or place.kind != "axis"]
-        inputs = self._marked(set(kept), apart)
-        if self._seen(inputs) != truth:
-            inputs = self.inputs
-        attributes = tuple(self._attributes(inputs, truth))
+        attributes = tuple(self._attributes(self._marked(set(kept), marks), truth))
         return Dependence(False, tuple(sources), attributes, self._by_facts(truth), *self._formula(sources))
 
     def _formula(self, sources: Sequence[Argument]) -> tuple[Expr | None, tuple[int | None, ...]]:

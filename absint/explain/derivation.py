@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from absint.dependence import Trials
 from absint.explain import MAX_STEPS, Kind
-from absint.flow_sources import FlowSources, Part, Slot
+from absint.explain.dependence import Trials
+from absint.explain.flow_sources import FlowSources, Part, Slot
+from absint.explain.places import as_integer, number_at
 from absint.graph import Kernel, Node
-from absint.places import as_integer, number_at
 from lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from lattices.expr import Dim, Expr
 from lattices.tensor import TOP, SparseTensor, Tensor, Value
@@ -45,8 +45,8 @@ class Derivation:
         self._states = result.last.states
         self._back = result.rounds.originals
         self._inputs = frozenset(result._lowered.signature.inputs.values())
-        own = [n for n, item in enumerate(self._nodes) if item.value is not None or not item.operands]
-        self._own = frozenset((n, 0) for n in own)
+        leaves = [n for n, item in enumerate(self._nodes) if item.value is not None or not item.operands]
+        self._leaves = frozenset((n, 0) for n in leaves)
         self._trials = Trials(self._analysis, self._states)
         self._flows = FlowSources(self._analysis, self._states)
         self.origins: dict[Slot, Origin] = {}
@@ -54,6 +54,7 @@ class Derivation:
         self.followed: set[Slot] = set()
         """Those whose sources were followed."""
         self._missed: set[Slot] = set()
+        self._numbers: dict[Slot, Element] = {}
 
     @property
     def left_out(self) -> int:
@@ -62,8 +63,11 @@ class Derivation:
 
     def number(self, slot: Slot) -> Element:
         """What stands there, as the last round knows it."""
-        found = number_at(self._states[slot.node][slot.output], slot.place)
-        return OPAQUE if found is None else found
+        found = self._numbers.get(slot)
+        if found is None:
+            found = number_at(self._states[slot.node][slot.output], slot.place)
+            found = self._numbers[slot] = OPAQUE if found is None else found
+        return found
 
     def restored(self, number: Element) -> Element:
         """The number over the symbols of round 0, which the result shows."""
@@ -127,7 +131,7 @@ class Derivation:
             return self._source_of(slot, item.value)
         if item.kernel is None:
             return self._flow(slot)
-        found = self._trials.of(slot.node, slot.output, slot.place, self._own)
+        found = self._trials.of(slot.node, slot.output, slot.place, self._leaves)
         parts = tuple(
             Part(_formal(item.kernel, position), Slot(*item.operands[position], place))
             for position, place in found.sources

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.errors import UsageError
-from absint.flow_sources import Slot
+from absint.explain.flow_sources import Slot
+from absint.explain.places import Place, number_at, numbers_of
 from absint.graph import ABSENT, Operand
-from absint.places import Place, number_at, numbers_of
 from lattices.contents import Element
 from lattices.relation import Relation
 from lattices.tensor import BOTTOM, TOP, SparseTensor, Tensor, Value
@@ -172,7 +172,7 @@ def explain(
     """
     operand = _found(result, value, path)
     slots = _slots(result, value, operand, axis, element)
-    from absint.steps import Steps
+    from absint.explain.steps import Steps
 
     return Steps(result).explanation(value, path, operand, slots)
 

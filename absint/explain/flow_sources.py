@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.control import IfJoin
+from absint.explain.places import FIRST, Place, number_at
 from absint.graph import ABSENT, Node, Operand
 from absint.loops import LoopBody, LoopExit, LoopHead
-from absint.places import FIRST, Place, number_at
 from absint.scans import ScanExit, ScanHead, ScanSettings
 from lattices.contents import Element
 from lattices.expr import Dim, Expr, expr_of, sub, substitute

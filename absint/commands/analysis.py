@@ -1,0 +1,112 @@
+"""What the commands share: options, and the analysis of the model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.api import Refine, Result
+    from absint.report.tracing import Recorder
+    from absint.shapes import State, Trace
+
+LARGE_MODEL = 20_000
+"""From this many nodes on, progress is shown on a terminal."""
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+model_argument = click.argument("model")
+assume_option = click.option(
+    "--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'."
+)
+set_option = click.option(
+    "--set", "sizes", metavar="SYMBOL=SIZE", multiple=True, help="Fix an input symbol, as batch=4."
+)
+
+
+def format_option(*others: str) -> Callable[[Command], Command]:
+    """`--format text|json`, and other forms that a command has."""
+    forms = ["text", "json", *others]
+    return click.option("--format", "form", type=click.Choice(forms), default="text", show_default=True)
+
+
+def analysed(
+    model: str,
+    assume: Sequence[str] = (),
+    sizes: Sequence[str] = (),
+    recorder: Recorder | None = None,
+    refine: Refine = True,
+) -> Result:
+    """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
+    from absint.api import analyze
+    from absint.commands.sizes import read_size
+    from absint.load import load
+
+    bind = dict(map(read_size, sizes))
+    loaded = load(model)
+    with _progress(len(loaded.proto.graph.node)) as advance:
+        return analyze(loaded, assume=assume, bind=bind, trace=recorder or advance, refine=refine)
+
+
+@contextmanager
+def _progress(nodes: int) -> Iterator[Trace | None]:
+    """A bar on stderr for a large model on a terminal."""
+    if nodes < LARGE_MODEL or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("analysing", total=nodes)
+        count = 0
+
+        def advance(node: int, state: State) -> None:
+            nonlocal count
+            count += 1
+            if count % 1000 == 0:
+                progress.update(task, completed=min(count, nodes))
+
+        yield advance
+
+
+def warm_up() -> None:
+    """Start Z3 in its process, so that it loads while the model is analysed."""
+    with _solver_errors():
+        from solver.backend import shared
+
+        shared().start()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Work that may ask Z3; on a terminal it says what takes so long."""
+    with _solver_errors():
+        if not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(what):
+            yield
+
+
+@contextmanager
+def _solver_errors() -> Iterator[None]:
+    from solver.backend import SolverError
+
+    try:
+        yield
+    except SolverError as error:
+        raise UsageError(str(error)) from error
+
+
+__all__ = [
+    "LARGE_MODEL", "analysed", "assume_option", "format_option", "model_argument", "set_option", "warm_up", "working",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""`absint analyze`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option, working
+from absint.commands.codes import FINE, NO
+
+if TYPE_CHECKING:
+    from absint.api import Refine
+    from absint.report.summary import Requirement
+
+_REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
+
+
+@click.command()
+@model_argument
+@click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
+@assume_option
+@set_option
+@click.option(
+    "--require",
+    type=click.Choice(["shapes", "ranks", "rules"]),
+    multiple=True,
+    help="Exit with 1 and a list if something is missing: dims that are not in terms of the inputs, ranks, rules.",
+)
+@click.option(
+    "--refine",
+    type=click.Choice(["none", "facts", "smt"]),
+    default="facts",
+    show_default=True,
+    help="Use what nodes require to make other shapes exact: not at all, as facts, or with proofs by Z3 too.",
+)
+@click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
+@click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
+@format_option()
+def analyze(
+    model: str,
+    values: bool,
+    assume: tuple[str, ...],
+    sizes: tuple[str, ...],
+    require: tuple[Requirement, ...],
+    refine: str,
+    trace: tuple[str, ...],
+    strict: bool,
+    form: str,
+) -> int:
+    """Infer the shape of every value of MODEL.
+
+    The table shows inputs, outputs, totals and diagnostics. A dim is a number, an expression over the symbols of the
+    inputs, or a name like _d0 for a size that only a run can tell.
+    """
+    from absint.diagnostics import Severity
+    from absint.report import summary
+    from absint.report.tracing import Recorder
+
+    recorder = Recorder() if trace else None
+    with working("analysing") if refine == "smt" else nullcontext():
+        result = analysed(model, assume, sizes, recorder, _REFINE[refine])
+    traced = recorder.traced(result, trace) if recorder is not None else []
+    missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}
+    if form == "json":
+        from absint.report.document import document
+
+        click.echo(document(result, missing, traced))
+    else:
+        from absint.report import text
+
+        width = text.width_of()
+        text.write(text.report(result, width, values=values, missing=missing, traced=traced))
+    warned = strict and any(d.severity is not Severity.INFO for d in result.diagnostics)
+    return NO if warned or not result.can_run or any(missing.values()) else FINE
+
+
+__all__ = ["analyze"]

@@ -1,0 +1,61 @@
+"""`absint annotate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import analysed, model_argument
+from absint.commands.codes import FINE
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+
+    from absint.api import MergePolicy
+
+
+@click.command()
+@model_argument
+@click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
+@click.option(
+    "--merge",
+    type=click.Choice(["skip", "override", "refine", "strict"]),
+    default="refine",
+    show_default=True,
+    help="Existing annotations are kept, replaced, made more exact, or an error where they contradict the result.",
+)
+@click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
+@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, force: bool) -> int:
+    """Write a copy of MODEL with the inferred types in it.
+
+    Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
+    """
+    from absint.report import text
+    from absint.report.files import check_binary_target, write_model
+
+    check_binary_target(model, output, force)
+    result = analysed(model)
+    annotated = result.annotate(merge, outputs=outputs)
+    write_model(annotated, model, output)
+    if output != "-":
+        count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
+        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}")
+    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
+    text.write((line for line in found if line.text), sys.stderr)
+    return FINE
+
+
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """A graph and the bodies in it."""
+    pending = [graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+
+
+__all__ = ["annotate"]

@@ -1,0 +1,160 @@
+"""`absint check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import analysed, assume_option, format_option, model_argument, warm_up, working
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.checking import RangeCheck
+    from absint.commands.sizes import Sizes
+    from absint.report.feeds import Fed
+
+
+@click.command()
+@model_argument
+@click.argument("sizes", metavar="[SYMBOL=SIZE]...", nargs=-1)
+@click.option(
+    "--feeds", metavar="FILE", help="An .npz file with arrays for inputs, and for other values if you have them."
+)
+@click.option("--run", "run_it", is_flag=True, help="Run the model with the arrays of --feeds and compare its outputs.")
+@click.option("--values", is_flag=True, help="Show, and with --run compare, all values of the main graph.")
+@assume_option
+@format_option()
+def check(
+    model: str,
+    sizes: tuple[str, ...],
+    feeds: str | None,
+    run_it: bool,
+    values: bool,
+    assume: tuple[str, ...],
+    form: str,
+) -> int:
+    """Whether MODEL can run at given sizes, or with given arrays.
+
+    \b
+    absint check MODEL batch=4 seq=7             the shapes of outputs, or the node that fails and why
+    absint check MODEL batch=1..64 seq=1..2048   whether every size in these ranges is legal
+    absint check MODEL batch=4 seq=1..           seq is at least 1; ..64 is at most 64
+    absint check MODEL --feeds x.npz --run       the claims against a real run
+
+    With a range, a symbol that is left out has any size; without, every symbol needs a size. An array of --feeds has
+    the name of an input, or of a value whose shape and type are then compared with what is claimed.
+
+    Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
+    wrong or the run fails; 3 if a range is not decided, or only data decide it, or arrays do not show all sizes.
+    """
+    if feeds is not None and sizes:
+        raise UsageError(f"--feeds gives the sizes: leave out {sizes[0]}")
+    if run_it and feeds is None:
+        raise UsageError("--run needs --feeds with arrays for the inputs")
+    if feeds is not None:
+        return _check_feeds(model, feeds, run_it, values, assume, form)
+
+    from absint.commands.sizes import read_sizes
+
+    given = read_sizes(sizes)
+    is_range = any(item.is_range for item in given)
+    if is_range:
+        warm_up()
+    result = analysed(model, assume)
+    _known(result, given)
+    if is_range:
+        with working("checking the ranges"):
+            found = result.check_range({item.name: (item.low, item.high) for item in given})
+        _print_range(_shown(result, found), form)
+        return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
+    at = result.check({item.name: item.low for item in given})
+    if form == "json":
+        click.echo(at.to_json())
+    else:
+        from absint.report.checks import check_report
+        from absint.report.text import width_of, write
+
+        write(check_report(result, at, width_of(), values=values))
+    return FINE if at.ok else NO
+
+
+def _known(result: Result, given: Sequence[Sizes]) -> None:
+    """Raises UsageError for a name that is no symbol, and for a symbol that needs a size."""
+    from absint.api import known_symbols
+
+    for item in given:
+        known_symbols([item.name], result.symbols, item.text)
+    named = {item.name for item in given}
+    missing = [name for name in result.symbols if name not in named]
+    if missing and not any(item.is_range for item in given):
+        example = " ".join(f"{name}=0.." for name in missing)
+        raise UsageError(
+            f"no size for {', '.join(map(repr, missing))}: every symbol needs one ({example} for any size)"
+        )
+
+
+def _shown(result: Result, found: RangeCheck) -> RangeCheck:
+    """The same with the printed names of invented symbols."""
+    from solver.constraints import ConstraintSet
+
+    names = result.all_names
+    open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
+    return replace(found, open=open_, premises=premises)
+
+
+def _print_range(found: RangeCheck, form: str) -> None:
+    if form == "json":
+        click.echo(found.to_json())
+    else:
+        from absint.report.checks import range_report
+        from absint.report.text import width_of, write
+
+        write(range_report(found, width_of()))
+
+
+def _check_feeds(model: str, path: str, run_it: bool, values: bool, assume: Sequence[str], form: str) -> int:
+    from absint.report import feeds as report
+    from absint.running import load_feeds
+
+    arrays = load_feeds(path)
+    fed = _fed(analysed(model, assume), path, arrays, run_it, values)
+    if form == "json":
+        click.echo(report.document(fed))
+    else:
+        from absint.report.text import width_of, write
+
+        write(report.report(fed, width_of()))
+    return NO if not fed.ok else UNDECIDED if fed.check is None else FINE
+
+
+def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:
+    """What the arrays show, compared with the claims before a run and with one."""
+    from absint.report.feeds import Fed
+
+    named = {info.name for info in result.model.graph.input}
+    inputs = {name: array for name, array in arrays.items() if name in named}
+    others = {name: array for name, array in arrays.items() if name not in named}
+    comparison = result.compare(inputs, others)
+    failed = ""
+    if run_it:
+        from absint.running import RunError, run
+
+        wanted = [name for name in result.shapes if name not in named] if values else []
+        try:
+            with working("running the model"):
+                computed = run(result, inputs, wanted, isolated=True)
+            comparison = result.compare(inputs, {**others, **computed})
+        except RunError as error:
+            failed = str(error)
+    sizes = {name: comparison.binding[name] for name in result.symbols if name in comparison.binding}
+    is_told = len(sizes) == len(result.symbols) and not any(row.premise for row in comparison.wrong)
+    check = result.check(sizes) if is_told else None
+    return Fed(path, result.symbols, comparison, check, run_it and not failed, failed)
+
+
+__all__ = ["check"]

@@ -1,0 +1,50 @@
+"""`absint contract`."""
+
+from __future__ import annotations
+
+import click
+
+from absint.commands.analysis import (
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    set_option,
+    warm_up,
+    working,
+)
+from absint.commands.codes import FINE, NO, UNDECIDED
+
+
+@click.command()
+@model_argument
+@assume_option
+@set_option
+@click.option(
+    "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
+)
+@format_option()
+def contract(model: str, assume: tuple[str, ...], sizes: tuple[str, ...], everything: bool, form: str) -> int:
+    """Which sizes of the inputs of MODEL are legal.
+
+    A clause is a relation over symbols of the inputs that every run needs, with the node that imposes it; clauses that
+    the others imply are left out. A size that breaks one fails. A size that meets all of them may still fail: the lines
+    below the clauses tell what no clause can say, because it depends on data.
+
+    Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if that was not decided.
+    """
+    warm_up()
+    result = analysed(model, assume, sizes)
+    with working("simplifying the contract"):
+        found = result.contract()
+    if form == "json":
+        click.echo(found.to_json())
+    else:
+        from absint.report.contracts import report
+        from absint.report.text import width_of, write
+
+        write(report(result, found, width_of(), everything=everything))
+    return UNDECIDED if found.possible is None else FINE if found.possible else NO
+
+
+__all__ = ["contract"]

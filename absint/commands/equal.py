@@ -1,0 +1,84 @@
+"""`absint equal`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from absint.commands.analysis import (
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    set_option,
+    warm_up,
+    working,
+)
+from absint.commands.codes import FINE
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.classes import Distinct
+    from absint.report.classes import Found
+
+
+@click.command()
+@model_argument
+@click.option(
+    "--what",
+    type=click.Choice(["dims", "shapes", "buffers"]),
+    default="dims",
+    show_default=True,
+    help="Axes of equal size, values of equal shape, or values of equal size in bytes, which can share a buffer.",
+)
+@click.option("--distinct", is_flag=True, help="List pairs of classes with sizes that tell them apart.")
+@click.option("--all", "everything", is_flag=True, help="List every class with all its members.")
+@assume_option
+@set_option
+@format_option()
+def equal(
+    model: str,
+    what: Literal["dims", "shapes", "buffers"],
+    distinct: bool,
+    everything: bool,
+    assume: tuple[str, ...],
+    sizes: tuple[str, ...],
+    form: str,
+) -> int:
+    """Group dims, shapes or buffers that are always equal.
+
+    Equal means equal in every run of MODEL that succeeds. Every value of the main graph is in a class; two in different
+    classes are not proved equal, which --distinct shows.
+    """
+    from absint.report import classes
+
+    warm_up()
+    result = analysed(model, assume, sizes)
+    with working("comparing"):
+        found = _classes(result, what)
+        pairs: list[Distinct] | None = None
+        if distinct:
+            most = None if form == "json" else classes.SHOWN_PAIRS + 1
+            pairs = list(islice(found.distinct(), most))
+    if form == "json":
+        click.echo(classes.document(result, what, found, pairs))
+    else:
+        from absint.report.text import width_of, write
+
+        write(classes.report(result, what, found, pairs, width_of(), everything=everything))
+    return FINE
+
+
+def _classes(result: Result, what: Literal["dims", "shapes", "buffers"]) -> Found:
+    match what:
+        case "dims":
+            return result.equal_dims()
+        case "shapes":
+            return result.equal_shapes()
+        case "buffers":
+            return result.equal_buffers()
+
+
+__all__ = ["equal"]

@@ -1,0 +1,102 @@
+"""`absint prove`."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import analysed, format_option, model_argument, set_option, warm_up, working
+from absint.commands.codes import FINE, NO, UNDECIDED, worst
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.proving import Given
+    from solver.prove import Proof
+
+
+@click.command(
+    epilog="Quote relations, since a shell reads > and * itself; after -- a relation may begin with a minus sign: "
+    "absint prove model.onnx -- '-1 <= N'."
+)
+@model_argument
+@click.argument("relations", metavar="RELATION...", nargs=-1, required=True)
+@click.option(
+    "--given",
+    type=click.Choice(["run", "inputs", "declared"]),
+    default="run",
+    show_default=True,
+    help="What is taken for granted: that the run succeeds, the declared inputs alone, or the author's other "
+    "declarations too.",
+)
+@click.option(
+    "--assume",
+    metavar="RELATION",
+    multiple=True,
+    help="A premise of every query, as 'seq % 8 == 0'; it may name values.",
+)
+@set_option
+@click.option("--confirm", is_flag=True, help="Run the model at the sizes of each counterexample (needs onnxruntime).")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="What one question to Z3 may take.")
+@click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
+@format_option()
+def prove(
+    model: str,
+    relations: tuple[str, ...],
+    given: Given,
+    assume: tuple[str, ...],
+    sizes: tuple[str, ...],
+    confirm: bool,
+    seconds: float,
+    verbose: bool,
+    form: str,
+) -> int:
+    """Prove or refute relations between sizes of MODEL.
+
+    They are to hold in every run that succeeds. A relation is over dims of values and symbols of inputs:
+    'logits[1] == input_ids[1]', 'H % 32 == 0', 'shape(X) == shape(Z)', 'size(A) <= size(B)', 'rank(X) == 4 and N >= 1',
+    'N == 1 -> X[0] == 1'. A name with odd characters is quoted: '`past seq`[1] == 8'.
+
+    \b
+    proved         what is taken for granted entails it; the nodes that this rests on are listed
+    refuted        it is false at the sizes that are shown, and there is such a run
+    not entailed   what is known of the sizes allows it to be false, but perhaps no run does
+    unknown        it was not decided, with the reason
+    contradiction  what is taken for granted cannot hold together; the nodes are listed
+
+    Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
+    """
+    from absint.queries import Query
+
+    if not 0 < seconds < inf:
+        raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+    warm_up()
+    result = analysed(model, (), sizes)
+    query = Query(result)
+    for text in (*assume, *relations):
+        query.relation(text)  # a mistake in the last one is told before the first is answered
+    proofs = []
+    for text in relations:
+        with working("proving"):
+            proof = result.prove(text, given=given, assume=assume, confirm=confirm, seconds=seconds)
+        proofs.append(proof)
+        if form == "text":
+            from absint.report import proofs as report
+            from absint.report.text import width_of, write
+
+            write(report.block(proof, width_of(), fixed=bool(sizes), verbose=verbose))
+    if form == "json":
+        from absint.report.proofs import document
+
+        click.echo(document(result, proofs))
+    else:
+        write(report.summary(proofs))
+    return worst(map(_code, proofs))
+
+
+def _code(proof: Proof) -> int:
+    return {"proved": FINE, "refuted": NO, "contradiction": NO}.get(proof.verdict.value, UNDECIDED)
+
+
+__all__ = ["prove"]

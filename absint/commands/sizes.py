@@ -1,0 +1,77 @@
+"""Sizes and ranges of symbols as arguments: `batch=4`, `seq=1..2048`, `seq=1..`, `seq=..64`.
+
+The name is what stands before the last `=`, so a symbol may have any name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from absint.errors import UsageError
+from lattices.expr import MAX_DIM
+
+_SIZE: Final = re.compile(r"-?[0-9]{1,1000}")
+_RANGE: Final = re.compile(r"(-?[0-9]{1,1000})?\s*\.\.\s*(-?[0-9]{1,1000})?")
+_SHOWN: Final = 60
+
+
+class Sizes(NamedTuple):
+    """The sizes that an argument gives a symbol, both ends included."""
+
+    text: str
+    """The argument, for messages."""
+    name: str
+    low: int
+    high: int
+    is_range: bool
+
+
+def read_size(text: str) -> tuple[str, int]:
+    """A symbol and its size, as `--set` has them. Whether they make sense is for the analysis to say."""
+    name, found, size = text.rpartition("=")
+    if not found or not name.strip() or not _SIZE.fullmatch(size.strip()):
+        raise UsageError(f"--set {_cut(text)}: expected a symbol and a size, as batch=4")
+    return name.strip(), int(size)
+
+
+def read_sizes(texts: Sequence[str]) -> list[Sizes]:
+    """What the arguments say, in their order.
+
+    Raises UsageError for one that is neither a size nor a range, for a size that no dim has, for a range that is empty,
+    and for a symbol that is given twice.
+    """
+    found: dict[str, Sizes] = {}
+    for text in texts:
+        item = _read(text)
+        if item.name in found:
+            raise UsageError(f"{_cut(text)}: {_cut(item.name)} is already given, as {_cut(found[item.name].text)}")
+        found[item.name] = item
+    return list(found.values())
+
+
+def _read(text: str) -> Sizes:
+    name, found, size = text.rpartition("=")
+    name, size = name.strip(), size.strip()
+    ends = _RANGE.fullmatch(size)
+    if not found or not name or not (ends or _SIZE.fullmatch(size)):
+        raise UsageError(
+            f"{_cut(text)}: expected a symbol with a size, as batch=4, or with a range of sizes, as seq=1..2048"
+        )
+    low, high = (ends[1] or "0", ends[2] or str(MAX_DIM)) if ends else (size, size)
+    item = Sizes(text, name, int(low), int(high), ends is not None)
+    if min(item.low, item.high) < 0:
+        raise UsageError(f"{_cut(text)}: a size cannot be negative")
+    if max(item.low, item.high) > MAX_DIM:
+        raise UsageError(f"{_cut(text)}: a size is below 2**31")
+    if item.low > item.high:
+        raise UsageError(f"{_cut(text)}: the range is empty, its first size is above its last")
+    return item
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+__all__ = ["Sizes", "read_size", "read_sizes"]

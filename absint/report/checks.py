@@ -1,0 +1,138 @@
+"""Whether sizes are legal, as text: one size of each symbol, or a box of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.report.plain import plain
+from absint.report.relations import doubts_by_reason, plural, reason, sizes, stated
+from absint.report.text import Line, aligned, wrapped
+from lattices.expr import MAX_DIM
+from lattices.relation import FALSE
+from lattices.tensor import Tensor
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.checking import Check, Failure, RangeCheck
+    from solver.constraints import Constraint, Doubt
+
+_SHOWN: Final = 10
+
+
+def check_report(result: Result, check: Check, width: int, *, values: bool = False) -> Iterator[Line]:
+    """What happens at one size: the shapes of outputs (of all values, if wanted), or the node that fails."""
+    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    if check.failure is not None:
+        yield Line(f"illegal{at}", "bold red")
+        yield from _failure(check.failure, width)
+        return
+    yield from verdict(check)
+    yield from _shapes(result, check, list(result.outputs), "outputs", width)
+    if values:
+        inner = [name for name in check.shapes if name not in result.outputs and name not in result.inputs]
+        yield from _shapes(result, check, inner, "other values", width)
+    yield from _premises("these sizes break premises, so shapes may be others", check.premises, width)
+    yield from _doubts(check.doubts, width)
+
+
+def verdict(check: Check) -> Iterator[Line]:
+    """The first line about one size."""
+    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    if check.failure is not None:
+        yield Line(f"illegal{at}: {plain(str(check.failure))}", "bold red")
+    elif check.outcome.value == "runs":
+        yield Line(f"legal{at}, and no data make it fail", "bold green")
+    else:
+        yield Line(f"legal{at}", "bold green")
+
+
+def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
+    """What happens in a box of sizes."""
+    box = f" for {plain(_box(check.box))}" if check.box else ""
+    match check.outcome.value:
+        case "fails":
+            at = sizes(check.sizes or {})
+            yield Line(f"illegal for some of {plain(_box(check.box))}", "bold red")
+            yield from map(Line, wrapped(f"  at {plain(at)}", width, 6))
+            if check.failure is not None:
+                yield from _failure(check.failure, width)
+            return
+        case "runs":
+            yield Line(f"legal{box}, and no data make it fail", "bold green")
+        case "holds":
+            yield Line(f"legal{box}", "bold green")
+        case "may fail on data":
+            yield Line(f"not shown to be legal{box}", "bold yellow")
+        case _:
+            yield Line(f"undecided{box}: {plain(check.reason)}", "bold yellow")
+    yield from listed("not shown", [stated(c) for c in check.open], width)
+    yield from _premises("some sizes may break premises", check.premises, width)
+    yield from _doubts(check.doubts, width)
+
+
+def _box(box: Mapping[str, tuple[int, int]]) -> str:
+    return ", ".join(f"{name}{_ends(*ends)}" for name, ends in box.items())
+
+
+def _ends(lo: int, hi: int) -> str:
+    if lo == hi:
+        return f"={lo}"
+    if hi < MAX_DIM:
+        return f"={lo}..{hi}"
+    return f"={lo}.." if lo else " of any size"
+
+
+def _failure(failure: Failure, width: int) -> Iterator[Line]:
+    yield from map(Line, wrapped(f"  {plain(reason(failure.origin, failure.reason))}", width, 6))
+    if failure.relation not in ("", str(FALSE)):
+        yield from map(Line, wrapped(f"  which needs {plain(failure.relation)}", width, 6))
+
+
+def _shapes(result: Result, check: Check, names: list[str], title: str, width: int) -> Iterator[Line]:
+    yield Line("")
+    yield Line(title, "bold")
+    rows = [(name, f"{_type(result, name)}{_shape(check, name)}") for name in names]
+    if not rows:
+        yield Line("  none")
+    yield from map(Line, aligned(rows, width))
+
+
+def _type(result: Result, name: str) -> str:
+    value = result.values.get(name)
+    return f"{value.dtype} " if isinstance(value, Tensor) else ""
+
+
+def _shape(check: Check, name: str) -> str:
+    """Sizes, with `?` for one that only data decide."""
+    shape = check.shapes.get(name)
+    if shape is None:
+        return "not a tensor of known rank"
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def _premises(title: str, premises: Iterable[Constraint], width: int) -> Iterator[Line]:
+    yield from listed(title, [stated(c) for c in premises], width)
+
+
+def _doubts(doubts: Iterable[Doubt], width: int) -> Iterator[Line]:
+    """Nodes that may fail on some data; many of one operator are one line."""
+    rows = []
+    for same in doubts_by_reason(dict.fromkeys(doubts)).values():
+        more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+        rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
+    yield from listed("may fail on data", rows, width)
+
+
+def listed(title: str, rows: Sequence[str], width: int, shown: int = _SHOWN) -> Iterator[Line]:
+    """A section with the first of the rows; nothing if there are none."""
+    if rows:
+        yield Line("")
+        yield Line(title, "bold")
+        for row in rows[:shown]:
+            yield from map(Line, wrapped(f"  {plain(row)}", width, 6))
+        if len(rows) > shown:
+            yield Line(f"  and {len(rows) - shown:,} more (all: --format json)")
+
+
+__all__ = ["check_report", "listed", "range_report", "verdict"]

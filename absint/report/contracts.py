@@ -1,0 +1,92 @@
+"""The contract of a model as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.report.plain import plain
+from absint.report.relations import brief, by_nodes, doubts_by_reason, plural, reason, stated
+from absint.report.text import Line, wrapped
+from lattices.relation import FALSE
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from solver.contract import Clause, Contract
+
+_SHOWN: Final = 30
+"""Clauses that are shown without `--all`."""
+
+
+def report(result: Result, contract: Contract, width: int, *, everything: bool = False) -> Iterator[Line]:
+    """The clauses, and what they cannot say: counted, or listed with `everything`."""
+    over = f" over {', '.join(map(plain, result.symbols))}" if result.symbols else ""
+    if contract.possible is False:
+        yield Line(f"{plain(result.origin)}: no size of the inputs is legal, this model can never run", "bold red")
+    elif not contract.clauses:
+        is_all = not contract.beyond and not contract.doubts
+        what = "every size of the inputs is legal" if is_all else "no size of the inputs is ruled out"
+        yield Line(f"{plain(result.origin)}: {what}", "bold")
+    else:
+        count = len(contract.clauses)
+        yield Line(f"{plain(result.origin)}: legal sizes meet {count:,} {plural('clause', count)}{over}", "bold")
+    shown = contract.clauses if everything else contract.clauses[:_SHOWN]
+    for clause in shown:
+        yield from _clause(clause, width, everything)
+    if len(shown) < len(contract.clauses):
+        yield Line(f"  and {len(contract.clauses) - len(shown):,} more")
+    if contract.possible is None:
+        yield Line("whether any size meets all clauses was not decided", "yellow")
+    yield from _beyond(contract, width, everything)
+
+
+def _clause(clause: Clause, width: int, everything: bool) -> Iterator[Line]:
+    if not everything:
+        nodes = by_nodes(clause.because, clause.relation)
+        yield from _row(nodes if clause.relation is FALSE else f"{brief(clause.relation)}  ({nodes})", width)
+        return
+    yield from _row(brief(clause.relation), width)
+    for constraint in clause.because:
+        stronger = "" if constraint.formula is clause.relation else f", which needs {brief(constraint.formula)}"
+        text = f"    {plain(reason(constraint.origin, constraint.reason) + stronger)}"
+        yield from (Line(part, "dim") for part in wrapped(text, width, 8))
+
+
+def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
+    """What is taken for granted, and what no clause over input symbols says."""
+    premises = [stated(constraint) for constraint in contract.premises]
+    shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
+    beyond = [stated(constraint) for constraint in contract.beyond]
+    doubts = [reason(doubt.origin, doubt.reason) for doubt in dict.fromkeys(contract.doubts)]
+    groups = list(doubts_by_reason(contract.doubts))
+    sections = (
+        ("taken for granted", "premise", premises, ""),
+        ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
+        ("also needed, but only data decide", "requirement", beyond, ""),
+        ("may fail on data", "node", doubts, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),
+    )
+    found = [section for section in sections if section[2]]
+    if not found:
+        return
+    if everything:
+        for title, _, rows, _ in found:
+            yield Line("")
+            yield Line(title, "bold")
+            for row in rows:
+                yield from _row(row, width)
+        return
+    yield Line("")
+    for title, word, rows, names in found:
+        yield from map(Line, wrapped(f"{title}: {_counted(rows, word, plain(names))}", width, 2))
+    yield Line("(--all lists them)", "dim")
+
+
+def _counted(rows: Sequence[str], word: str, names: str) -> str:
+    return f"{len(rows):,} {plural(word, len(rows))}" + (f" ({names})" if names else "")
+
+
+def _row(text: str, width: int) -> Iterator[Line]:
+    yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
+
+
+__all__ = ["report"]

@@ -1,0 +1,134 @@
+"""The answers of `absint prove`, as text and as JSON.
+
+The JSON form is versioned: a key is added without notice, but none changes its meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.report.document import Json
+from absint.report.relations import brief, located, plural, sizes, stated
+from absint.report.text import Line, aligned, plain, wrapped
+from lattices.relation import FALSE, OPEN, TRUE
+from lattices.text import TextError, parse_relation
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from solver.constraints import Constraint
+    from solver.prove import Proof
+
+SCHEMA: Final = "absint.prove/1"
+
+_STYLES: Final = {
+    "proved": "bold green",
+    "refuted": "bold red",
+    "not entailed": "bold yellow",
+    "unknown": "bold yellow",
+    "contradiction": "bold red",
+}
+
+
+def block(proof: Proof, width: int, *, fixed: bool = False, verbose: bool = False) -> Iterator[Line]:
+    """The answer to one query: the verdict, and in indented rows what it rests on. `fixed`: `--set` fixed a symbol."""
+    verdict = proof.verdict.value
+    first, *more = wrapped(f"{verdict}  {plain(proof.text)}", width, len(verdict) + 2)
+    yield Line(first, _STYLES[verdict])
+    yield from (Line(text, _STYLES[verdict]) for text in more)
+    yield from map(Line, aligned(list(_rows(proof, fixed, verbose)), width))
+
+
+def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
+    if proof.relation not in (TRUE, FALSE, OPEN) and not _is_said(proof):
+        yield "in symbols", brief(proof.relation)
+    match proof.verdict.value:
+        case "proved":
+            yield from _because(proof.because)
+            if not proof.because:
+                yield "rests on", f"the declared inputs{' and --set' if fixed else ''} alone"
+            if not proof.premises_shown_consistent:
+                yield "note", "the premises are not shown to be consistent"
+        case "refuted":
+            shown = sizes(proof.counterexample or {})
+            yield "false at", (shown or "the sizes of the inputs, which are fixed")
+            if proof.confirmed:
+                yield "confirmed", "by a run at these sizes"
+        case "not entailed":
+            yield from _candidate(proof)
+            yield "but", proof.reason or "these sizes are not shown to run"
+        case "unknown":
+            yield "because", proof.reason or "no reason is known"
+        case "contradiction":
+            yield "so", "nothing is proved: what is taken for granted cannot hold together"
+            yield from _because(proof.because)
+    if verbose:
+        sent = f", {proof.asked:,} {plural('premise', proof.asked)} sent to Z3" if proof.asked else ""
+        yield "decided", f"by {proof.tier} in {proof.seconds * 1000:,.1f} ms{sent}; given {proof.given}"
+
+
+def _is_said(proof: Proof) -> bool:
+    """The query itself is over symbols."""
+    try:
+        return parse_relation(proof.text) is proof.relation
+    except TextError:
+        return False
+
+
+def _because(core: Sequence[Constraint]) -> Iterator[tuple[str, str]]:
+    """The constraints of the core, each under its role."""
+    for constraint in dict.fromkeys(core):
+        yield constraint.role, stated(constraint)
+
+
+def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
+    shown = sizes(proof.counterexample or {})
+    invented = sizes(proof.invented)
+    taken = f"{shown}, if {invented}" if shown and invented else shown or invented
+    if taken:
+        yield "false at", taken
+
+
+def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
+    """How many of each verdict, where there are several answers."""
+    if len(proofs) > 1:
+        counts: dict[str, int] = {}
+        for proof in proofs:
+            counts[proof.verdict.value] = counts.get(proof.verdict.value, 0) + 1
+        yield Line("")
+        found = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in _STYLES if verdict in counts)
+        yield Line(f"{len(proofs):,} relations: {found}")
+
+
+def document(result: Result, proofs: Iterable[Proof]) -> str:
+    """All answers, one a line."""
+    from absint import __version__
+
+    head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
+    lines = [f"{json.dumps(key)}: {json.dumps(text, ensure_ascii=False)}" for key, text in head.items()]
+    found = ",\n  ".join(json.dumps(_record(proof), ensure_ascii=False) for proof in proofs)
+    return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]']) + "\n}"
+
+
+def _record(proof: Proof) -> dict[str, Json]:
+    """`relation` is over symbols; `because` is the core of a proof or of a contradiction."""
+    counterexample: Json = None if proof.counterexample is None else dict(proof.counterexample)
+    return {
+        "query": proof.text,
+        "verdict": proof.verdict.value,
+        "relation": str(proof.relation),
+        "given": proof.given,
+        "because": [located(constraint) for constraint in proof.because],
+        "counterexample": counterexample,
+        "invented": dict(proof.invented),
+        "confirmed": proof.confirmed,
+        "reason": proof.reason,
+        "premises_shown_consistent": proof.premises_shown_consistent,
+        "tier": proof.tier,
+        "asked": proof.asked,
+        "seconds": round(proof.seconds, 6),
+    }
+
+
+__all__ = ["SCHEMA", "block", "document", "summary"]

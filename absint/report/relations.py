@@ -1,0 +1,80 @@
+"""Relations, and who states them, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from absint.report.document import Json
+from absint.report.summary import MAX_SHOWN_SIZE
+
+if TYPE_CHECKING:
+    from lattices.relation import Relation
+    from solver.constraints import Constraint, Doubt, Origin
+
+_LONGEST: Final = 300
+
+
+def brief(relation: Relation) -> str:
+    """A relation; one that is too large to read is told by its size."""
+    if relation.size > MAX_SHOWN_SIZE:
+        return f"<{relation.size:,} terms over {', '.join(sorted(relation.free_symbols)[:4])}>"
+    text = str(relation)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+
+def stated(constraint: Constraint) -> str:
+    """A constraint with the node that states it: `N == 64  (MatMul /fc: inner dimensions of A and B agree)`."""
+    return f"{brief(constraint.formula)}  ({reason(constraint.origin, constraint.reason)})"
+
+
+def reason(origin: Origin, why: str) -> str:
+    """Who says so, and why; an assumption of the user and a declared input have no more to say than why."""
+    from absint.recording import ASSUMPTION, DECLARATION
+
+    return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
+
+
+def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
+    """Who imposes a relation: a node that states just this, else the first two; and how many others there are."""
+    found = list(constraints)
+    exact = [constraint for constraint in found if constraint.formula is relation]
+    shown = exact[:1] or found[:2]
+    rest = {constraint.origin for constraint in found} - {constraint.origin for constraint in shown}
+    more = f", and {len(rest):,} more {plural('node', len(rest))}" if rest else ""
+    return "; ".join(dict.fromkeys(reason(c.origin, c.reason) for c in shown)) + more
+
+
+def doubts_by_reason(doubts: Iterable[Doubt]) -> dict[str, list[Doubt]]:
+    """Doubts of one operator for one reason are one line."""
+    found: dict[str, list[Doubt]] = {}
+    for doubt in doubts:
+        found.setdefault(f"{doubt.origin.operator}: {doubt.reason}", []).append(doubt)
+    return found
+
+
+def sizes(binding: Mapping[str, int]) -> str:
+    """`batch=4, seq=7`."""
+    return ", ".join(f"{name}={size}" for name, size in binding.items())
+
+
+def plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def located(constraint: Constraint) -> dict[str, Json]:
+    """A constraint as JSON: its relation and guard, its role, and the node that states it."""
+    origin = constraint.origin
+    return {
+        "relation": str(constraint.relation),
+        "guard": str(constraint.guard),
+        "role": constraint.role,
+        "node": origin.name,
+        "path": origin.path,
+        "operator": origin.operator,
+        "output": origin.output,
+        "reason": constraint.reason,
+    }
+
+
+__all__ = ["brief", "by_nodes", "doubts_by_reason", "located", "plural", "reason", "sizes", "stated"]

@@ -1,0 +1,124 @@
+"""Sizes at which many relations are evaluated: what they tell apart needs no proof that it is not entailed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Final
+
+from lattices.expr import EVALUATE, Atom, Expr, Symbol, UndefinedError, postorder
+from lattices.relation import Relation
+
+_DRAWN: Final = 192
+
+_MOST: Final = 40
+"""Sizes of one symbol that are drawn from."""
+
+_LARGEST: Final = 1 << 20
+
+
+class Samples:
+    """Bindings, in the order they were added. A set of them is the bits of an integer."""
+
+    def __init__(self, bindings: Iterable[Mapping[str, int]] = ()) -> None:
+        self._values: list[dict[Atom | str, int]] = []
+        self._atoms: dict[Atom, int] = {}
+        self._truths: dict[Relation, tuple[int, int, int]] = {}
+        for binding in bindings:
+            self.add(binding)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def all(self) -> int:
+        return (1 << len(self._values)) - 1
+
+    def add(self, binding: Mapping[str, int]) -> None:
+        self._values.append({name: size for name, size in binding.items()})  # noqa: C416 (another type of key)
+
+    def binding(self, number: int) -> Mapping[str, int]:
+        return {name: value for name, value in self._values[number].items() if isinstance(name, str)}
+
+    def where(self, relation: Relation) -> tuple[int, int]:
+        """The bindings at which the relation holds, and those at which it is false; elsewhere it has no value."""
+        for part in relation.subformulas():
+            true, false, seen = self._truths.get(part, (0, 0, 0))
+            if seen == len(self):
+                continue
+            if part.op in ("and", "or"):
+                pairs = [self._truths[operand][:2] for operand in part.parts]
+                true, false = _all(pairs) if part.op == "and" else _all([pair[::-1] for pair in pairs])[::-1]
+            else:
+                self._evaluate(part)
+                for number in range(seen, len(self)):
+                    with suppress(UndefinedError, ValueError, KeyError):
+                        bit = 1 << number
+                        true, false = (true | bit, false) if part.truth(self._values[number]) else (true, false | bit)
+            self._truths[part] = true, false, len(self)
+        return self._truths[relation][:2]
+
+    def _evaluate(self, relation: Relation) -> None:
+        for node in postorder(relation.atoms()):
+            for number in range(self._atoms.get(node, 0), len(self)):
+                values = self._values[number]
+                if isinstance(node, Symbol):
+                    if node.name in values and values[node.name] in node.bounds:
+                        values[node] = values[node.name]
+                    continue
+                with suppress(UndefinedError, KeyError):  # a choice that is not made may divide by zero
+                    values[node] = EVALUATE[node.op](values, node.args)
+            self._atoms[node] = len(self)
+
+    def meet(self, relations: Iterable[Relation]) -> int:
+        """The bindings at which all of them hold."""
+        found = self.all
+        for relation in relations:
+            found &= self.where(relation)[0]
+        return found
+
+
+def _all(parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    true, false = parts[0]
+    for other in parts[1:]:
+        true, false = true & other[0], false | other[1]
+    return true, false
+
+
+def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
+    """Sizes around the constants and the multiples of divisors that the relations mention; the same in every run."""
+    values = _values(relations)
+    draw = Random(0)
+    found: dict[tuple[int, ...], None] = {(size,) * len(symbols): None for size in values}
+    for _ in range(_DRAWN if symbols else 0):
+        sizes: list[int] = []
+        for _ in symbols:
+            kind = draw.random()
+            if sizes and kind < 0.2:
+                sizes.append(draw.choice(sizes))
+            elif len(sizes) > 1 and kind < 0.35:
+                sizes.append(sum(draw.sample(sizes, 2)))
+            else:
+                sizes.append(draw.choice(values))
+        order = draw.sample(range(len(sizes)), len(sizes))
+        found[tuple(sizes[place] for place in order)] = None
+    return Samples(dict(zip(symbols, sizes, strict=True)) for sizes in found)
+
+
+def _values(relations: Iterable[Relation]) -> list[int]:
+    numbers: dict[int, None] = {}
+    for relation in relations:
+        for part in relation.comparisons():
+            for number in (*_numbers(part.expr), *(n for node in postorder(part.expr.atoms()) for arg in node.args
+                           if isinstance(arg, Expr) for n in _numbers(arg))):  # fmt: skip
+                numbers[number] = None
+    close = {size for n in numbers for size in (n - 1, n, n + 1, 2 * n) if 0 <= size <= _LARGEST}
+    return sorted({0, 1, 2, 3, 4, 5, 7, 8, 64, *sorted(close)[:_MOST]})
+
+
+def _numbers(e: Expr) -> Iterable[int]:
+    return (abs(coef) for _, coef in e.terms)
+
+
+__all__ = ["Samples", "near"]

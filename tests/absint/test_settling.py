@@ -1,0 +1,68 @@
+"""The round with Z3: what it settles, that nothing else depends on it, and what it rests on."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import absint
+from tests.runs import Runs
+
+F = TensorProto.FLOAT
+
+
+def model(nodes: list[onnx.NodeProto], inputs: dict[str, list[str | int]], *outputs: str) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, F, dims) for name, dims in inputs.items()],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def broadcast_that_a_later_node_settles() -> onnx.ModelProto:
+    """A + B broadcasts N with M; the products with both say that N + M == 2*N, which Z3 sees and the facts need not."""
+    nodes = [
+        helper.make_node("Add", ["A", "B"], ["sum"], name="add"),
+        helper.make_node("Concat", ["A", "B"], ["both"], name="both", axis=0),
+        helper.make_node("Concat", ["A", "A"], ["twice"], name="twice", axis=0),
+        helper.make_node("Sub", ["both", "C"], ["less"], name="sub"),
+        helper.make_node("MatMul", ["twice", "both"], ["dot"], name="dot"),
+    ]
+    return model(nodes, {"A": ["N"], "B": ["M"], "C": [1]}, "sum", "dot", "less")
+
+
+def test_a_proof_settles_a_choice() -> None:
+    proto = broadcast_that_a_later_node_settles()
+    plain, settled = absint.analyze(proto, refine=False), absint.analyze(proto, refine="smt")
+    assert str(plain.shapes["sum"]) == "[broadcast(M, N)]"
+    assert str(settled.shapes["sum"]) in ("[N]", "[M]")
+    settled.verify()
+    Runs(proto, settled).check({"N": 1, "M": 1}, {"N": 3, "M": 3}, {"N": 8, "M": 8})
+
+
+def test_what_was_proved_has_its_provenance() -> None:
+    """Nothing of the first round changes, so contracts and checks still demand what the proofs used."""
+    result = absint.analyze(broadcast_that_a_later_node_settles(), refine="smt")
+    assert {(1, 1), (2, 2)} <= {(n, m) for n in range(4) for m in range(4) if result.check({"N": n, "M": m}).ok}
+    assert not result.check({"N": 2, "M": 3}).ok
+    assert not result.contract().allows({"N": 2, "M": 3})
+    assert all(item.reason for item in result.last.learned)
+
+
+def test_values_do_not_depend_on_z3_unless_asked() -> None:
+    """DESIGN: no abstract value depends on an answer of Z3 during the fixpoint."""
+    result = absint.analyze("examples/tiny_decoder.onnx")
+    again = absint.analyze("examples/tiny_decoder.onnx")
+    again.prove("past >= 1")
+    assert {n: str(s) for n, s in result.shapes.items()} == {n: str(s) for n, s in again.shapes.items()}
+
+
+@pytest.mark.parametrize("path", ["examples/tiny_decoder.onnx", "examples/tiny_detector.onnx"])
+def test_real_models_stay_sound(path: str) -> None:
+    plain, settled = absint.analyze(path), absint.analyze(path, refine="smt")
+    settled.verify()
+    assert set(settled.shapes) == set(plain.shapes)
+    assert not settled.analysis.crashes

@@ -1,0 +1,58 @@
+"""Normal forms of relations: what an equality of quotients and products says is written down plainly."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from lattices.text import parse_relation
+
+SIZES = range(60)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        # a quotient that is 0
+        ("H//7 == 0", "H <= 6"),
+        ("(H + 1)//2 == 0", "H == 0"),
+        ("(H + 1)//2 != 0", "H >= 1"),
+        ("(H - 3)//2 == 0", "(H + 1)//2 == 2"),  # H - 3 may be negative
+        # a multiple of a quotient that is all of it
+        ("H*W == 32*(H*(W//4)//8)", "H*(W//4) % 8 == 0 and (W % 4 == 0 or H == 0)"),
+        ("H*W == 49*(H*(W//7)//7)", "H*(W//7) % 7 == 0 and (W % 7 == 0 or H == 0)"),
+        ("H + W == 8*(H//8)", "H % 8 == 0 and W == 0"),
+        ("H*W == 4*(H*W//4)", "H*W % 4 == 0"),
+        ("H*W == 196*(H//7)", "H*W == 196*(H//7)"),
+        ("H == 8*(W//8)", "H == 8*(W//8)"),
+        # a product of multiples that is the whole product
+        ("H*W == 35*(H//7)*(W//5)", "H % 7 == 0 and W % 5 == 0 or H == 0 or W == 0"),
+        ("W*H*N == 49*N*(H//7)*(W//7)", "H % 7 == 0 and W % 7 == 0 or H == 0 or N == 0 or W == 0"),
+        ("(H//2)*W == 14*(H//4)*(W//7)", "W % 7 == 0 and (H//2) % 2 == 0 or H <= 1 or W == 0"),
+        ("H*W == 36*(H//7)*(W//5)", "H*W == 36*(H//7)*(W//5)"),
+        ("H*W == 35*(H//5)*(W//5)", "H*W == 35*(H//5)*(W//5)"),
+        ("H*W != 35*(H//7)*(W//5)", "H >= 1 and W >= 1 and (H % 7 >= 1 or W % 5 >= 1)"),
+    ],
+)
+def test_form(text: str, form: str) -> None:
+    relation = parse_relation(text)
+    assert parse_relation(str(relation)) is relation
+    assert str(relation) == form
+    for height, width in product(SIZES, SIZES[:20]):
+        binding = {"H": height, "W": width, "N": 3}
+        assert relation.evaluate(binding) is eval(text, {}, dict(binding)), binding
+
+
+@pytest.mark.parametrize("extreme", ["max(a, b)", "min(a, b)"])
+@pytest.mark.parametrize("whole", ["{e}", "a", "a + b", "a*{e}", "2*{e}", "b*a + {e}"])
+@pytest.mark.parametrize("m", [2, 4])
+def test_multiples_of_quotients_of_extremes(extreme: str, whole: str, m: int) -> None:
+    """What follows from such an equality mentions the extreme again; the rewrites end all the same."""
+    for over in (extreme, f"a*{extreme}", f"{extreme} + b"):
+        text = f"{whole.format(e=extreme)} == {m}*(({over})//{m})"
+        relation = parse_relation(text)
+        for a, b in product(range(9), repeat=2):
+            expected = eval(text, {}, {"a": a, "b": b})
+            assert relation.evaluate({"a": a, "b": b}) is expected, (a, b)
+            assert (~relation).evaluate({"a": a, "b": b}) is not expected, (a, b)

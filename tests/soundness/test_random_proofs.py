@@ -1,0 +1,130 @@
+"""Random models and questions: no answer that a run contradicts. See `random_proofs` for the long hunt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import absint
+from absint import checking
+from absint.checking import Outcome
+from solver.contract import Contract
+from solver.prove import Proof, Verdict
+from tests.soundness.proof_checks import Judge
+from tests.soundness.proof_graphs import draft
+from tests.soundness.random_graphs import draft as general
+
+SEEDS = range(700_000, 700_048)
+BATCH = 8
+SECONDS = 2.0
+"""For a query: those that take longer are unknown, which no run contradicts."""
+
+
+@pytest.mark.parametrize("first", SEEDS[::BATCH])
+def test_random_proofs(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        found = general(seed) if seed % 4 == 3 else draft(seed)
+        problems = list(Judge(found, seconds=SECONDS).wrong())
+        assert not problems, f"seed {seed}: {problems}"
+
+
+def test_every_kind_of_answer_is_judged() -> None:
+    """Most models run at some sizes and fail at others; otherwise little is tested."""
+    counts: Counter[str] = Counter()
+    for seed in range(12):
+        judge = Judge(draft(seed), seconds=SECONDS)
+        list(judge.wrong())
+        counts += judge.counts
+    for answer in ("run: proved", "run: refuted", "inputs: proved", "inputs: refuted", "run: contradiction"):
+        assert counts[answer] >= 3, answer
+    for answer in ("check: runs", "check: fails", "check_range: runs", "check_range: fails", "clauses"):
+        assert counts[answer] >= 3, answer
+    assert counts["counterexamples run"] >= 20
+    assert 0.2 * counts["runs"] < counts["succeeded"] < 0.95 * counts["runs"]
+
+
+def test_drafts_are_the_same_every_time() -> None:
+    one, two = draft(11), draft(11)
+    assert one.model().SerializeToString() == two.model().SerializeToString()
+    assert one.bindings == two.bindings
+
+
+Faulty = Callable[..., Any]
+
+
+def proves_everything(prove: Faulty) -> Faulty:
+    def faulty(*args: Any, **options: Any) -> Proof:
+        proof: Proof = prove(*args, **options)
+        return replace(proof, verdict=Verdict.PROVED)
+
+    return faulty
+
+
+def refutes_what_it_proves(prove: Faulty) -> Faulty:
+    def faulty(result: absint.Result, *args: Any, **options: Any) -> Proof:
+        proof: Proof = prove(result, *args, **options)
+        if proof.verdict is not Verdict.PROVED:
+            return proof
+        return replace(proof, verdict=Verdict.REFUTED, counterexample=dict.fromkeys(result.symbols, 4))
+
+    return faulty
+
+
+def contradicts(prove: Faulty) -> Faulty:
+    def faulty(*args: Any, **options: Any) -> Proof:
+        proof: Proof = prove(*args, **options)
+        return replace(proof, verdict=Verdict.CONTRADICTION)
+
+    return faulty
+
+
+def always(outcome: Outcome) -> Callable[[Faulty], Faulty]:
+    def wrap(check: Faulty) -> Faulty:
+        def faulty(*args: Any, **options: Any) -> Any:
+            return replace(check(*args, **options), outcome=outcome)
+
+        return faulty
+
+    return wrap
+
+
+def forgets_clauses(contract: Faulty) -> Faulty:
+    def faulty(*args: Any) -> Contract:
+        found: Contract = contract(*args)
+        return replace(found, clauses=())
+
+    return faulty
+
+
+FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty]]] = {
+    "proved, but false": (absint.Result, "prove", proves_everything),
+    "refuted, but true": (absint.Result, "prove", refutes_what_it_proves),
+    "contradiction, but it runs": (absint.Result, "prove", contradicts),
+    "check says fails": (absint.Result, "check", always(Outcome.FAILS)),
+    "check says runs": (absint.Result, "check", always(Outcome.RUNS)),
+    "check_range says runs": (absint.Result, "check_range", always(Outcome.RUNS)),
+    "the contract says everything": (absint.Result, "contract", forgets_clauses),
+}
+
+
+@pytest.mark.parametrize("said", FAULTS)
+def test_a_fault_is_found(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, wrap = FAULTS[said]
+    monkeypatch.setattr(owner, name, wrap(getattr(owner, name)))
+    problems = (problem for seed in range(12) for problem in Judge(draft(seed), seconds=SECONDS).wrong())
+    assert any(problem.startswith(said) for problem in problems), said
+
+
+def test_a_proof_without_all_premises_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requirements of a branch taken without their guard: what such a fault would prove is false in some run."""
+    from absint.recording import Recorder
+    from lattices.relation import TRUE
+
+    monkeypatch.setattr(Recorder, "path_condition", lambda self, gate: TRUE)
+    assert checking.Recorder is Recorder
+    problems = (p for seed in range(464, 470) for p in Judge(draft(seed), seconds=SECONDS).wrong())
+    assert any("but it runs" in problem or "but false" in problem for problem in problems)
