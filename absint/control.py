@@ -29,6 +29,7 @@ from lattices.relation import (
 )
 from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO
 from transfer.op import HOLE, Statement
 
@@ -40,6 +41,7 @@ LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
     "If": ("then_branch", "else_branch"),
     "Loop": ("body",),
     "Scan": ("body",),
+    "SequenceMap": ("body",),
 }
 """Operators of ai.onnx that are lowered, with the graph attributes they need."""
 
@@ -133,7 +135,14 @@ class _Join:
         self._named: dict[tuple[Dim, Dim], Expr] = {}
 
     def value(self, tag: str, a: Value, b: Value) -> Value:
-        if a is b or not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        if a is b:
+            return a
+        if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+            if a.each and b.each and len(a.each) == len(b.each):
+                pairs = enumerate(zip(a.each, b.each, strict=True))
+                return SequenceValue.of((self.value(f"{tag}@{at}", x, y) for at, (x, y) in pairs), TOP)
+            return SequenceValue(VALUES.join(a.element, b.element), self.dim(f"{tag}#", a.length, b.length))
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
             return VALUES.join(a, b)
         dtype = DTYPES.join(a.dtype, b.dtype)
         if a.shape.is_top or b.shape.is_top or len(a.shape) != len(b.shape):

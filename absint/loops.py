@@ -1,48 +1,26 @@
-"""Loop heads and exits: the fixpoint of what a loop carries.
-
-A loop head keeps, for each carried dim and element, a claim that gets weaker in at most three steps: the initial
-term; `d0 + i*c` for iteration number i, found by running the body once on a fresh symbol and proved by running it on
-the claim itself (an induction); a symbol for "its value in this iteration". So a head is stable after finitely many
-visits without any widening by the engine.
-"""
+"""Loop heads and exits: what holds in every trip, how many there are, and what is left after the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from absint.carried import Carried
+from absint.control import Control, condition_of, integer_of
 from absint.graph import Operand
 from absint.plain_rank import is_plain
+from absint.trips import trips_by_condition
+from absint.unrolling import Unrolled, is_vague, unrolled
 from lattices.contents import OPAQUE, Contents, Element, element_symbols
-from lattices.dtype import DTYPES, INTEGER_RANGES, DType
-from lattices.expr import (
-    MAX_DIM,
-    UNKNOWN_DIM,
-    UNKNOWN_SIZE,
-    ZERO_EXPR,
-    Dim,
-    Expr,
-    Symbol,
-    expr_of,
-    mul,
-    sub,
-    substitute,
-)
+from lattices.dtype import DType
+from lattices.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Constant, Dim, Expr, Symbol, Unknown, const, expr_of
+from lattices.facts import Facts
 from lattices.normal import maximum
-from lattices.relation import (
-    OPEN,
-    TRUE,
-    conjunction,
-    eq,
-    ge,
-    implies,
-    ite,
-    le,
-    negation,
-)
+from lattices.ramp import NO_RAMPS
+from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, eq, ge, implies, le, negation
 from lattices.shape import Shape, shape_of
-from lattices.tensor import BOTTOM, TOP, VALUES, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 from transfer.op import HOLE, Statement
@@ -50,104 +28,6 @@ from transfer.op import HOLE, Statement
 if TYPE_CHECKING:
     from absint.graph import Node
     from absint.shapes import ShapeAnalysis, State
-
-from absint.control import Control, condition_of, integer_of
-
-
-@dataclass
-class _Claim:
-    """What a head says of one carried dim or element in iteration i."""
-
-    start: Dim
-    step: Dim | None = None
-    kind: str = "start"
-    """`start`: start; `probe`, `symbol`: the head's symbol; `linear`: start + i*step."""
-
-
-@dataclass
-class Carried:
-    """The carried values of one loop."""
-
-    claims: dict[tuple[object, ...], _Claim] = field(default_factory=dict)
-    lost: set[tuple[object, ...]] = field(default_factory=set)
-    joined: dict[int, Value] = field(default_factory=dict)
-
-    def value(self, loop: LoopBody, k: int, start: Value, back: Value | None) -> Value:
-        """What carried value k is at the head: its start joined with what the body gives back."""
-        if back is None or back is BOTTOM or start is BOTTOM:
-            return start
-        if isinstance(start, Tensor) and isinstance(back, Tensor):
-            return self._tensor(loop, k, start, back)
-        if isinstance(start, SequenceValue) and isinstance(back, SequenceValue):
-            element = self._widened(loop, k, start.element, back.element)
-            return SequenceValue(element, self._number(loop, (k, "length"), start.length, back.length, (0, MAX_DIM)))
-        return self._widened(loop, k, start, back)
-
-    def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:
-        """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
-        old = self.joined.get(k, start)
-        self.joined[k] = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
-        return self.joined[k]
-
-    def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
-        dtype = DTYPES.join(start.dtype, back.dtype)
-        if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
-            self.lost.add((k, "shape"))
-        if (k, "shape") in self.lost:
-            return Tensor(dtype)
-        pairs = enumerate(zip(start.shape, back.shape, strict=True))
-        dims = [self._number(loop, (k, "dim", axis), a, b, (0, MAX_DIM)) for axis, (a, b) in pairs]
-        return Tensor(dtype, shape_of(tuple(dims)), self._contents(loop, k, start, back))
-
-    def _contents(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Contents | None:
-        x, y = start.contents, back.contents
-        if x is None or y is None or x.shape != y.shape or (x.is_fill and x is not y):
-            self.lost.add((k, "contents"))
-        if (k, "contents") in self.lost or x is None or y is None:
-            return None
-        if x.is_fill:
-            return x
-        elements: list[Element] = []
-        for at, (a, b) in enumerate(zip(x.elements, y.elements, strict=True)):
-            place = (k, "element", at)
-            if isinstance(a, Dim) and isinstance(b, Dim) and start.dtype in INTEGER_RANGES:
-                elements.append(self._number(loop, place, a, b, INTEGER_RANGES[start.dtype]))
-                continue
-            if a != b:
-                self.lost.add(place)
-            elements.append(OPAQUE if place in self.lost else a)
-        return Contents.of(x.shape or (), elements)
-
-    def _number(
-        self, loop: LoopBody, place: tuple[object, ...], start: Dim, back: Dim, bounds: tuple[int | None, int | None]
-    ) -> Dim:
-        claim = self.claims.setdefault(place, _Claim(start))
-        if claim.start is not start:
-            # An outer loop has come round with another start: keep the form; the next visit proves it again.
-            claim.start = start
-            return self._form(loop, place, claim, bounds)
-        symbol = loop.symbol(place, bounds)
-        if claim.kind == "start" and back is not start:
-            claim.kind = "probe"
-        elif claim.kind == "probe":
-            step = sub(back, symbol)
-            exact = isinstance(step, Expr) and isinstance(start, Expr) and not loop.mentions(step)
-            claim.kind, claim.step = ("linear", step) if exact else ("symbol", None)
-        elif claim.kind == "linear":
-            form = self._form(loop, place, claim, bounds)
-            after = substitute(form, {loop.iteration: expr_of(loop.iteration) + 1}) if isinstance(form, Expr) else form
-            if back is not after:
-                claim.kind = "symbol"
-        return self._form(loop, place, claim, bounds)
-
-    def _form(
-        self, loop: LoopBody, place: tuple[object, ...], claim: _Claim, bounds: tuple[int | None, int | None]
-    ) -> Dim:
-        if claim.kind == "start":
-            return claim.start
-        if claim.kind == "linear" and claim.step is not None:
-            return claim.start + mul(expr_of(loop.iteration), claim.step)
-        return loop.symbol(place, bounds)
 
 
 class LoopBody(Control):
@@ -193,17 +73,23 @@ class LoopBody(Control):
 
     def outside(self, dim: Dim) -> Dim:
         """The dim, or unknown if it mentions a symbol of the body."""
-        return UNKNOWN_SIZE if isinstance(dim, Expr) and self.mentions(dim) else dim
+        return Unknown(dim.bounds) if isinstance(dim, Expr) and self.mentions(dim) else dim
+
+    def varies(self, value: Value) -> bool:
+        """The value mentions a symbol of the body."""
+        return self.leave(value) is not value
 
     def leave(self, value: Value) -> Value:
         """What of a body value still has a meaning after the loop."""
         if isinstance(value, Tensor):
             contents = value.contents and value.contents.map(self._leave_element)
-            return Tensor(value.dtype, value.shape.map(self.outside), contents)
+            numbers = (number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
+            ramps = NO_RAMPS if any(map(self.mentions, numbers)) else value.ramps
+            return Tensor(value.dtype, value.shape.map(self.outside), contents, ramps)
         if isinstance(value, SparseTensor):
             return SparseTensor(value.dtype, value.shape.map(self.outside))
         if isinstance(value, SequenceValue):
-            return SequenceValue(self.leave(value.element), self.outside(value.length))
+            return value.map(self.leave, self.outside(value.length))
         if isinstance(value, Optional):
             return Optional(self.leave(value.element), value.present)
         if isinstance(value, Map):
@@ -212,7 +98,7 @@ class LoopBody(Control):
 
     def _leave_element(self, element: Element) -> Element:
         if any(map(self.is_inside, element_symbols(element))):
-            return UNKNOWN_DIM if isinstance(element, Dim) else OPAQUE
+            return Unknown(element.bounds) if isinstance(element, Dim) else OPAQUE
         return element
 
     def final(self, value: Value, trips: Dim) -> Value:
@@ -299,6 +185,8 @@ class LoopExit(Control):
     head: int
     count: int
     ranked: tuple[bool, ...]
+    declared: tuple[Value, ...]
+    """The types that the body declares of its scan outputs."""
     operator: str = "Loop"
     width: int = 1
 
@@ -310,18 +198,53 @@ class LoopExit(Control):
         finals, body_condition = values[2 + self.count : 2 + 2 * self.count], values[2 + 2 * self.count]
         scans = values[3 + 3 * self.count :]
         statements: list[Statement] = []
+        never = never_runs(run, item, limit, condition)
         trips = self._trips(run, item, loop, limit, condition, body_condition, statements)
         facts = run.facts_at(item.gate)
         certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
         outputs = [loop.final(v or TOP, trips) for v in finals]
         for k, scan in enumerate(scans):
             value = loop.leave(scan or TOP)
+            if never:
+                outputs.append(_of_no_trip(self.declared[k]))
+                continue
             if value is BOTTOM or not (certain or self._has_rank(run, item, k)):
                 value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
             outputs.append(stacked(loop, str(self.count + k), value, trips, certain, 0, statements))
+        if not never and (not isinstance(trips, Constant) or any(map(is_vague, outputs))):
+            found = self._trip_by_trip(run, item, loop, states, trips)
+            if found is not None:
+                trips, outputs = const(found.trips), [*found.finals, *found.scans]
+                statements = [Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, OPEN)]
+        if isinstance(trips, Expr):
+            statements += _premises(run, loop, trips)
         state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
+        if any(s.relation is FALSE and s.role == "required" for s in statements):
+            run.applied[node] = run.applied[node]._replace(rejected=_ONE_SIZE)
         run.trips[self.head] = run.filled(node, trips)
         return state
+
+    def _trip_by_trip(
+        self, run: ShapeAnalysis, item: Node, loop: LoopHead, states: Sequence[State], trips: Dim
+    ) -> Unrolled | None:
+        """The loop trip by trip, if the first is certain and there are few."""
+        initially = condition_of(run.operand(item.operands[1], states))
+        most = integer_of(run.operand(item.operands[0], states))
+        limit = trips.const if isinstance(trips, Expr) and trips.const is not None else None
+        if limit is None and isinstance(most, Expr):
+            limit = most.const
+        starts = tuple(run.operand(o, states) or TOP for o in run.nodes[self.head].operands[2:])
+        facts = run.facts_at(item.gate)
+        certain = most is None or (isinstance(most, Expr) and facts.decide(ge(most, 1)) is YES)
+        if initially is None or facts.decide(initially) is not YES or not certain or BOTTOM in starts:
+            return None
+        if limit is not None and limit < 1:
+            return None
+        if limit is None and most is not None:
+            return None
+        results = item.operands[2 + 2 * self.count :]
+        body = loop.back[1:], results[0], results[1 + self.count :]
+        return unrolled(run, loop, states, starts, body, limit)
 
     def _has_rank(self, run: ShapeAnalysis, item: Node, k: int) -> bool:
         """After zero trips too, scan output k has the rank that the body gives it."""
@@ -340,19 +263,18 @@ class LoopExit(Control):
         body_condition: Value | None,
         statements: list[Statement],
     ) -> Dim:
-        """The number of trips: exact where both conditions are true, else a symbol between 0 and max(M, 0)."""
+        """The number of trips: exact where the conditions tell, else a symbol between 0 and max(M, 0)."""
         if never_runs(run, item, limit, condition):
             return ZERO_EXPR
         most = integer_of(limit)
         most = maximum(most, 0) if most is not None else None
         initially = condition_of(condition)
-        if condition_of(body_condition) is TRUE and isinstance(most, Expr) and initially is not None:
-            if run.facts_at(item.gate).decide(initially) is YES:
-                return most
-            if not any(s.name.startswith("%") for s in initially.symbols):
-                return ite(initially, most, 0)
+        facts = run.facts_at(item.gate)
+        found = self._exact(loop, initially, condition_of(body_condition), most, facts)
+        if isinstance(found, Expr):
+            return found
         begins = conjunction(OPEN if initially is None else initially, TRUE if most is None else ge(most, 1))
-        certain = run.facts_at(item.gate).decide(begins) is YES
+        certain = facts.decide(begins) is YES
         trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))
         claims = [(implies(begins, ge(trips, 1)), "a trip where M and the condition allow one")]
         if most is not None:
@@ -361,3 +283,53 @@ class LoopExit(Control):
             claims.append((implies(negation(initially), eq(trips, 0)), "no trip without the condition"))
         statements += [Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, OPEN)]
         return trips
+
+    def _exact(
+        self, loop: LoopHead, initially: Relation | None, after: Relation | None, most: Dim | None, facts: Facts
+    ) -> Dim | None:
+        """The number of trips, if both conditions are known for every iteration number."""
+        if initially is None or after is None or (most is not None and not isinstance(most, Expr)):
+            return None
+        if any(s is not loop.iteration and (loop.is_inside(s) or _by_data(s)) for s in after.symbols):
+            return None
+        certain = facts.decide(initially) is YES
+        if not certain and any(map(_by_data, initially.symbols)):
+            return None
+        return trips_by_condition(loop.iteration, initially, after, most, certain=certain)
+
+
+_ONE_SIZE: Final = "a scan output has as many elements in each trip"
+
+
+def _by_data(symbol: Symbol) -> bool:
+    """A truth that the data decide: it is no part of a size."""
+    return symbol.name.startswith("%") and symbol.bounds == (0, 1)
+
+
+def _of_no_trip(declared: Value) -> Value:
+    """A scan output of a loop that makes no trip: runtimes print the declared rank, with sizes of their own."""
+    if not isinstance(declared, Tensor) or declared.shape.is_top:
+        return Tensor(declared.dtype) if isinstance(declared, Tensor) else TOP
+    return Tensor(declared.dtype, shape_of((ZERO_EXPR, *(UNKNOWN_SIZE for _ in declared.shape))))
+
+
+def _premises(run: ShapeAnalysis, loop: LoopBody, trips: Expr) -> Iterator[Statement]:
+    """Numeric premises of the body that are linear in the iteration number, in the first trip and in the last."""
+    for node in range(loop.first + 1, loop.last + 1):
+        template = run.applied.get(node)
+        if template is None or run.nodes[node].gate != loop.first:
+            continue
+        if not any(statement.role == "assumed" for statement in template.statements):
+            continue
+        for statement in run.statements(node):
+            relation = statement.relation
+            inside = [s for s in relation.symbols if loop.is_inside(s)]
+            if statement.role != "assumed" or inside != [loop.iteration] or relation.op != ">=":
+                continue
+            for at in (ZERO_EXPR, trips - 1):
+                premise = implies(ge(trips, 1), relation.substitute({loop.iteration: at}))
+                if premise not in (TRUE, OPEN):
+                    yield statement._replace(relation=premise)
+
+
+__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "stacked"]

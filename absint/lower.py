@@ -17,6 +17,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorPro
 from absint import control, schemas
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
+from absint.expansion import called, expanded_sizes
 from absint.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
 from absint.load import Loaded, unreadable_texts
 from absint.lower_control import lower_control
@@ -129,6 +130,7 @@ class Lowerer:
         self._values: dict[object, Value] = {}
         proto = loaded.proto
         self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
+        self._sizes = expanded_sizes(self._functions)
         self._root = Path()
 
     def run(self) -> Lowered:
@@ -399,10 +401,14 @@ class Lowerer:
                 "recursive-function", call.place, f"function {node.op_type!r} calls itself; the call is left opaque"
             )
             self.opaque(call)
-        elif len(self._frames) >= MAX_NESTING or len(self.program.nodes) + len(function.node) > MAX_NODES:
+        elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > MAX_NODES:
             self._too_deep(call)
         else:
             self._inline(call, function, key)
+
+    def _grown(self, node: NodeProto, function: FunctionProto) -> int:
+        """The size of the graph after a call has been inlined."""
+        return len(self.program.nodes) + self._sizes.get(called(node), len(function.node))
 
     def _control(self, call: Call) -> None:
         graphs = {a.name: a.g for a in call.attributes if a.type == AttributeProto.GRAPH}

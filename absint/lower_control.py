@@ -1,4 +1,4 @@
-"""Lowering of If, Loop and Scan: their bodies between gates or heads, and joins or exits."""
+"""Lowering of If, Loop, Scan and SequenceMap: their bodies between gates or heads, and joins or exits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from absint.control import Gate, IfJoin
 from absint.graph import ABSENT, Operand
 from absint.loops import LoopExit, LoopHead
+from absint.maps import MapExit, MapHead
 from absint.protos import has_rank
 from absint.scans import ScanExit, ScanHead, ScanSettings
+from absint.types import read_type
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -23,8 +25,10 @@ def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]
         _lower_if(lowerer, call, graphs)
     elif call.node.op_type == "Loop":
         _lower_loop(lowerer, call, graphs["body"])
-    else:
+    elif call.node.op_type == "Scan":
         _lower_scan(lowerer, call, graphs["body"])
+    else:
+        _lower_map(lowerer, call, graphs["body"])
 
 
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
@@ -70,9 +74,10 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         head_step.back = results[: carried + 1]
         head_step.last = len(lowerer.program.nodes) - 1
         lowerer.program.connect_back(head, head_step.back)
-        ranked = tuple(has_rank(info.type) for info in body.output[carried + 1 :])
+        declared = [info.type for info in body.output[carried + 1 :]]
+        ranked, types = tuple(map(has_rank, declared)), tuple(map(read_type, declared))
         inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add(call, inputs, step=LoopExit(head, carried, ranked))
+        lowerer.add(call, inputs, step=LoopExit(head, carried, ranked, types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 
@@ -82,7 +87,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     operands = call.operands[1:] if batched else call.operands
     settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), batched)
     if settings is None or len(body.input) != len(operands) or len(body.output) != len(call.outputs):
-        lowerer.error("scan-arity", call.place, "the body's inputs or outputs do not fit the scan's")
+        lowerer.error("scan-arity", call.place, "its attributes, or the body's inputs or outputs, do not fit")
         lowerer.opaque(call)
         return
     head_step = ScanHead(settings)
@@ -95,5 +100,23 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.program.connect_back(head, head_step.back)
         inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
         lowerer.add(call, inputs, step=ScanExit(head, settings))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+
+
+def _lower_map(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    if len(body.input) != len(call.operands) or len(body.output) != len(call.outputs):
+        lowerer.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
+        lowerer.opaque(call)
+        return
+    head_step = MapHead(len(call.operands))
+    head = lowerer.add(call, list(call.operands), step=head_step, inner=True)
+    head_step.first = head
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.last = len(lowerer.program.nodes) - 1
+        types = tuple(read_type(info.type) for info in body.output)
+        lowerer.add(call, [*call.operands, *results], step=MapExit(head, len(call.operands), types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)

@@ -60,7 +60,8 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
     elif isinstance(value, SequenceValue):
         if isinstance(value.length, Expr):
             yield from _sorted(value.length.symbols)
-        yield from symbols_of(value.element)
+        for item in value.items or (value.element,):
+            yield from symbols_of(item)
     elif isinstance(value, Optional):
         yield from symbols_of(value.element)
 

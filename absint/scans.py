@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
 from lattices.relation import FALSE, TRUE, eq, ge
@@ -33,7 +33,7 @@ class ScanSettings:
 
     @staticmethod
     def read(attributes: Mapping[str, AttributeValue], operands: int, batched: bool) -> ScanSettings | None:
-        """From the attributes; None if they contradict the number of operands."""
+        """From the attributes; None if they contradict the number of operands, or a direction is neither 0 nor 1."""
         scans = attributes.get("num_scan_inputs")
         if not isinstance(scans, int) or not 0 < scans <= operands:
             return None
@@ -41,6 +41,12 @@ class ScanSettings:
         out = attributes.get("scan_output_axes") or []
         if not isinstance(axes, list) or not isinstance(out, list) or len(axes) != scans:
             return None
+        for name in ("directions", "scan_input_directions", "scan_output_directions"):
+            ways = attributes.get(name) or []
+            if not isinstance(ways, list) or any(way not in (0, 1) for way in ways):
+                return None
+            if ways and name != "scan_output_directions" and len(ways) != scans:
+                return None
         return ScanSettings(operands - scans, scans, tuple(axes), tuple(out), batched)
 
 
@@ -112,8 +118,8 @@ class ScanExit(Control):
         trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
         for size in sizes:
             relation = eq(size, trips)
-            if not s.batched and relation is not TRUE and relation is not FALSE and relation.op != "open":
-                statements.append(Statement(relation, "scan inputs have one length", "required"))
+            if not s.batched and relation is not TRUE and relation.op != "open":
+                statements.append(Statement(relation, _ONE_LENGTH, "required"))
         # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
         outputs = [loop.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
         certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
@@ -125,7 +131,34 @@ class ScanExit(Control):
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]
         run.trips[self.head] = UNKNOWN_SIZE if s.batched else trips
-        return run.record(node, tuple(outputs), statements)
+        state = run.record(node, tuple(outputs), statements)
+        problem = self._problem(inputs[s.states :], results, statements)
+        if problem:
+            refused = Statement(FALSE, problem, "required")
+            kept = run.applied[node]
+            run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
+        return state
+
+    def _problem(
+        self, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
+    ) -> str | None:
+        """Why the node can never run."""
+        if any(statement.relation is FALSE for statement in statements):
+            return _ONE_LENGTH
+        if self.settings.batched:
+            return None
+        for value, axis in zip(scanned, self.settings.input_axes, strict=True):
+            rank = value.shape.rank if isinstance(value, Tensor) else None
+            if rank is not None and not -rank <= axis < rank:
+                return f"scan input axis {axis} is outside rank {rank}"
+        for value, axis in zip(results, self.settings.output_axes, strict=False):
+            rank = value.shape.rank if isinstance(value, Tensor) else None
+            if rank is not None and not -rank - 1 <= axis <= rank:
+                return f"scan output axis {axis} is outside rank {rank + 1}"
+        return None
+
+
+_ONE_LENGTH: Final = "scan inputs have one length"
 
 
 def _batched(inputs: Sequence[Value | None], value: Value) -> Value:

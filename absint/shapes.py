@@ -327,6 +327,9 @@ class _Namer:
             return self._tensor(tag, value)
         if isinstance(value, Optional):
             return Optional(self.value(f"{tag}?", value.element), value.present)
+        if isinstance(value, SequenceValue) and value.items is not None:
+            items = enumerate(value.items)
+            return SequenceValue.of((self.value(f"{tag}@{at}", item) for at, item in items), value.element)
         if isinstance(value, SequenceValue):
             return SequenceValue(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
         return value

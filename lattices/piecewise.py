@@ -19,6 +19,9 @@ _MAX_CHOICES: Final = 6
 
 _LARGE: Final = 400
 
+_MAX_STEPS: Final = 16
+"""Of one simplification: two choices can take turns in making each other needless."""
+
 
 @lru_cache(maxsize=1 << 14)
 def choices(root: Dim | Relation) -> tuple[Relation, ...]:
@@ -100,18 +103,27 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
 @lru_cache(maxsize=1 << 13)
 def settled(dim: Dim) -> Dim:
     """The dim without the choices that make no difference: one side has the value of the other where that is taken."""
+    for _ in range(_MAX_STEPS):
+        simpler = _settled_once(dim)
+        if simpler is dim:
+            break
+        dim = simpler
+    return dim
+
+
+def _settled_once(dim: Dim) -> Dim:
     for condition in choices(dim):
         otherwise = negation(condition)
         here, there = restrict(dim, condition), restrict(dim, otherwise)
         if not (isinstance(here, Expr) and isinstance(there, Expr)):
             continue
         if restrict(there, condition) is here and is_defined(there, condition):
-            return settled(there)
+            return there
         if restrict(here, otherwise) is there and is_defined(here, otherwise):
-            return settled(here)
+            return here
         apart = ite(condition, here, there)
         if isinstance(apart, Expr) and apart.size < cast(Expr, dim).size:
-            return settled(apart)
+            return apart
     return dim
 
 

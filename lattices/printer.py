@@ -284,6 +284,7 @@ def _comparison(op: str, e: Expr) -> list[Piece]:
         return [*_sum(left), f" {op} ", *_sum([constant._replace(negative=not constant.negative)] if constant else [])]
     if not left:
         return [*_sum(right), f" {_FLIPPED[op]} ", *_sum([constant] if constant else [])]
+    flipped = op == ">=" and len(left) < len(right)  # past + seq <= total
     if constant is not None and constant.negative:
         if op == ">=" and constant.scale == 1:
             op = ">"
@@ -291,4 +292,6 @@ def _comparison(op: str, e: Expr) -> list[Piece]:
             right.append(constant._replace(negative=False))
     elif constant is not None:
         left.append(constant)
+    if flipped:
+        return [*_sum(right), " < " if op == ">" else " <= ", *_sum(left)]
     return [*_sum(left), f" {op} ", *_sum(right)]

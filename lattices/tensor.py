@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Final, cast
 
 from lattices.contents import CONTENTS, NO_CONTENTS, Contents
 from lattices.dim import DIMS
 from lattices.dtype import DTYPES, DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const, substitute
 from lattices.intern import InternTable
+from lattices.ramp import NO_RAMPS, Ramps, fits, replaced
 from lattices.shape import SHAPES, TOP_SHAPE, Shape
+
+MAX_ITEMS: Final = 64
+"""Elements of a sequence that are told apart."""
 
 
 class Value:
@@ -48,14 +53,18 @@ TOP: Final = Top()
 class Tensor(Value):
     """A dense tensor: element type, shape, and what is known of the elements (None: nothing)."""
 
-    __slots__ = ("contents", "dtype", "shape")
+    __slots__ = ("contents", "dtype", "ramps", "shape")
 
     dtype: DType
     shape: Shape
     contents: Contents | None
+    ramps: Ramps
+    """How the elements grow along the axes, where that is known and they are too many to be listed."""
 
-    def __new__(cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None) -> Tensor:
-        key = (Tensor, dtype, shape, contents)
+    def __new__(
+        cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None, ramps: Ramps = NO_RAMPS
+    ) -> Tensor:
+        key = (Tensor, dtype, shape, contents, ramps)
         found = _VALUES.get(key)
         if found is not None:
             return cast(Tensor, found)
@@ -65,20 +74,25 @@ class Tensor(Value):
                 shape = Shape(contents.shape)
             elif shape.concrete != contents.shape:
                 contents = None
+        if ramps and not fits(ramps, shape):
+            ramps = NO_RAMPS
 
         def build() -> Value:
             self = object.__new__(cls)
-            self.dtype, self.shape, self.contents = dtype, shape, contents
+            self.dtype, self.shape, self.contents, self.ramps = dtype, shape, contents, ramps
             return self
 
-        return cast(Tensor, _VALUES.add((Tensor, dtype, shape, contents), build))
+        return cast(Tensor, _VALUES.add((Tensor, dtype, shape, contents, ramps), build))
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Tensor:
         contents = None if self.contents is None else self.contents.replace(mapping)
-        return Tensor(self.dtype, self.shape.replace(mapping), contents)
+        ramps = replaced(self.ramps, mapping) if self.ramps else NO_RAMPS
+        return Tensor(self.dtype, self.shape.replace(mapping), contents, ramps)
 
     def __repr__(self) -> str:
         text = f"{self.dtype}{self.shape}"
+        if self.ramps:
+            text += f" = {', '.join(map(str, self.ramps))}"
         return f"Tensor({text} = {self.contents})" if self.contents is not None else f"Tensor({text})"
 
 
@@ -106,25 +120,58 @@ class SparseTensor(Value):
 
 
 class Sequence(Value):
-    """A sequence: one value that describes every element, and the length."""
+    """A sequence: one value that describes every element, the length, and for a short one each element.
 
-    __slots__ = ("element", "length")
+    `items` are those of a sequence of known length whose elements differ; the element is then their join.
+    """
+
+    __slots__ = ("element", "items", "length")
 
     element: Value
     length: Dim
+    items: tuple[Value, ...] | None
 
-    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE) -> Sequence:
+    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None) -> Sequence:
+        if items is not None and len(items) <= MAX_ITEMS:
+            element = reduce(VALUES.join, items) if items else element
+            length = const(len(items))
+        if items is not None and (len(items) > MAX_ITEMS or all(item is element for item in items)):
+            items = None
+
         def build() -> Value:
             self = object.__new__(cls)
-            self.element, self.length = element, length
+            self.element, self.length, self.items = element, length, items
             return self
 
-        return cast(Sequence, _VALUES.add((Sequence, element, length), build))
+        return cast(Sequence, _VALUES.add((Sequence, element, length, items), build))
+
+    @staticmethod
+    def of(items: Iterable[Value], empty: Value) -> Sequence:
+        """The sequence of these elements; `empty` is the element where there is none."""
+        known = tuple(items)
+        element = reduce(VALUES.join, known) if known else empty
+        return Sequence(element, const(len(known)), known)
+
+    @property
+    def each(self) -> tuple[Value, ...] | None:
+        """The value of each element, if the sequence is short and its length is known."""
+        if self.items is not None:
+            return self.items
+        count = self.length.const if isinstance(self.length, Expr) else None
+        return (self.element,) * count if count is not None and 0 <= count <= MAX_ITEMS else None
+
+    def map(self, change: Callable[[Value], Value], length: Dim) -> Sequence:
+        """The sequence with its elements changed. `length` is its own, or what is still known of it."""
+        if self.items is not None:
+            return Sequence.of(map(change, self.items), self.element)
+        return Sequence(change(self.element), length)
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Sequence:
-        return Sequence(self.element.replace(mapping), _replace_dim(self.length, mapping))
+        return self.map(lambda value: value.replace(mapping), _replace_dim(self.length, mapping))
 
     def __repr__(self) -> str:
+        if self.items is not None:
+            return f"Sequence({', '.join(map(str, self.items))})"
         return f"Sequence({self.element} x {self.length})"
 
 
@@ -195,12 +242,17 @@ class ValueLattice:
             return False
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             return (
-                DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape) and CONTENTS.leq(a.contents, b.contents)
+                DTYPES.leq(a.dtype, b.dtype)
+                and SHAPES.leq(a.shape, b.shape)
+                and CONTENTS.leq(a.contents, b.contents)
+                and b.ramps in (NO_RAMPS, a.ramps)
             )
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
         if isinstance(a, Sequence) and isinstance(b, Sequence):
-            return self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)
+            if not (self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)):
+                return False
+            return b.items is None or (a.each is not None and all(map(self.leq, a.each, b.items)))
         if isinstance(a, Optional) and isinstance(b, Optional):
             return self.leq(a.element, b.element) and b.present in (None, a.present)
         if isinstance(a, Map) and isinstance(b, Map):
@@ -226,17 +278,30 @@ class ValueLattice:
         if a is BOTTOM:
             return b
         if isinstance(a, Tensor) and isinstance(b, Tensor):
-            return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), contents(a.contents, b.contents))
+            ramps = a.ramps if a.ramps == b.ramps else NO_RAMPS
+            found = contents(a.contents, b.contents)
+            return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), found, ramps)
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return SparseTensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape))
         if isinstance(a, Sequence) and isinstance(b, Sequence):
-            return Sequence(self._combine(a.element, b.element, dims, shapes, contents), dims(a.length, b.length))
+            items = None
+            if a.length is b.length and (a.items is not None or b.items is not None) and a.each and b.each:
+                items = tuple(self._combine(x, y, dims, shapes, contents) for x, y in zip(a.each, b.each, strict=True))
+            element = self._combine(a.element, b.element, dims, shapes, contents)
+            return Sequence(element, dims(a.length, b.length), items)
         if isinstance(a, Optional) and isinstance(b, Optional):
             present = a.present if a.present == b.present else None
             return Optional(self._combine(a.element, b.element, dims, shapes, contents), present)
         if isinstance(a, Map) and isinstance(b, Map):
             return Map(DTYPES.join(a.key, b.key), self._combine(a.element, b.element, dims, shapes, contents))
         return TOP
+
+    def _met(self, a: tuple[Value, ...], b: tuple[Value, ...]) -> Value:
+        """The sequence of the meets; bottom if the lengths or two elements contradict each other."""
+        if len(a) != len(b):
+            return BOTTOM
+        items = tuple(map(self.meet, a, b))
+        return BOTTOM if BOTTOM in items else Sequence.of(items, BOTTOM)
 
     def meet(self, a: Value, b: Value) -> Value:
         """What both descriptions say together; bottom where they contradict each other."""
@@ -249,13 +314,17 @@ class ValueLattice:
             contents = CONTENTS.meet(a.contents, b.contents)
             if dtype is DType.CONFLICT or shape.is_bottom or contents is NO_CONTENTS:
                 return BOTTOM
-            return Tensor(dtype, shape, contents)
+            return Tensor(dtype, shape, contents, min(filter(None, (a.ramps, b.ramps)), key=str, default=NO_RAMPS))
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
             return BOTTOM if dtype is DType.CONFLICT or shape.is_bottom else SparseTensor(dtype, shape)
         if isinstance(a, Sequence) and isinstance(b, Sequence):
             length = DIMS.meet(a.length, b.length)
-            return BOTTOM if length.bounds.is_empty else Sequence(self.meet(a.element, b.element), length)
+            if length.bounds.is_empty:
+                return BOTTOM
+            if a.items is None and b.items is None:
+                return Sequence(self.meet(a.element, b.element), length)
+            return self._met(a.items or (a.element,) * len(b.items or ()), b.items or (b.element,) * len(a.items or ()))
         if isinstance(a, Optional) and isinstance(b, Optional):
             if a.present is not None and b.present is not None and a.present != b.present:
                 return BOTTOM

@@ -29,6 +29,9 @@ _ROUNDS: Final = 4
 _RLIMIT: Final = 500_000
 """Z3's budget for one question; what it does not settle stays as it is."""
 
+_BUDGET: Final = 3_000_000
+"""Z3's budget for all of them, but for the last: past it only what needs no proof is shortened."""
+
 _SIMPLE: Final = 16
 """Size of a clause that the others are simplified by."""
 
@@ -117,7 +120,7 @@ def _beside(part: Relation, parts: Sequence[Relation], facts: Facts) -> Relation
     """An alternative where it matters: none of the plain ones beside it holds."""
     if is_plain(part):
         return part
-    others = [negation(other) for other in parts if other is not part and is_plain(other)]
+    others = [negation(p) for p in parts if p is not part and is_plain(p) and not p.symbols.isdisjoint(part.symbols)]
     if not others:
         return part
     if choices(part):
@@ -148,6 +151,7 @@ class _Work:
         self._prover = prover
         self._samples: Samples = near([*given, *clauses], symbols)
         self._known: dict[frozenset[Relation], Facts] = {}
+        self._left = _BUDGET
 
     def entails(self, premises: Iterable[Relation], relation: Relation) -> bool:
         """The premises, with what is given, are shown to entail the relation."""
@@ -159,13 +163,14 @@ class _Work:
         near_by = connected(known, relation.free_symbols)
         if self._facts([k for k in near_by if k.size <= _SIMPLE]).decide(relation) is YES:
             return True
-        return self._asked(near_by, relation) is True
+        return self._left > 0 and self._asked(near_by, relation) is True
 
     def _asked(self, premises: Sequence[Relation], relation: Relation) -> bool | None:
         """Z3's answer; a counterexample is kept, so that it need not be found again."""
         script = query({f"p{number}": premise for number, premise in enumerate(premises)}, negation(relation))
         prover = self._prover
         answer = prover.backend.check(script, rlimit=_RLIMIT, seconds=prover.seconds, core=False)
+        self._left -= answer.spent
         if answer.verdict == "sat" and answer.model:
             self._samples.add({name: answer.model.get(name, 1) for name in self._symbols})
         return None if answer.verdict == "unknown" else answer.verdict == "unsat"

@@ -18,6 +18,7 @@ from lattices.dtype import DTYPES, DType
 from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
 from lattices.interval import ANY, EMPTY, FULL, Congruence, Interval
 from lattices.normal import broadcast, maximum
+from lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from lattices.real import Real
 from lattices.relation import FALSE, TRUE, Relation
 from lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
@@ -156,6 +157,11 @@ def allows_contents(found: Contents | None, value: Data, env: Env) -> bool:
     return found.shape == value.shape and all(allows_element(e, v, env) for e, v in pairs)
 
 
+def allows_ramps(ramps: Ramps, value: Data, env: Env) -> bool:
+    pairs = zip(product(*map(range, value.shape)), value.elements, strict=True)
+    return all(type(e) is int and element(ramps, at).evaluate(env) == e for at, e in pairs) if ramps else True
+
+
 # Values
 
 dtypes = st.sampled_from([DType.UNDEFINED, DType.INT64, DType.BOOL, DType.FLOAT])
@@ -169,7 +175,10 @@ def tensors(draw: st.DrawFn) -> Tensor:
     found = draw(contents_of(elements)) if elements is not None else None
     if found is not None and not found.is_fill:
         shape = TOP_SHAPE
-    return Tensor(dtype, shape, found)
+    grows = dtype is DType.INT64 and shape.rank is not None and draw(st.booleans())
+    ramps = draw(st.sampled_from([(const(0), const(1)), (N, M), (const(1), N - 1)])) if grows else None
+    rank = shape.rank or 0
+    return Tensor(dtype, shape, found, ramp(ramps[0], (ramps[1],) * rank) if ramps is not None else NO_RAMPS)
 
 
 lengths = sizes
@@ -178,6 +187,9 @@ lengths = sizes
 def _containers(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
     return (
         st.builds(SequenceValue, inner, lengths)
+        | st.lists(inner.filter(lambda v: v is not BOTTOM), max_size=3).map(
+            lambda items: SequenceValue.of(items, BOTTOM)
+        )
         | st.builds(Optional, inner, st.sampled_from([None, True, False]))
         | st.builds(Map, st.sampled_from([DType.INT64, DType.STRING]), inner)
     )
@@ -218,6 +230,7 @@ def allows_value(value: Value, actual: Any, env: Env) -> bool:
             and value.dtype in (DType.UNDEFINED, actual.dtype)
             and allows_shape(value.shape, actual.shape, env)
             and allows_contents(value.contents, actual, env)
+            and allows_ramps(value.ramps, actual, env)
         )
     if not isinstance(actual, Several):
         return False
@@ -225,7 +238,10 @@ def allows_value(value: Value, actual: Any, env: Env) -> bool:
         return actual.kind == "sparse" and allows_value(Tensor(value.dtype, value.shape), actual.items[0], env)
     inside = all(allows_value(value.element, item, env) for item in actual.items)  # type: ignore[attr-defined]
     if isinstance(value, SequenceValue):
-        return actual.kind == "sequence" and inside and allows_dim(value.length, len(actual.items), env)
+        each = value.items is None or all(
+            allows_value(v, item, env) for v, item in zip(value.items, actual.items, strict=False)
+        )
+        return actual.kind == "sequence" and inside and each and allows_dim(value.length, len(actual.items), env)
     if isinstance(value, Optional):
         return actual.kind == "optional" and inside and value.present in (None, bool(actual.items))
     assert isinstance(value, Map)

@@ -2,6 +2,7 @@
 
     op rule table                what a rule sees and states; how it is declared; how it is found
     families                     the list of modules that make up the shipped table
+    ramps                        elements that grow along the axes, through arithmetic
     contrib/                     operators of other domains than ai.onnx
 
 Every other module is one family of operators. To add an operator, read `rule.py` and a short family such as

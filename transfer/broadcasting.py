@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial, reduce
 
 from lattices import relation as rel
@@ -10,6 +11,7 @@ from lattices.contents import OPAQUE
 from lattices.dim import DIMS
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM, Dim, Expr
+from lattices.ramp import Ramps, added, scaled
 from lattices.relation import FALSE
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
@@ -20,14 +22,21 @@ from transfer.folding import elementwise, pointwise
 from transfer.logic import Comparison, compare, conjoin, differ, disjoin, where
 from transfer.op import BadNodeError, Op
 from transfer.premises import integer
+from transfer.ramps import combined
 from transfer.rule import Rule, transfer
 
 
-def _binary(names: str, says: str, fold: Binary, *, since: int = 7) -> Rule:
-    """The rule of operators A, B -> C of one element type."""
+def _binary(
+    names: str, says: str, fold: Binary, *, since: int = 7, grow: Callable[[Ramps, Ramps], Ramps] | None = None
+) -> Rule:
+    """The rule of operators A, B -> C of one element type; `grow` combines ramps."""
 
     def rule(op: Op) -> Tensor:
-        return arithmetic(op, fold)
+        result = arithmetic(op, fold)
+        if grow is None:
+            return result
+        ramps = combined(op.tensor("A"), op.tensor("B"), result.dtype, result.shape, grow)
+        return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
 
     rule.__doc__ = says
     return transfer(names, inputs="A B", outputs="C", since=since, complete=True)(rule)
@@ -39,9 +48,9 @@ def arithmetic(op: Op, fold: Binary) -> Tensor:
     return Tensor(dtype, shape, elementwise(op, ("A", "B"), lambda a, b: fold(op, dtype, a, b), shape))
 
 
-add = _binary("Add", "numpy.add.", ar.add)
-subtract = _binary("Sub", "numpy.subtract.", ar.sub)
-multiply = _binary("Mul", "numpy.multiply.", ar.mul)
+add = _binary("Add", "numpy.add.", ar.add, grow=added)
+subtract = _binary("Sub", "numpy.subtract.", ar.sub, grow=partial(added, sign=-1))
+multiply = _binary("Mul", "numpy.multiply.", ar.mul, grow=scaled)
 bits_and = _binary("BitwiseAnd", "numpy.bitwise_and.", bitwise(operator.and_), since=18)
 bits_or = _binary("BitwiseOr", "numpy.bitwise_or.", bitwise(operator.or_), since=18)
 bits_xor = _binary("BitwiseXor", "numpy.bitwise_xor.", bitwise(operator.xor), since=18)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM
+from lattices.ramp import NO_RAMPS
 from lattices.real import Real
 from lattices.relation import FALSE
 from lattices.tensor import Tensor, Value
@@ -14,6 +15,7 @@ from transfer.conversion import bitwise_not, cast, type_attribute
 from transfer.folding import pointwise
 from transfer.logic import invert
 from transfer.op import BadNodeError, Op
+from transfer.ramps import within
 from transfer.rule import Rule, transfer
 
 
@@ -175,7 +177,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     if x.dtype in (DType.STRING, DType.UNDEFINED):
         op.may_fail("every string is a number")
     if x.contents is None or target is DType.UNDEFINED:
-        return Tensor(target, x.shape)
+        return Tensor(target, x.shape, ramps=within(target, x.ramps, x.shape) if x.dtype.is_integer else NO_RAMPS)
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
 
 

@@ -10,6 +10,7 @@ from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from lattices.normal import ceildiv, maximum
+from lattices.ramp import NO_RAMPS, ramp
 from lattices.real import Real
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import SparseTensor, Tensor
@@ -109,7 +110,9 @@ def arange(op: Op) -> Tensor:
         count = _integer_count(op, dtype, integer(start), integer(limit), integer(delta))
     else:
         count = _float_count(op, dtype, start, limit, delta)
-    return Tensor(dtype, shape_of((count,)), _progression(dtype, start, delta, count))
+    contents = _progression(dtype, start, delta, count)
+    grows = contents is None and isinstance(start, Dim) and isinstance(delta, Dim)
+    return Tensor(dtype, shape_of((count,)), contents, ramp(integer(start), [integer(delta)]) if grows else NO_RAMPS)
 
 
 def scalar(op: Op, name: str) -> Element:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Final, cast
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray, join_elements
 from lattices.expr import ZERO_EXPR, Dim, Expr, product
+from lattices.ramp import Ramp, ends
 from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, ite, lt
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
@@ -103,6 +104,10 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     count = indices.shape.size
     if count is ZERO_EXPR:
         return
+    reach = _reach(indices.ramps[0], indices.shape, extent) if len(indices.ramps) == 1 else OPEN
+    if reach is not OPEN:
+        op.require(disjunction(eq(count, 0), reach), _IN_RANGE)
+        return
     known = indices.contents
     elements = dict.fromkeys(known.elements) if known is not None else {OPAQUE: None}
     always = op.decide(ge(count, 1)) is YES
@@ -124,6 +129,12 @@ _IN_RANGE: Final = "every index lies inside the axis"
 def _inside(index: Dim | int, extent: Dim) -> Relation:
     """-extent <= index < extent."""
     return conjunction(ge(index, -extent), lt(index, extent))
+
+
+def _reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
+    """The least and the greatest of indices that grow along the axes lie inside the axis; OPEN if they are unknown."""
+    found = ends(indices, sizes)
+    return OPEN if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
 
 
 @transfer("GatherElements", inputs="data indices", complete=True)
@@ -180,7 +191,12 @@ def gather_nd(op: Op) -> Tensor:
     shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
     _require_batch(op, data.shape, indices.shape, batch, shape)
     known = op.elements("indices")
-    if known is None:
+    reaches = _tuple_reaches(data.shape[batch : batch + indexed], indices)
+    if known is None and reaches and OPEN not in reaches:
+        nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
+        for relation in reaches:
+            op.require(disjunction(nothing, relation), _IN_RANGE)
+    elif known is None:
         for axis in range(batch, batch + indexed):
             _require_nonempty(op, indices, data.shape[axis], product((*data.shape[batch + indexed :],)))
         if indexed and indices.shape.size is not ZERO_EXPR:
@@ -188,6 +204,18 @@ def gather_nd(op: Op) -> Tensor:
     else:
         _require_tuples(op, known, data.shape[batch:], op.decide(ge(product(data.shape[batch + indexed :]), 1)) is YES)
     return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))
+
+
+def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
+    """For each axis that is indexed where the indices lie inside it, if they grow along axes."""
+    ramps, sizes = indices.ramps, indices.shape[:-1]
+    if len(ramps) == 1 and len(extents) == 1:
+        ramps = (Ramp(ramps[0].base, ramps[0].steps[:-1]),)
+    return (
+        [_reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
+        if (len(ramps) == len(extents))
+        else []
+    )
 
 
 def _tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, ObjectArray
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from lattices.normal import ceildiv
+from lattices.ramp import NO_RAMPS, ramp, side_by_side, spread
 from lattices.relation import FALSE, Relation, disjunction, divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
@@ -35,7 +36,8 @@ def transpose(op: Op) -> Tensor:
     axes = [op.axis(axis, rank, "perm") for axis in axes]
     if sorted(axes) != list(range(rank)):
         op.reject(f"perm {perm} is no permutation of the {rank} axes of {x.shape}")
-    return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda array: array.transpose(axes))
+    turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS
+    return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda array: array.transpose(axes), turned)
 
 
 # Concat
@@ -48,9 +50,12 @@ def concat(op: Op) -> Tensor:
     onnxruntime (not ONNX) lets an input without elements differ on the other axes: the first input that has
     elements gives them.
     """
-    inputs = op.variadic()
+    return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
+
+
+def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
+    """The inputs along an axis; what must agree stated."""
     dtype = op.same_dtype(*(x.dtype for x in inputs))
-    axis = op.integer("axis", 1 if op.version < 4 else 0)
     shapes = [x.shape for x in inputs if not x.shape.is_top]
     if len(shapes) < len(inputs):
         op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
@@ -61,14 +66,17 @@ def concat(op: Op) -> Tensor:
             op.reject(f"inputs of different rank: {', '.join(map(str, shapes))}")
         op.may_fail("the inputs have different ranks")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))
-    at = op.axis(axis, len(shapes[0]))
     known = len(shapes) == len(inputs)
+    if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))  # one without elements may have another rank
+    at = op.axis(axis, len(shapes[0]))
     total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
     for s in shapes if known else ():
         total = total + s[at]
     dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
     result = shape_of(tuple(dims))
-    return Tensor(dtype, result, _joined_fill(inputs) or _joined(inputs, at, result))
+    ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs]) if at == len(dims) - 1 else NO_RAMPS
+    return Tensor(dtype, result, _joined_fill(inputs) or _joined(inputs, at, result), ramps)
 
 
 def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
@@ -238,7 +246,8 @@ def expand(op: Op) -> Tensor:
             op.require(ge(e, 0), "the dims of the target are not negative")
     sizes = shape_of(tuple(e if isinstance(e, Expr) else UNKNOWN_SIZE for e in target))
     result = op.broadcast(x.shape, sizes)
-    return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()))
+    ramps = spread(x.ramps, x.shape, result)
+    return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()), ramps)
 
 
 @transfer("Tile", inputs="input tiles axis", until=5, complete=True)

@@ -8,18 +8,19 @@ from math import prod
 from lattices.contents import MAX_ELEMENTS, Contents, Element, ObjectArray
 from lattices.dtype import DType
 from lattices.expr import ZERO_EXPR
+from lattices.ramp import NO_RAMPS, Ramps
 from lattices.real import Real
 from lattices.relation import FALSE
 from lattices.shape import Shape
 from lattices.tensor import Tensor
 
 
-def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Tensor:
+def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], ramps: Ramps = NO_RAMPS) -> Tensor:
     """The tensor of this shape whose elements are those of x, moved; `move` runs only if the result is small."""
     contents = x.contents
     if contents is not None and not contents.is_fill:
         contents = _moved(contents, shape, move)
-    return Tensor(x.dtype, shape, contents)
+    return Tensor(x.dtype, shape, contents, ramps)
 
 
 def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Contents | None:

@@ -14,6 +14,7 @@ from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, product
 from lattices.facts import Facts
 from lattices.normal import exact_quotient, floordiv, maximum
 from lattices.piecewise import restrict
+from lattices.ramp import realigned
 from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, le, ne, negation
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
@@ -65,7 +66,7 @@ def reshape(op: Op) -> Tensor:
 def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
     x = op.tensor("data")
     result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=bool(op.integer("allowzero", 0))))
-    return moved(x, result, lambda array: array.reshape(result.concrete))
+    return moved(x, result, lambda array: array.reshape(result.concrete), realigned(x.ramps, x.shape, result))
 
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:

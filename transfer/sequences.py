@@ -1,6 +1,7 @@
 """Sequences and optionals.
 
-A sequence is described by its length and one value for all of its elements. The element of a sequence that is known to
+A sequence is described by its length and one value for all of its elements, a short one of known length by the value of
+each. The element of a sequence that is known to
 be empty has the bottom shape: nothing is an element of it, and joining to it loses nothing.
 """
 
@@ -17,10 +18,11 @@ from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown,
 from lattices.interval import Interval
 from lattices.normal import ceildiv, minimum
 from lattices.relation import FALSE, TRUE, conjunction, divisible, eq, ge, le, lt
-from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, shape_of
-from lattices.tensor import TOP, Map, Optional, Sequence, Tensor, Value
+from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape, shape_of
+from lattices.tensor import MAX_ITEMS, TOP, Map, Optional, Sequence, Tensor, Value
 from lattices.truth import YES
 from transfer.cases import choose
+from transfer.layout import joined
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -60,12 +62,7 @@ def sequence_construct(op: Op) -> Value:
     if not tensors:
         op.reject("SequenceConstruct needs an input")
     dtype = op.same_dtype(*(t.dtype for t in tensors))
-    element: Value = tensors[0]
-    for tensor in tensors[1:]:
-        element = _either(op, element, tensor)
-    if isinstance(element, Tensor):
-        element = Tensor(dtype, element.shape, element.contents)
-    return Sequence(element, const(len(tensors)))
+    return Sequence.of((Tensor(dtype, t.shape, t.contents) for t in tensors), _nothing(dtype))
 
 
 @transfer("SequenceEmpty", inputs="", outputs="output", complete=True)
@@ -93,7 +90,15 @@ def sequence_at(op: Op) -> Value:
         return TOP
     if _is_empty(sequence):
         op.reject("the sequence is empty")
-    return sequence.element
+    each, at = sequence.each, _constant_position(op, "position")
+    return sequence.element if each is None or at is None else each[at]
+
+
+def _constant_position(op: Op, name: str) -> int | None:
+    """The position, if it is a constant; it has been required to lie inside the sequence."""
+    found = op.integers(name)
+    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    return position.const if isinstance(position, Expr) else None
 
 
 def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = False) -> None:
@@ -118,10 +123,19 @@ def sequence_insert(op: Op) -> Value:
         _require_position(op, sequence, "position", end=True)
     if sequence is None:
         return Sequence(Tensor(tensor.dtype), Unknown(Interval(1, None)))
-    length = sequence.length + 1
+    length, each = sequence.length + 1, sequence.each
     if sequence.length is ZERO_EXPR and isinstance(sequence.element, Tensor):
         return Sequence(_either(op, _nothing(sequence.element.dtype), tensor), length)
-    return Sequence(_either(op, sequence.element, tensor), length)
+    at = len(each or ()) if not op.has("position") else _constant_position(op, "position")
+    element = _either(op, sequence.element, tensor)
+    if each is None or at is None or not isinstance(element, Tensor):
+        return Sequence(element, length)
+    # A position counted from the end names the element that the new one is put before.
+    items = [*each]
+    items.insert(at, tensor)
+    if len({item.dtype for item in items if isinstance(item, Tensor)}) > 1:
+        items = [_either(op, _nothing(element.dtype), item) for item in items if isinstance(item, Tensor)]
+    return Sequence(element, length, tuple(items)) if len(items) == len(each) + 1 else Sequence(element, length)
 
 
 @transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence")
@@ -133,7 +147,12 @@ def sequence_erase(op: Op) -> Value:
     if sequence is None:
         return TOP
     op.require(ge(sequence.length, 1), "the sequence is not empty")
-    element = sequence.element
+    element, each = sequence.element, sequence.each
+    at = _constant_position(op, "position") if op.has("position") else -1
+    if sequence.items is not None and each is not None and len(each) > 1 and at is not None:
+        left = [*each]
+        del left[at]
+        return Sequence.of(left, element)
     if sequence.length is ONE_EXPR and isinstance(element, Tensor):
         element = _nothing(element.dtype)
     shorter = sequence.length - 1
@@ -168,6 +187,10 @@ def split_to_sequence(op: Op) -> Value:
     if not keep:
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         return Sequence(Tensor(x.dtype), ceildiv(extent, size))
+    if isinstance(extent, Expr) and isinstance(size, Expr) and extent.const is not None and size.const is not None:
+        count, rest = divmod(extent.const, size.const)
+        if rest and count < MAX_ITEMS:
+            return Sequence.of((_chunk(x, axis, const(n)) for n in [size.const] * count + [rest]), _nothing(x.dtype))
     return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
 
 
@@ -203,6 +226,8 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence
         op.require(ge(size, 0), f"a chunk is not negative, found {size}")
         total = total + size
     op.require_equal(total, extent, "the split covers the axis")
+    if len(sizes) <= MAX_ITEMS:
+        return Sequence.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
 
 
@@ -223,6 +248,8 @@ def concat_from_sequence(op: Op) -> Value:
     if _is_empty(sequence):
         op.reject("the sequence is empty")
     op.require(ge(sequence.length, 1), "the sequence is not empty")
+    if sequence.items is not None:
+        return _joined(op, [item for item in sequence.items if isinstance(item, Tensor)], axis, stack)
     shape = element.shape
     if shape.is_top:
         op.may_fail("the elements of the sequence fit")
@@ -238,6 +265,25 @@ def concat_from_sequence(op: Op) -> Value:
     if not isinstance(joined, Expr):
         joined = Unknown(joined.bounds)
     return Tensor(element.dtype, shape_of((*shape[:axis], joined, *shape[axis + 1 :])))
+
+
+def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
+    """Elements of which each is known: joined as Concat does, or stacked, that is joined along a new axis of size 1."""
+    if stack:
+        rank = next((len(t.shape) for t in tensors if not t.shape.is_top), None)
+        if rank is None:
+            op.may_fail("the elements of the sequence fit")
+            return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
+        axis = op.axis(axis, rank + 1)
+        tensors = [Tensor(t.dtype, _with_axis(t.shape, axis)) for t in tensors]
+    return joined(op, tensors, axis)
+
+
+def _with_axis(shape: Shape, axis: int) -> Shape:
+    """The shape with an axis of size 1 put in."""
+    if shape.is_top:
+        return shape
+    return shape_of((*shape[:axis], ONE_EXPR, *shape[axis:]))
 
 
 # Optionals

@@ -6,6 +6,7 @@ from lattices.contents import Contents
 from lattices.dtype import DType
 from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from lattices.interval import Interval
+from lattices.ramp import realigned
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import NO, UNKNOWN
@@ -149,7 +150,7 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
 
 def _reshaped(x: Tensor, result: Shape) -> Tensor:
     """The same elements in another shape of the same size."""
-    return moved(x, result, lambda array: array.reshape(result.concrete))
+    return moved(x, result, lambda array: array.reshape(result.concrete), realigned(x.ramps, x.shape, result))
 
 
 def _fill(x: Tensor) -> Contents | None:

@@ -55,7 +55,8 @@ class Number:
             name = f"value of {name}"
         else:
             name = f"{name} element {', '.join(map(str, _unravelled(place.at, self.sizes)))}"
-        return name + " of each item" * place.depth
+        around = place.items or (None,) * place.depth
+        return name + "".join(" of each item" if at is None else f" of item {at}" for at in reversed(around))
 
     @property
     def full_name(self) -> str:

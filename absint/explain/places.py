@@ -19,12 +19,14 @@ Kind = Literal["axis", "element", "length"]
 class Place(NamedTuple):
     """A dim by its axis, an element by its row-major index, or a length.
 
-    `depth` counts the sequences, optionals and maps around it.
+    `depth` counts the sequences, optionals and maps around it. `items` are the positions in the sequences of which each
+    element is known, None for the other ones; empty where there are none of them.
     """
 
     kind: Kind
     at: int = 0
     depth: int = 0
+    items: tuple[int | None, ...] = ()
 
     def moved(self, by: int) -> Place:
         """The place of the same kind further on."""
@@ -35,11 +37,12 @@ FIRST: Final = Place("element")
 """The element of a scalar."""
 
 
-def _opened(value: Value | None, depth: int) -> Value | None:
-    for _ in range(depth):
+def _opened(value: Value | None, place: Place) -> Value | None:
+    for at in place.items or (None,) * place.depth:
         if not isinstance(value, (SequenceValue, Optional, Map)):
             return None
-        value = value.element
+        each = value.each if at is not None and isinstance(value, SequenceValue) else None
+        value = each[at] if each is not None and at is not None and at < len(each) else value.element
     return value
 
 
@@ -48,7 +51,7 @@ def number_at(value: Value | None, place: Place) -> Element | None:
 
     A fill has its one element at every index.
     """
-    inner = _opened(value, place.depth)
+    inner = _opened(value, place)
     if place.kind == "length":
         return inner.length if isinstance(inner, SequenceValue) else None
     if not isinstance(inner, (Tensor, SparseTensor)):
@@ -66,51 +69,63 @@ def number_at(value: Value | None, place: Place) -> Element | None:
 
 def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
     """Everything that is known in a value, with its place: elements before dims."""
-    depth = 0
-    while isinstance(value, (SequenceValue, Optional, Map)):
+    stack: list[tuple[Value | None, tuple[int | None, ...]]] = [(value, ())]
+    while stack:
+        value, around = stack.pop()
+        depth, items = len(around), _told_apart(around)
         if isinstance(value, SequenceValue) and not isinstance(value.length, Unknown):
-            yield Place("length", 0, depth), value.length
-        value = value.element
-        depth += 1
-    if isinstance(value, Tensor) and value.contents is not None:
-        for at, element in enumerate(value.contents.elements):
-            if element is not OPAQUE and not isinstance(element, Unknown):
-                yield Place("element", at, depth), element
-    if isinstance(value, (Tensor, SparseTensor)) and value.shape.rank:
-        for axis, dim in enumerate(value.shape.dims):
-            if not isinstance(dim, Unknown):
-                yield Place("axis", axis, depth), dim
+            yield Place("length", 0, depth, items), value.length
+        stack.extend((inner, (*around, at)) for at, inner in reversed(_insides(value)))
+        if isinstance(value, Tensor) and value.contents is not None:
+            for at, element in enumerate(value.contents.elements):
+                if element is not OPAQUE and not isinstance(element, Unknown):
+                    yield Place("element", at, depth, items), element
+        if isinstance(value, (Tensor, SparseTensor)) and value.shape.rank:
+            for axis, dim in enumerate(value.shape.dims):
+                if not isinstance(dim, Unknown):
+                    yield Place("axis", axis, depth, items), dim
+
+
+def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    return around if any(at is not None for at in around) else ()
+
+
+def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
+    """What the value holds, with the position where elements are told apart."""
+    if isinstance(value, SequenceValue) and value.items is not None:
+        return list(enumerate(value.items))
+    return [(None, value.element)] if isinstance(value, (SequenceValue, Optional, Map)) else []
 
 
 def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
     """The value with other numbers at some places. Elements whose number is no longer known are forgotten."""
-    outer: list[Value] = []
-    while isinstance(value, (SequenceValue, Optional, Map)):
-        outer.append(value)
-        value = value.element
-    result = _replaced(value, changes, len(outer))
-    for depth, wrapper in reversed(list(enumerate(outer))):
-        if isinstance(wrapper, SequenceValue):
-            length = changes.get(Place("length", 0, depth), wrapper.length)
-            result = SequenceValue(result, length if isinstance(length, Dim) else wrapper.length)
-        elif isinstance(wrapper, Optional):
-            result = Optional(result, wrapper.present)
-        elif isinstance(wrapper, Map):
-            result = Map(wrapper.key, result)
-    return result
+    return _rebuilt(value, changes, ())
 
 
-def _replaced(value: Value, changes: Mapping[Place, Element], depth: int) -> Value:
+def _rebuilt(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
+    inner = [_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)]
+    if isinstance(value, SequenceValue):
+        if value.items is not None:
+            return SequenceValue.of(inner, value.element)
+        length = changes.get(Place("length", 0, len(around), _told_apart(around)), value.length)
+        return SequenceValue(inner[0], length if isinstance(length, Dim) else value.length)
+    if isinstance(value, Optional):
+        return Optional(inner[0], value.present)
+    return Map(value.key, inner[0]) if isinstance(value, Map) else _replaced(value, changes, around)
+
+
+def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
     if not isinstance(value, (Tensor, SparseTensor)):
         return value
+    depth, items = len(around), _told_apart(around)
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None
     if shape.rank:
-        dims = tuple([_dim(changes.get(Place("axis", a, depth)), d) for a, d in enumerate(shape.dims)])
+        dims = tuple([_dim(changes.get(Place("axis", a, depth, items)), d) for a, d in enumerate(shape.dims)])
         if dims != shape.dims:
             shape = shape_of(dims)
             contents = contents if contents is not None and contents.is_fill else None
     if contents is not None:
-        elements = [changes.get(Place("element", at, depth), e) for at, e in enumerate(contents.elements)]
+        elements = [changes.get(Place("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
         contents = Contents.fill(elements[0]) if contents.is_fill else Contents.of(contents.shape or (), elements)
     return Tensor(value.dtype, shape, contents) if isinstance(value, Tensor) else SparseTensor(value.dtype, shape)
 

@@ -11,4 +11,8 @@
     random_graphs   random models of many nodes (`graph_drafts`, `graph_moves`, `graph_operators`, `graph_shrinks`)
 
 `python -m tests.soundness.random_graphs --seconds 60 --seed 0` hunts there for wrong claims.
+
+    random_proofs   random questions about random models (`proof_graphs`, `proof_queries`, `proof_checks`)
+
+`python -m tests.soundness.random_proofs --seconds 60 --seed 0` hunts for wrong proofs, checks and contracts.
 """

@@ -11,6 +11,7 @@ import numpy as np
 from onnx import helper
 
 from absint import Result
+from lattices import ramp as ramps
 from lattices.contents import Element
 from lattices.dtype import DType
 from lattices.expr import Dim, Expr, Symbol, UndefinedError
@@ -131,6 +132,8 @@ def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str
         yield from _dim(f"{where}, length", value.length, len(actual), known)
         for item in actual:
             yield from against(f"{where}, an element", value.element, item, known)
+        for at, (claim, item) in enumerate(zip(value.items or (), actual, strict=False)):
+            yield from against(f"{where}, element {at}", claim, item, known)
     elif isinstance(value, Optional):
         if actual is None:
             if value.present is True:
@@ -170,6 +173,8 @@ def _tensor(where: str, value: Tensor, actual: np.ndarray, known: Known) -> Iter
             return
         for at, (element, number) in enumerate(zip(claims, flat, strict=True)):
             yield from _element(f"{where}, element {at}", element, number, known)
+    for index in np.ndindex(actual.shape if value.ramps else (0,)):
+        yield from _dim(f"{where}{list(index)}", ramps.element(value.ramps, index), int(actual[index]), known)
 
 
 def _dim(where: str, claim: Dim, actual: int, known: Known) -> Iterator[str]:

@@ -207,10 +207,59 @@ def sequence(d: Draft) -> str:
         items = d.one("SequenceConstruct", source, data(d))
     if d.random.random() < 0.4:
         items = d.one("SequenceInsert", items, data(d), *([d.constant(0)] if d.random.random() < 0.5 else []))
+    if d.random.random() < 0.3:
+        items = mapped(d, items, axis)
+    elif d.random.random() < 0.2:
+        items = grown(d, items)
+    if d.random.random() < 0.2:
+        items = d.one(
+            "SequenceErase", items, *([d.constant(d.random.choice([0, -1]))] if d.random.random() < 0.5 else [])
+        )
     d.one("SequenceLength", items)
     if d.random.random() < 0.5:
         d.one("SequenceAt", items, d.constant(d.random.choice([0, -1])))
     return d.one("ConcatFromSequence", items, axis=axis, new_axis=d.random.choice([0, 0, 1]))
+
+
+def mapped(d: Draft, items: str, axis: int) -> str:
+    """A body run on each element."""
+    x, y = d.name("l"), d.name("l")
+    step = d.random.choice(
+        [
+            helper.make_node("Relu", [x], [y]),
+            helper.make_node("Concat", [x, x], [y], axis=axis),
+            helper.make_node("Concat", [x, data(d, 1)], [y], axis=0),
+            helper.make_node("Transpose", [x], [y]),
+        ]
+    )
+    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, None)] for name in (x, y)]
+    return d.one("SequenceMap", items, body=helper.make_graph([step], d.name("g"), *ends))
+
+
+def grown(d: Draft, items: str) -> str:
+    """A loop that appends one element in each trip, of one size or of growing sizes."""
+    r = d.random
+    i, c, v, w, s, t, k = (d.name("l") for _ in range(7))
+    start = data(d, 1)
+    step = r.choice([helper.make_node("Identity", [v], [w]), helper.make_node("Concat", [v, start], [w], axis=0)])
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    body = helper.make_graph(
+        [helper.make_node("Identity", [c], [k]), step, helper.make_node("SequenceInsert", [s, v], [t])],
+        d.name("g"),
+        [
+            helper.make_tensor_value_info(i, TensorProto.INT64, []),
+            helper.make_tensor_value_info(c, TensorProto.BOOL, []),
+            helper.make_tensor_value_info(v, TensorProto.FLOAT, None),
+            helper.make_value_info(s, kind),
+        ],
+        [
+            ValueInfoProto(name=k),
+            helper.make_tensor_value_info(w, TensorProto.FLOAT, None),
+            helper.make_value_info(t, kind),
+        ],
+    )
+    trips = d.constant(r.randrange(0, 4)) if r.random() < 0.6 else d.one("Min", scalar(d), d.constant(4))
+    return d.node("Loop", [trips, "", start, items], 2, body=body)[1]
 
 
 def condition(d: Draft) -> str:
@@ -310,6 +359,9 @@ def loop(d: Draft) -> list[str]:
     keep = [helper.make_node("Identity", [c], [k])]
     if r.random() < 0.3:
         keep = [helper.make_node("Less", [i, d.constant(r.randrange(0, 4))], [k])]
+    elif r.random() < 0.4:
+        other_side = d.one("Reshape", scalar(d), d.constant([], np.int64))
+        keep = [helper.make_node(r.choice(["Less", "Greater", "LessOrEqual"]), [i, other_side], [k])]
     body = helper.make_graph(
         [count, step, *scanned, *keep],
         d.name("g"),
@@ -368,6 +420,6 @@ def misc(d: Draft) -> object:
 DATA_MOVES: Final[tuple[tuple[Move, int], ...]] = (
     (elementwise, 5), (unary, 1), (matmul, 4), (transpose, 3), (concat, 3), (pool, 4), (conv, 3), (resize, 3),
     (reduction, 3), (by_data, 4), (gather, 3), (slice_data, 6), (pad, 3), (tile, 3), (split, 3), (layout, 4),
-    (where_data, 2), (sequence, 2), (conditional, 4), (loop, 4), (scan, 1), (misc, 4),
+    (where_data, 2), (sequence, 4), (conditional, 4), (loop, 5), (scan, 1), (misc, 4),
 )  # fmt: skip
 """Steps with their weights."""

@@ -162,8 +162,21 @@ class Judge:
                 yield f"contradiction, but it runs {at(run)}"
         elif proof.verdict is Verdict.REFUTED:
             yield from self._refuted(query, assumed, proof)
-        elif proof.counterexample and proof.verdict is Verdict.NOT_ENTAILED:
-            self.at(proof.counterexample)
+        elif proof.verdict is Verdict.NOT_ENTAILED:
+            yield from self._candidate(proof)
+
+    def _candidate(self, proof: Proof) -> Iterator[str]:
+        if proof.counterexample is None:
+            yield "not entailed without a candidate"
+            return
+        self.at(proof.counterexample)
+        values = {**proof.counterexample, **proof.invented}
+        if holds(proof.relation, values) is not False:
+            yield "not entailed, but the candidate does not make it false"
+        given = [c for c in self.result.constraints if proof.given != "inputs" or c.origin.node < 0]
+        broken = next((c for c in given if holds(c.formula, values) is False), None)
+        if broken is not None:
+            yield f"not entailed, but the candidate breaks {broken}"
 
     def _near(self, proof: Proof) -> None:
         """More runs at sizes that the query mentions."""

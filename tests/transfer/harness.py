@@ -8,6 +8,7 @@ without optimisations, else onnx.reference) and checks:
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from lattices import ramp as ramps
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import Dim, Expr, Symbol, UndefinedError, symbol
@@ -57,10 +59,16 @@ class Arg:
     hidden: bool = False
     fed: bool = False
     unknown_rank: bool = False
+    ramp: Sequence[str] | None = None
+    """The first element, and how much the elements grow along each axis."""
 
     def value(self) -> Tensor:
         """What the rule sees."""
         dtype = DType(self.dtype)
+        if self.ramp is not None:
+            assert self.dims is not None
+            first, *steps = map(Dim, self.ramp)
+            return Tensor(dtype, Shape(self.dims), ramps=ramps.ramp(first, steps))
         if self.elements is None:
             assert self.dims is not None
             return Tensor(dtype) if self.unknown_rank else Tensor(dtype, Shape(self.dims))
@@ -82,6 +90,9 @@ class Arg:
             return np.array(flat, dtype=numpy_dtype).reshape(array.shape)
         assert self.dims is not None
         shape = tuple(Dim(d).evaluate(binding) if isinstance(d, str) else int(d or 0) for d in self.dims)
+        if self.ramp is not None:
+            first, *steps = (Dim(text).evaluate(binding) for text in self.ramp)
+            return np.fromfunction(lambda *at: first + sum(map(operator.mul, steps, at)), shape).astype(numpy_dtype)
         if self.data is not None:
             return np.asarray(self.data(shape, rng)).astype(numpy_dtype)
         if self.dtype == TensorProto.STRING:
@@ -249,6 +260,8 @@ def check_value(where: str, value: Value, actual: Any, known: Binding) -> None:
         assert len(claims) == len(flat), f"{where}: {len(claims)} elements claimed, ran {len(flat)}"
         for at, (element, number) in enumerate(zip(claims, flat, strict=True)):
             check_element(f"{where}, element {at}", element, number, known)
+    for index in np.ndindex(actual.shape if value.ramps else (0,)):
+        check_dim(f"{where}, element {list(index)}", ramps.element(value.ramps, index), int(actual[index]), known)
 
 
 def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from lattices.expr import symbol
+from lattices.contents import Contents
+from lattices.dtype import DType
+from lattices.expr import Dim, symbol
 from lattices.facts import Facts
 from lattices.relation import ge
+from lattices.shape import Shape
+from lattices.tensor import Tensor
 from tests.transfer.harness import Arg, Case, run_case, sizes
 from transfer.op import Op, apply
 from transfer.table import shipped
@@ -267,3 +271,16 @@ def test_facts_leave_one_case() -> None:
     assert reshaped([-1, "H", "W", 7, 7, 3], ["B*H*W", 7, 7, 3], "H", "W") == "[B, H, W, 7, 7, 3]"
     assert reshaped(["B", -1, 2], ["B", "H", "W", 2], "B", allowzero=1) == "[B, H*W, 2]"
     assert reshaped(["B", -1, 2], ["B", "H", "W", 2], "H", "W", allowzero=1) == "[B, H*W, 2]"
+
+
+def test_choices_that_make_each_other_needless_come_to_an_end() -> None:
+    """Two dims that may be 0 and copy one another: every simplification of one changes the other."""
+    target = ["-1", "max(N, M)", "2*N"]
+    x = Tensor(DType.FLOAT, Shape([1, 1, "max(N, M)", "2*N"]))
+    elements = Tensor(DType.INT64, Shape([3]), Contents.of((3,), map(Dim, target)))
+    rule = shipped().lookup("", "Reshape", 20)
+    assert rule is not None
+    (output,) = apply(rule, Op(rule, [x, elements], {}, version=20)).outputs
+    assert isinstance(output, Tensor)
+    for n, m in ((1, 1), (2, 3), (5, 1), (3, 3)):
+        assert list(output.shape.evaluate({"N": n, "M": m})) == [1, max(n, m), 2 * n]

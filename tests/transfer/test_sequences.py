@@ -123,11 +123,11 @@ def at(*values: int) -> Arg:
 
 
 CHAINS = [
-    Chain([PAIR], AB, "Sequence(Tensor(FLOAT[?, 3]) x 2)", NM),
+    Chain([PAIR], AB, "Sequence(Tensor(FLOAT[N, 3]), Tensor(FLOAT[M, 3]))", NM),
     Chain([PAIR], {"a": A, "b": C}, "Sequence(Tensor(FLOAT[N, 3]) x 2)", NM),
-    Chain([PAIR], {"a": A, "b": Arg(["N"])}, "Sequence(Tensor(FLOAT?) x 2)", NM),
+    Chain([PAIR], {"a": A, "b": Arg(["N"])}, "Sequence(Tensor(FLOAT[N, 3]), Tensor(FLOAT[N]))", NM),
     Chain([PAIR, Node("SequenceLength", "s", "l")], AB, "Tensor(INT64[] = 2)", NM),
-    Chain([PAIR, Node("SequenceAt", "s i", "t")], {**AB, "i": at(1)}, "Tensor(FLOAT[?, 3])", NM),
+    Chain([PAIR, Node("SequenceAt", "s i", "t")], {**AB, "i": at(1)}, "Tensor(FLOAT[M, 3])", NM),
     Chain([PAIR, Node("SequenceAt", "s i", "t")], {"a": A, "b": C, "i": at(-2)}, "Tensor(FLOAT[N, 3])", NM),
     Chain(
         [PAIR, Node("SequenceAt", "s i", "t")], {"a": A, "b": C, "i": Arg([], I64, high=4)}, "Tensor(FLOAT[N, 3])", NM
@@ -145,15 +145,41 @@ CHAINS = [
         "Sequence(Tensor(FLOAT[N, 3]) x 3)",
         NM,
     ),
-    Chain([PAIR, Node("SequenceErase", "s", "t")], AB, "Sequence(Tensor(FLOAT[?, 3]) x 1)", NM),
+    Chain([PAIR, Node("SequenceErase", "s", "t")], AB, "Sequence(Tensor(FLOAT[N, 3]) x 1)", NM),
     Chain(
         [PAIR, Node("SequenceErase", "s i", "t"), Node("SequenceErase", "t", "u")],
         {**AB, "i": at(0)},
         "Sequence(Tensor(FLOATbottom) x 0)",
         NM,
     ),
-    Chain([PAIR, Node("ConcatFromSequence", "s", "t", {"axis": 0})], AB, "Tensor(FLOAT[?, 3])", NM),
-    Chain([PAIR, Node("ConcatFromSequence", "s", "t", {"axis": 1})], AB, "Tensor(FLOAT[?, 6])", NM),
+    Chain([PAIR, Node("ConcatFromSequence", "s", "t", {"axis": 0})], AB, "Tensor(FLOAT[M + N, 3])", NM),
+    Chain([PAIR, Node("ConcatFromSequence", "s", "t", {"axis": 1})], AB, "Tensor(FLOAT[ite(M == 0, N, M), 6])", NM),
+    Chain([PAIR, Node("SequenceAt", "s i", "t")], {**AB, "i": at(-2)}, "Tensor(FLOAT[N, 3])", NM),
+    Chain([PAIR, Node("SequenceErase", "s i", "t")], {**AB, "i": at(0)}, "Sequence(Tensor(FLOAT[M, 3]) x 1)", NM),
+    Chain(
+        [PAIR, Node("SequenceInsert", "s c i", "t"), Node("SequenceAt", "t j", "u")],
+        {**AB, "c": Arg(["K", 3]), "i": at(-1), "j": at(1)},
+        "Tensor(FLOAT[K, 3])",
+        sizes(N=[0, 2], M=[1, 2], K=[0, 5]),
+    ),
+    Chain(
+        [PAIR, Node("SequenceInsert", "s c", "t"), Node("ConcatFromSequence", "t", "u", {"axis": -2})],
+        {**AB, "c": Arg(["K", 3])},
+        "Tensor(FLOAT[K + M + N, 3])",
+        sizes(N=[0, 2], M=[1, 2], K=[0, 5]),
+    ),
+    Chain(
+        [PAIR, Node("ConcatFromSequence", "s", "t", {"axis": -1, "new_axis": 1})],
+        AB,
+        "Tensor(FLOAT[ite(M == 0, N, M), 3, 2])",
+        NM,
+    ),
+    Chain(
+        [Node("SplitToSequence", "a k", "s", {"axis": 1}), Node("SequenceAt", "s i", "t")],
+        {"a": A, "k": at(2), "i": at(-1)},
+        "Tensor(FLOAT[N, 1])",
+        NM,
+    ),
     Chain([PAIR, Node("ConcatFromSequence", "s", "t", {"axis": -1})], {"a": A, "b": C}, "Tensor(FLOAT[N, 6])", NM),
     Chain(
         [PAIR, Node("ConcatFromSequence", "s", "t", {"axis": -1, "new_axis": 1})],
@@ -185,7 +211,12 @@ CHAINS = [
         "Sequence(Tensor(FLOAT[N, 3]) x 1)",
         NM,
     ),
-    Chain([Node("SplitToSequence", "a k", "s")], {"a": A, "k": at(1, 3)}, "Sequence(Tensor(FLOAT[?, 3]) x 2)", NM),
+    Chain(
+        [Node("SplitToSequence", "a k", "s")],
+        {"a": A, "k": at(1, 3)},
+        "Sequence(Tensor(FLOAT[1, 3]), Tensor(FLOAT[3, 3]))",
+        NM,
+    ),
     Chain([Node("SplitToSequence", "a k", "s")], {"a": A, "k": at(2, 2)}, "Sequence(Tensor(FLOAT[2, 3]) x 2)", NM),
     Chain(
         [Node("SplitToSequence", "a k", "s")],
@@ -217,7 +248,7 @@ CHAINS = [
     Chain(
         [PAIR, Node("Optional", "s", "o"), Node("OptionalGetElement", "o", "h")],
         AB,
-        "Sequence(Tensor(FLOAT[?, 3]) x 2)",
+        "Sequence(Tensor(FLOAT[N, 3]), Tensor(FLOAT[M, 3]))",
         NM,
     ),
 ]

@@ -83,6 +83,13 @@ class Boundary:
         runs = {self.failure(binding) is None for binding in bindings}
         assert runs == ({True, False} if self.contract.clauses else {True}), f"only one side: {runs}"
 
+    def check_sound(self, bindings: Iterable[Binding]) -> None:
+        """Every binding that runs is allowed by the contract and by `check`, whatever else is."""
+        for binding in bindings:
+            if self.failure(binding) is None:
+                assert self.contract.allows(binding), f"{dict(binding)} runs, against {self.contract}"
+                assert self.result.check(binding).ok, str(self.result.check(binding))
+
     def _wrong(self, binding: Binding, refused: str) -> Iterator[str]:
         at = ", ".join(f"{name}={size}" for name, size in binding.items())
         failure, check = self.failure(binding), self.result.check(binding)

@@ -3,7 +3,7 @@
 `build` is what they are made with; `branches`, `trips`, `carried`, `nested` and `calls` hold them by subject.
 """
 
-from tests.absint.flows import branches, calls, carried, nested, trips
+from tests.absint.flows import branches, calls, carried, counted, nested, sequences, trips
 from tests.absint.flows.build import FLOWS
 
-__all__ = ["FLOWS", "branches", "calls", "carried", "nested", "trips"]
+__all__ = ["FLOWS", "branches", "calls", "carried", "counted", "nested", "sequences", "trips"]

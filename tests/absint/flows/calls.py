@@ -92,7 +92,7 @@ def loop_keeps_elements_of_earlier_trips() -> Flow:
         node("SequenceEmpty", [], ["empty"], dtype=TensorProto.FLOAT),
         node("Loop", ["m", "", "x0", "gap0", "empty"], ["x", "gap", "all"], body=inner),
     ]
-    return Flow(model(nodes, [floats("x0", "N")], ["x", "gap"]), sizes("N"), expect={"x": "[_d0]", "gap": "[]"})
+    return Flow(model(nodes, [floats("x0", "N")], ["x", "gap"]), sizes("N"), expect={"x": "[8*N]", "gap": "[]"})
 
 
 @flow

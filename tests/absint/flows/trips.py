@@ -72,7 +72,9 @@ def loop_leaves_early() -> Flow:
     )
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     data = [{"m": m} for m in (0, 1, 2, 3, 9, -1)]
-    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), data, {"y": "[_d0, _d1]"})
+    return Flow(
+        model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), data, {"y": "[min(max(_d0, 0), 3), _d1]"}
+    )
 
 
 @flow
