@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from absint.classes import Equalities, Place
     from absint.comparing import Comparison
     from absint.contracts import SymbolFacts
+    from absint.cost import Cost
     from absint.explain import Explanation
+    from absint.liveness import InputPolicy, ViewPolicy
+    from absint.memory import Memory
     from absint.proving import Given, Proving
     from absint.recording import Recorded
     from solver.constraints import ConstraintSet
@@ -469,6 +472,22 @@ class Result:
         from absint.checking import check_range
 
         return check_range(self, box)
+
+    def cost(self) -> Cost:
+        """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""
+        from absint.cost import Cost
+
+        return Cost(self)
+
+    def memory(self, *, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> Memory:
+        """When each value dies if nodes run in the order of the file, and the peak memory of activations.
+
+        Inputs are live to their last use (`freed`) or to the end (`kept`), or do not count (`apart`). The output of
+        Reshape and the like is a value like others (`copied`), or shares the memory of its input (`shared`).
+        """
+        from absint.memory import Memory
+
+        return Memory(self, inputs, views)
 
     def verify(self) -> None:
         """Apply every rule again, without the memo, and check that the stored states are a post-fixpoint.

@@ -19,6 +19,7 @@ from absint.commands.check import check
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
 from absint.commands.constraints import constraints
 from absint.commands.contract import contract
+from absint.commands.cost import cost
 from absint.commands.equal import equal
 from absint.commands.explain import explain
 from absint.commands.prove import prove
@@ -63,7 +64,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (analyze, annotate, prove, equal, contract, check, constraints, explain):
+for command in (analyze, annotate, prove, equal, contract, check, constraints, cost, explain):
     cli.add_command(command)
 
 

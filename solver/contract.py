@@ -38,7 +38,7 @@ class Contract:
     possible: bool | None = True
     """Whether some sizes meet the clauses; None if that was not decided."""
     premises: tuple[Constraint, ...] = ()
-    """What declarations and the caller assume, and numeric premises of the claims."""
+    """What declarations and the caller assume, and numeric premises of the claims that the clauses do not entail."""
     shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Symbols that stand for sizes of several inputs: that they are equal is a premise which no runtime enforces."""
     beyond: tuple[Constraint, ...] = ()

@@ -358,7 +358,7 @@ assert not heavy, heavy
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     listed = done.stdout.partition("Commands:\n")[2].partition("\nUsage:")[0].splitlines()
-    names = ["analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "explain"]
+    names = ["analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "cost", "explain"]
     assert [line.split()[0] for line in listed] == names
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 

@@ -1,0 +1,77 @@
+"""`absint cost`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option
+from absint.commands.codes import FINE
+
+if TYPE_CHECKING:
+    from absint.cost import Quantity
+    from absint.liveness import InputPolicy, ViewPolicy
+
+
+@click.command()
+@model_argument
+@set_option
+@assume_option
+@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
+@click.option(
+    "--by",
+    type=click.Choice(["flops", "macs", "bytes"]),
+    default="flops",
+    show_default=True,
+    help="What makes them heavy.",
+)
+@click.option(
+    "--inputs",
+    type=click.Choice(["freed", "kept", "apart"]),
+    default="freed",
+    show_default=True,
+    help="Whether graph inputs are live to their last use, to the end, or do not count as memory.",
+)
+@click.option(
+    "--views",
+    type=click.Choice(["copied", "shared"]),
+    default="copied",
+    show_default=True,
+    help="Whether the output of Reshape and the like has memory of its own.",
+)
+@format_option()
+def cost(
+    model: str,
+    sizes: tuple[str, ...],
+    assume: tuple[str, ...],
+    top: int,
+    by: Quantity,
+    inputs: InputPolicy,
+    views: ViewPolicy,
+    form: str,
+) -> int:
+    """Peak memory, arithmetic, parameters and traffic of MODEL.
+
+    All are expressions over the symbols of the inputs, or numbers where --set fixes them. Peak memory is the most bytes
+    of activations that are live at once, with nodes in the order of the file and nothing computed in place; parameters
+    are apart. A multiply-accumulate (MAC) is two FLOPs. Bytes moved are what nodes read and write. What cannot be
+    counted is listed.
+
+    Without sizes the heaviest nodes are those at 64 for each symbol.
+    """
+    result = analysed(model, assume, sizes)
+    found, memory = result.cost(), result.memory(inputs=inputs, views=views)
+    if form == "json":
+        from absint.report.costs import document
+
+        click.echo(document(result, found, memory, top, by))
+    else:
+        from absint.report.costs import report
+        from absint.report.text import width_of, write
+
+        write(report(result, found, memory, width_of(), top, by))
+    return FINE
+
+
+__all__ = ["cost"]

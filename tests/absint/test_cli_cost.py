@@ -1,0 +1,136 @@
+"""`absint cost`: what it prints as text and as JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto, helper
+
+from absint.cli import run
+from tests.absint.cli_models import node, save, value, write_models
+from tests.absint.flows.build import branch, untyped
+
+FLOAT, BOOL = TensorProto.FLOAT, TensorProto.BOOL
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_models()
+    weights = [helper.make_tensor("w", FLOAT, [4, 2], [0.0] * 8)]
+    nodes = [node("MatMul", ["x", "w"], ["h"], name="fc"), node("Softmax", ["h"], ["y"], name="soft")]
+    save("layer.onnx", nodes, [value("x", FLOAT, ["N", 4])], [value("y", FLOAT, None)], weights)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    done = capsys.readouterr()
+    assert done.err == ""
+    return done.out
+
+
+def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "layer.onnx"]) == 0
+    assert (
+        printed(capsys)
+        == """\
+layer.onnx: 2 operators, symbols N
+
+peak memory of activations, in bytes
+  peak        24*N
+              1,536 at N=64
+  reached     at MatMul fc
+  live there  x 1,024, h 512
+
+in a run
+  MACs         8*N
+  FLOPs        26*N
+  bytes moved  40*N + 32
+
+parameters
+  FLOAT  8 elements, 32 bytes
+
+heaviest nodes by FLOPs, at N=64
+  MatMul fc      61.5%  16*N
+  Softmax soft   38.5%  10*N
+"""
+    )
+
+
+def test_numbers_where_sizes_are_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "layer.onnx", "--set", "N=1000000", "--top", "1", "--by", "bytes"]) == 0
+    out = printed(capsys)
+    assert "  peak        24,000,000 (24 M)\n" in out
+    assert "heaviest nodes by bytes moved\n  MatMul fc   60.0%  24,000,032\n" in out
+
+
+def test_policies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "layer.onnx", "--inputs", "kept", "--views", "shared", "--top", "0"]) == 0
+    out = printed(capsys)
+    assert "  peak        32*N\n" in out
+    assert "heaviest" not in out
+
+
+def test_a_peak_over_many_sums_is_shown_by_its_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [node("Concat", [f"x{k}", f"x{k}"], [f"y{k}"], axis=0) for k in range(6)]
+    inputs = [value(f"x{k}", FLOAT, [f"n{k}"]) for k in range(6)]
+    save("many.onnx", nodes, inputs, [value("y5", FLOAT, None)])
+    assert run(["cost", "many.onnx", "--top", "0"]) == 0
+    out = printed(capsys)
+    assert "  peak        the largest of 6 sums (--set SYMBOL=SIZE gives a number)\n  at most     " in out
+
+
+def test_what_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    then = branch([node("TopK", ["x", "k"], ["v", "p"])], untyped("v"))
+    other = branch([node("StringNormalizer", ["s"], ["t"]), node("Relu", ["x"], ["q"])], untyped("q"))
+    save(
+        "rest.onnx",
+        [node("If", ["b"], ["y"], name="if", then_branch=then, else_branch=other)],
+        [value("b", BOOL, []), value("x", FLOAT, ["N"]), value("k", TensorProto.INT64, [1]),
+         value("s", TensorProto.STRING, ["K"])],
+        [value("y", FLOAT, None)],
+    )  # fmt: skip
+    assert run(["cost", "rest.onnx", "--top", "0"]) == 0
+    assert printed(capsys).endswith("""\
+not counted, or not exactly
+  no cost rule   TopK (1)
+  bytes moved    StringNormalizer if/else_branch/#0
+  memory         s, if/else_branch/t
+  larger branch  If if
+""")
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "layer.onnx", "--format", "json", "--top", "1"]) == 0
+    found = json.loads(printed(capsys))
+    assert found["schema"] == "absint.cost/1"
+    assert found["memory"] == {"peak": "24*N", "at_most": "24*N", "uncounted": []}
+    assert (found["macs"], found["flops"], found["bytes"]) == ("8*N", "26*N", "40*N + 32")
+    assert found["parameters"] == [{"dtype": "FLOAT", "elements": 8, "bytes": 32}]
+    assert found["typical"]["sizes"] == {"N": 64}
+    assert found["typical"]["memory"]["step"] == "MatMul fc"
+    assert found["heaviest"] == [
+        {"node": "MatMul fc", "amount": 1024, "share": 0.615385, "macs": "8*N", "flops": "16*N", "bytes": "24*N + 32",
+         "parameters": 8, "runs": "1"}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "N=-1"], "absint: error: N=-1: a size cannot be negative\n"),
+        (["--set", "K=1"], "absint: error: K=1: no input has a symbol 'K'; the input symbols are: N\n"),
+        (["--top", "-1"], "absint: error: Invalid value for '--top': -1 is not in the range x>=0. "
+         "(see absint cost --help)\n"),
+    ],
+)  # fmt: skip
+def test_bad_usage_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "layer.onnx", *arguments]) == 2
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("name", ["product", "unet", "never", "free", "fixed", "matched", "odd", "branches"])
+def test_every_model_of_the_other_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", f"{name}.onnx"]) == 0
+    assert "\x1b" not in printed(capsys)
