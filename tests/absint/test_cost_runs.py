@@ -9,7 +9,8 @@ from typing import Any
 import onnx
 import pytest
 
-from tests.absint.costs.comparison import INTERPRETED, Comparer, flow_runs
+from tests.absint.costs.comparison import Comparer, flow_runs
+from tests.absint.flows import FLOWS
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 ENTRIES: dict[str, Any] = json.loads((CORPUS / "corpus.json").read_text()) if CORPUS.is_dir() else {}
@@ -18,7 +19,7 @@ SMALL = [name for name, entry in ENTRIES.items() if entry["nodes"] < 1_000]
 POLICIES: list[dict[str, str]] = [{}, {"inputs": "kept", "views": "shared"}, {"inputs": "apart"}]
 
 
-@pytest.mark.parametrize("name", INTERPRETED)
+@pytest.mark.parametrize("name", FLOWS)
 def test_models_with_control_flow(name: str) -> None:
     for policies in POLICIES:
         for found in flow_runs(name, **policies):
@@ -26,7 +27,7 @@ def test_models_with_control_flow(name: str) -> None:
 
 
 def test_most_models_with_control_flow_are_compared() -> None:
-    assert sum(any(not found.larger for found in flow_runs(name)) for name in INTERPRETED) >= 50
+    assert sum(any(not found.larger for found in flow_runs(name)) for name in FLOWS) >= 50
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -18,9 +18,6 @@ from tests.absint.flows import FLOWS
 from tests.runs import Runs
 from tests.soundness.claims import learn
 
-INTERPRETED = [name for name in FLOWS if not name.startswith("map_")]
-"""Models with control flow; the nodes of a SequenceMap are not run one by one."""
-
 REFUSED = (Fail, InvalidArgument, InvalidGraph, RuntimeException)
 """What onnxruntime raises for a model or a run that it refuses."""
 

@@ -145,6 +145,8 @@ class Player:
             return self._loop(graphs["body"], operands, scope, around, known)
         if node.op_type == "Scan":
             return self._scan(node, graphs["body"], operands, scope, around)
+        if node.op_type == "SequenceMap":
+            return self._map(graphs["body"], operands, scope, around)
         return None
 
     def _loop(
@@ -189,6 +191,20 @@ class Player:
             whole.peak = max(whole.peak, once.peak)
         scans = [np.stack(rows, axis) for rows, axis in zip(gathered, out, strict=True)]
         return self._gathered(whole, carried, scans, around, trips)
+
+    def _map(self, body: GraphProto, operands: list[Any], scope: Values, around: int) -> Played:
+        gathered: list[list[Any]] = [[] for _ in body.output]
+        whole = Played([])
+        for trip in range(len(operands[0])):
+            inputs = [value[trip] if isinstance(value, list) else value for value in operands]
+            once = self._graph(
+                body, scope, dict(zip((i.name for i in body.input), inputs, strict=True)), {}, main=False
+            )
+            for items, value in zip(gathered, once.outputs, strict=True):
+                items.append(value)
+            whole.add(once)
+            whole.peak = max(whole.peak, once.peak)
+        return self._gathered(whole, [], gathered, around, len(operands[0]))
 
     def _gathered(self, whole: Played, carried: list[Any], scans: list[Any], around: int, trips: int) -> Played:
         room = sum(map(nbytes, scans))
