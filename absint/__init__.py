@@ -1,7 +1,10 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
-Start with `absint.analyze(model)`. Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any
-analysis over any graph, `shapes` is the shape analysis, `control`, `loops` and `scans` its control flow, `rounds` what
+Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and `ForwardAnalysis` say what to write,
+`absint.fixpoint.fixpoint` runs it, and `check_laws` tests a domain.
+
+Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any analysis over any graph, `dataflow` is
+for analyses of values, `shapes` is the shape analysis, `control`, `loops` and `scans` its control flow, `rounds` what
 requirements teach it, `api` the result. `recording`, `proving`, `checking`, `contracts`, `classes` and `explain` answer
 what is asked of a result; `comparing` and `running` hold it against real tensors; `commands` and `report` are the
 command line. The packages `lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the
@@ -18,13 +21,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from absint.api import Result, analyze
     from absint.checking import Outcome
+    from absint.dataflow import ForwardAnalysis
     from absint.diagnostics import Diagnostic, Severity
     from absint.errors import AbsintError, ModelError, UsageError
+    from absint.fixpoint import Analysis
+    from lattices.dtype import DType
     from lattices.expr import Dim
+    from lattices.lattice import Lattice
+    from lattices.laws import LawError, check_laws
+    from lattices.relation import eq, ne
     from lattices.shape import Shape
+    from lattices.tensor import Tensor
     from lattices.text import parse
     from solver.prove import Verdict
-    from transfer.rule import Rule, transfer
+    from transfer.op import Op
+    from transfer.rule import Rule, RuleError, transfer
     from transfer.table import Table
 
     TABLE: Table
@@ -39,12 +50,23 @@ _HOMES = {
     "AbsintError": "absint.errors",
     "ModelError": "absint.errors",
     "UsageError": "absint.errors",
+    "DType": "lattices.dtype",
     "Dim": "lattices.expr",
     "Shape": "lattices.shape",
+    "Tensor": "lattices.tensor",
+    "eq": "lattices.relation",
+    "ne": "lattices.relation",
     "Outcome": "absint.checking",
+    "Analysis": "absint.fixpoint",
+    "ForwardAnalysis": "absint.dataflow",
+    "Lattice": "lattices.lattice",
+    "LawError": "lattices.laws",
+    "check_laws": "lattices.laws",
     "Verdict": "solver.prove",
     "parse": "lattices.text",
+    "Op": "transfer.op",
     "Rule": "transfer.rule",
+    "RuleError": "transfer.rule",
     "Table": "transfer.table",
     "transfer": "transfer.rule",
 }
@@ -52,18 +74,29 @@ _HOMES = {
 __all__ = [
     "TABLE",
     "AbsintError",
+    "Analysis",
+    "DType",
     "Diagnostic",
     "Dim",
+    "ForwardAnalysis",
+    "Lattice",
+    "LawError",
     "ModelError",
+    "Op",
     "Outcome",
     "Result",
     "Rule",
+    "RuleError",
     "Severity",
     "Shape",
     "Table",
+    "Tensor",
     "UsageError",
     "Verdict",
     "analyze",
+    "check_laws",
+    "eq",
+    "ne",
     "parse",
     "transfer",
 ]

@@ -12,6 +12,7 @@ from absint.errors import UsageError
 from absint.graph import Node, Operand, Scope
 from absint.inputs import Inputs, read_inputs
 from absint.load import Loaded, ModelLike, load
+from absint.lookup import Lookup
 from absint.lower import Lowered, Lowerer
 from absint.names import display_names, more_names
 from absint.rounds import Round, Rounds, run_rounds
@@ -57,6 +58,8 @@ def analyze(
     trace: Trace | None = None,
     strict: bool = False,
     refine: Refine = True,
+    plugins: bool = True,
+    schema_inference: bool = True,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -66,10 +69,14 @@ def analyze(
     requirements that solve or bound a symbol (`d_model == 64`) back as facts of further rounds; `"smt"` also what Z3
     proves about choices that are left in dims.
 
+    An operator without a rule gets one that an installed package ships (`plugins`), and at last what the inference
+    function of its onnx schema says (`schema_inference`), which nobody has checked: `diagnostics` and proofs name it.
+
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
     """
     loaded = load(model)
-    lowered = Lowerer(loaded, table if table is not None else shipped()).run()
+    lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
+    lowered = Lowerer(loaded, lookup).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = _assumptions(assume, bind or {}, symbols)
@@ -273,13 +280,21 @@ class Result:
         return self._main
 
     def __getitem__(self, name: str) -> Value:
-        if name not in self._main:
+        return self.value_of(self.producer(name))
+
+    def producer(self, name: str) -> Operand:
+        """The id of the node that computes a value of the main graph, and which of its outputs the value is.
+
+        Raises UsageError for a name that is not there.
+        """
+        found = self._lowered.program.main.names.get(name)
+        if found is None:
             import difflib
 
             near = difflib.get_close_matches(name, list(self._main), 3)
             hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
             raise UsageError(f"the main graph has no value {name!r}{hint}")
-        return self._main[name]
+        return found
 
     def at(self, path: str) -> View:
         """The values of a subgraph or inlined function by its path (`loop1/body`).
@@ -349,6 +364,12 @@ class Result:
         """Operators without a rule, and how many nodes have one."""
         kernels = (node.kernel for node in self.nodes)
         return Counter(k.operator for k in kernels if k is not None and k.rule is None)
+
+    @cached_property
+    def inferred(self) -> Counter[str]:
+        """Operators without a rule of which the inference function of an onnx schema is asked, and how many nodes."""
+        kernels = (node.kernel for node in self.nodes)
+        return Counter(k.operator for k in kernels if k is not None and k.rule is not None and k.rule.inferred)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -1,22 +1,22 @@
 """What a loop carries from trip to trip: a claim for each number, which gets weaker in finitely many steps.
 
-The claims of a carried dim or element, for iteration i: the initial term; `start + i*step`; `start` at first and then
-`f(i - 1)`, where the body gives back `f(i)` whatever it was given; a symbol for "its value in this iteration", with
-bounds that no trip leaves. The second and third are found by running the body once on the symbol, and proved by
-running it on the claim itself (an induction). So a head is stable after finitely many visits without any widening by
-the engine.
+The claims of a carried dim or element, for iteration i: the initial term; a closed form (`absint.closed_forms`); a
+symbol for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from
+running the body once on the symbol, and from numbers that become each other; each is proved by running the body on
+the claim itself (an induction). So a head is stable after finitely many visits without any widening by the engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from absint.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DTYPES, INTEGER_RANGES
-from lattices.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, mul, sub, substitute
+from lattices.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub, substitute
 from lattices.interval import Interval
-from lattices.relation import ge, ite
 from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, VALUES, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -30,6 +30,9 @@ _DIM_RANGE: Final = Interval(0, MAX_DIM)
 _MAX_RESTARTS: Final = 8
 """How often a claim is made anew because an outer loop has come round with another start."""
 
+_MAX_PROBES: Final = 3
+"""How often forms are looked for: what the body gives back rests on claims of other numbers, which may still change."""
+
 
 @dataclass
 class _Claim:
@@ -37,11 +40,31 @@ class _Claim:
 
     start: Dim
     kind: str = "start"
-    """`start`: start; `probe`, `symbol`: the head's symbol; `linear`: start + i*term; `later`: the last trip's term."""
-    term: Expr | None = None
+    """`start`: the start; `form`: the first of the forms, not to be proved yet if `next`; else the head's symbol.
+
+    Forms may be found for the symbol of a `probe`, and only bounds for a `symbol`.
+    """
+    forms: list[Form] = field(default_factory=list)
+    """Those that are still to be tried."""
+    probes: int = 0
+    """How often forms have been looked for."""
     bounds: Interval | None = None
     """Of the symbol; None until the body has run on it."""
     restarts: int = 0
+
+    def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
+        """Claim the first of these that begins with the start; False if there is none."""
+        begun = [form for form in forms if form.at(self.start, ZERO_EXPR) is self.start]
+        self.forms = [form for form in begun if isinstance(form.at(self.start, expr_of(number)), Expr)]
+        self.kind = "form" if self.forms else self.kind
+        return bool(self.forms)
+
+    def drop_form(self, number: Symbol) -> None:
+        """Go on to a form that says something else: what has been refuted must not be taken for stable."""
+        refuted = self.forms[0].at(self.start, expr_of(number))
+        rest = [form for form in self.forms[1:] if form.at(self.start, expr_of(number)) is not refuted]
+        if not self.try_forms(number, rest):
+            self.kind = "probe" if self.probes < _MAX_PROBES else "symbol"
 
 
 @dataclass
@@ -49,6 +72,10 @@ class Carried:
     """The carried values of one loop."""
 
     claims: dict[Place, _Claim] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    """Of the head's symbols, by their names."""
+    sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
+    """A number, the one that it becomes in a trip, and what is added to that."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 
@@ -103,51 +130,86 @@ class Carried:
     def _number(self, loop: LoopBody, place: Place, start: Dim, back: Dim, full: Interval) -> Dim:
         claim = self.claims.setdefault(place, _Claim(start))
         if claim.start is not start:
-            # An outer loop has come round with another start: keep the form; the next visit proves it again.
-            claim.start = start
-            if claim.kind == "symbol" and claim.restarts < _MAX_RESTARTS:
-                claim.kind, claim.bounds, claim.restarts = "start", None, claim.restarts + 1
-            elif claim.bounds is not None:
-                claim.bounds = full
+            self._restart(claim, start, full)
         elif claim.kind == "start" and back is not start:
+            step = sub(back, start)
             claim.kind = "probe"
+            if isinstance(step, Expr) and not loop.mentions(step):
+                claim.try_forms(loop.iteration, [Sum((step,))])
         elif claim.kind in ("probe", "symbol"):
             self._learn(loop, place, claim, back, full)
-        elif claim.kind == "linear":
-            form = self._form(loop, place, claim, full)
-            after = substitute(form, {loop.iteration: expr_of(loop.iteration) + 1}) if isinstance(form, Expr) else form
-            claim.kind = claim.kind if back is after else "symbol"
-        elif claim.kind == "later":
-            claim.kind = claim.kind if back is claim.term else "symbol"
-        return self._form(loop, place, claim, full)
+        elif claim.kind == "next":
+            claim.kind = "form"
+        elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):
+            claim.drop_form(loop.iteration)
+        return self._stated(loop, place, claim, full)
+
+    def _restart(self, claim: _Claim, start: Dim, full: Interval) -> None:
+        """An outer loop has come round with another start: keep the form; the next visit proves it again."""
+        claim.start = start
+        if claim.kind in ("form", "next"):
+            claim.kind = "form" if claim.forms[0].at(start, ZERO_EXPR) is start else "symbol"
+        if claim.kind == "symbol" and claim.restarts < _MAX_RESTARTS:
+            claim.kind, claim.bounds, claim.probes, claim.restarts = "start", None, 0, claim.restarts + 1
+        elif claim.bounds is not None:
+            claim.bounds = full
 
     def _learn(self, loop: LoopBody, place: Place, claim: _Claim, back: Dim, full: Interval) -> None:
-        """What the body gives back for the symbol: a better claim, or bounds."""
+        """What the body gives back for the symbol: forms to try, or bounds."""
         (symbol,) = loop.symbol(place, claim.bounds or full).symbols
         if claim.kind == "probe" and isinstance(claim.start, Expr) and isinstance(back, Expr):
-            step = sub(back, expr_of(symbol))
-            if isinstance(step, Expr) and not loop.mentions(step):
-                claim.kind, claim.term = "linear", step
+            claim.probes += 1
+            if claim.try_forms(loop.iteration, candidates(symbol, loop.iteration, back, loop.is_inside)):
                 return
-            if all(s is loop.iteration or not loop.is_inside(s) for s in back.symbols):
-                claim.kind, claim.term = "later", back
-                if isinstance(self._form(loop, place, claim, full), Expr):
-                    return
-                claim.kind = "symbol"
+            if self._goes_round(loop, place, back):
+                return
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
         elif not _stays(back, claim.bounds, full):
             claim.bounds = full
 
-    def _form(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Dim:
+    def _stated(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Dim:
         if claim.kind == "start":
             return claim.start
-        if claim.kind == "linear" and claim.term is not None:
-            return claim.start + mul(expr_of(loop.iteration), claim.term)
-        if claim.kind == "later" and claim.term is not None:
-            number = expr_of(loop.iteration)
-            return ite(ge(number, 1), substitute(claim.term, {loop.iteration: number - 1}), claim.start)
-        return loop.symbol(place, claim.bounds or full)
+        if claim.kind in ("form", "next"):
+            return claim.forms[0].at(claim.start, expr_of(loop.iteration))
+        found = loop.symbol(place, claim.bounds or full)
+        self.places.update((symbol.name, place) for symbol in found.symbols)
+        return found
+
+    def _goes_round(self, loop: LoopBody, place: Place, back: Expr) -> bool:
+        """Numbers that become each other, plus something, in a circle that this one closes.
+
+        All of them change to their forms before one is proved. Until then they are symbols, so the head is not stable.
+        """
+        others = [symbol for symbol in back.symbols if symbol.name in self.places]
+        step = sub(back, expr_of(others[0])) if len(others) == 1 else UNKNOWN_DIM
+        if not isinstance(step, Expr) or loop.mentions(step):
+            return False
+        self.sources[place] = self.places[others[0].name], step
+        circle = self._circle(place)
+        claims = [self.claims[member] for member in circle]
+        is_last = [member for member in self.claims if member in circle][-1:] == [place]
+        if not is_last or any(claim.kind != "probe" for claim in claims):
+            return False
+        added = [self.sources[member][1] for member in circle]
+        for k, claim in enumerate(claims):
+            starts = [other.start for other in (*claims[k:], *claims[:k])]
+            if not claim.try_forms(loop.iteration, [going_round(starts, (*added[k:], *added[:k]))]):
+                return False
+        for claim in claims:
+            claim.kind = "next"
+        return True
+
+    def _circle(self, place: Place) -> list[Place]:
+        """The numbers from this one round to it again; empty if there is no such way."""
+        circle, at = [place], self.sources[place][0]
+        while at != place:
+            if at not in self.sources or len(circle) == MAX_PERIOD:
+                return []
+            circle.append(at)
+            at = self.sources[at][0]
+        return circle
 
 
 def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interval:

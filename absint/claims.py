@@ -85,8 +85,9 @@ class Claims:
             yield Claim(name, "kind", None, kind, _kind(actual))
         elif isinstance(value, SequenceValue) and isinstance(actual, list):
             yield Claim(name, "length", None, value.length, len(actual))
+            each = value.each if value.each is not None and len(value.each) == len(actual) else None
             for number, item in enumerate(actual):
-                yield from self.of(f"{name}, item {number}", value.element, item)
+                yield from self.of(f"{name}, item {number}", each[number] if each else value.element, item)
         elif isinstance(value, (Tensor, SparseTensor)) and isinstance(actual, Array):
             yield from self._tensor(name, value, actual)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DTYPES, INTEGER_RANGES, DType
@@ -17,6 +17,8 @@ from lattices.expr import (
     expr_of,
 )
 from lattices.relation import (
+    FALSE,
+    OPEN,
     TRUE,
     Relation,
     boolean,
@@ -28,7 +30,7 @@ from lattices.relation import (
     negation,
 )
 from lattices.shape import shape_of
-from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
+from lattices.tensor import BOTTOM, TOP, VALUES, Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO
 from transfer.op import HOLE, Statement
@@ -79,6 +81,40 @@ def integer_of(value: Value | None) -> Dim | None:
     return UNKNOWN_DIM
 
 
+class Stated(NamedTuple):
+    """What a node requires, and why it may fail for another reason."""
+
+    statements: list[Statement]
+    doubts: list[str]
+
+
+def single(what: str, value: Value | None, dtype: DType) -> Stated:
+    """An operand, if it is given, must be one element of this type."""
+    reason = f"the {what} is one element of type {dtype}"
+    if value is None or value is BOTTOM:
+        return Stated([], [])
+    if not isinstance(value, Tensor):
+        return Stated([], [reason])
+    relation = eq(value.shape.size, 1) if value.dtype in (dtype, DType.UNDEFINED) else FALSE
+    if relation in (TRUE, OPEN):
+        return Stated([], [reason] if relation is OPEN else [])
+    return Stated([Statement(relation, reason, "required")], [])
+
+
+ALLOTTED: Final = "onnxruntime allots memory by the sizes that a body declares, and they are not known to be true"
+
+
+def may_lie(declared: Value, actual: Value | None) -> bool:
+    """The declared type states a size, or an element type, that the value is not known to have."""
+    if not isinstance(declared, Tensor) or not isinstance(actual, Tensor):
+        return False
+    if DType.UNDEFINED not in (declared.dtype, actual.dtype) and declared.dtype is not actual.dtype:
+        return True
+    if declared.shape.is_top or actual.shape.rank != declared.shape.rank:
+        return not declared.shape.is_top and any(d.is_concrete for d in declared.shape)
+    return any(d.is_concrete and d != e for d, e in zip(declared.shape, actual.shape, strict=True))
+
+
 @dataclass
 class Gate(Control):
     """The entry of a branch: reachable or not, and what holds below it."""
@@ -108,6 +144,8 @@ class IfJoin(Control):
 
     then_gate: int
     else_gate: int
+    declared: tuple[Value, ...] = ()
+    """The types that the branches declare of their outputs, one branch after the other."""
     operator: str = "If"
     width: int = 1
 
@@ -115,21 +153,25 @@ class IfJoin(Control):
         values = [run.operand(o, states) for o in item.operands]
         width = (len(values) - 1) // 2
         branches = values[1 : 1 + width], values[1 + width :]
+        required, doubts = single("condition", values[0], DType.BOOL)
+        if any(map(may_lie, self.declared, values[1:])):
+            doubts.append(ALLOTTED)
         reachable = [states[gate][0] is not BOTTOM for gate in (self.then_gate, self.else_gate)]
         if not all(reachable):
             taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
-            return run.record(node, tuple(taken))
+            return run.record(node, tuple(taken), required, doubts)
         join = _Join(condition_of(values[0]), self.then_gate, node)
         outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
-        return run.record(node, outputs, join.statements)
+        return run.record(node, outputs, [*required, *join.statements], doubts)
 
 
 class _Join:
     """Joins the values of two branches under one condition."""
 
     def __init__(self, condition: Relation | None, first: int, last: int) -> None:
+        # A truth that the data decide is no part of a size.
         self.condition = boolean(f"{HOLE}condition") if condition is None else condition
-        self.by_data = any(s.name.startswith("%") for s in self.condition.symbols)
+        self.by_data = any(s.bounds == (0, 1) and s.name.startswith("%") for s in self.condition.symbols)
         self.first, self.last = first, last
         self.statements: list[Statement] = []
         self._named: dict[tuple[Dim, Dim], Expr] = {}
@@ -142,6 +184,8 @@ class _Join:
                 pairs = enumerate(zip(a.each, b.each, strict=True))
                 return SequenceValue.of((self.value(f"{tag}@{at}", x, y) for at, (x, y) in pairs), TOP)
             return SequenceValue(VALUES.join(a.element, b.element), self.dim(f"{tag}#", a.length, b.length))
+        if isinstance(a, Optional) and isinstance(b, Optional):
+            return Optional(self._held(tag, a, b), a.present if a.present is b.present else None)
         if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
             return VALUES.join(a, b)
         dtype = DTYPES.join(a.dtype, b.dtype)
@@ -149,6 +193,11 @@ class _Join:
             return Tensor(dtype)
         dims = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))]
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
+
+    def _held(self, tag: str, a: Optional, b: Optional) -> Value:
+        """What the optional holds, if it does: an absent one says nothing of it."""
+        held = [optional.element for optional in (a, b) if optional.present is not False]
+        return held[0] if len(held) == 1 else self.value(tag, a.element, b.element)
 
     def dim(self, tag: str, a: Dim, b: Dim, bounds: tuple[int | None, int | None] = (0, MAX_DIM)) -> Dim:
         if a is b:

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from absint.costs.instance import Instance, UnsizedError, Work
 from absint.costs.rules import RULES
-from absint.environment import Environment, check_names, shown, shown_names, symbols_of, typical_sizes
+from absint.environment import Environment, check_names, shown, shown_names, symbols_of
 from absint.fixpoint import Analysis, fixpoint
 from absint.graph import Node
 from absint.liveness import is_parameter
 from absint.regions import Regions
 from absint.sizes import bytes_of, elements_of
 from absint.totals import Amounts, Bill, Totals
+from absint.typical import typical_sizes
 from lattices.dim import DIMS
 from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul, substitute
+from lattices.piecewise import product_settled
 from lattices.relation import Relation
 from lattices.tensor import Tensor, Value
 
@@ -206,7 +208,7 @@ class Cost:
 
     @cached_property
     def typical_sizes(self) -> Mapping[str, int]:
-        """What `evaluate` needs: every symbol at 64, or as near to it as makes sense."""
+        """What `evaluate` needs: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(symbols_of(self._terms()) - self._bill.numbers, key=lambda symbol: symbol.key)
         return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 
@@ -250,7 +252,7 @@ class Cost:
         elif work is None:
             self.without_rule[node.kernel.operator] += 1
         work = work or Work()
-        return Amounts(work.macs, work.flops, self._moved(number, node))
+        return Amounts(product_settled(work.macs), product_settled(work.flops), self._moved(number, node))
 
     def _work(self, number: int, node: Node) -> Work | None:
         """The arithmetic of an operator; None without a rule or a size."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from absint.api import known_symbols
@@ -11,16 +10,15 @@ from absint.errors import UsageError
 from absint.names import more_names
 from absint.regions import Region
 from absint.shapes import birthplace
-from lattices.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError, expr_of, substitute, values_of
-from lattices.facts import Facts
-from lattices.interval import Interval
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError, substitute, values_of
 from lattices.relation import Relation
 
 if TYPE_CHECKING:
     from absint.api import Result
 
-TYPICAL_SIZES: Final = (64, 256, 1024, 4096)
-"""What a symbol is taken to be where numbers are wanted and no size is given: the first that makes sense."""
+
+MAX_TRIPS: Final = 100_000
+"""Trips that are gone through one by one where sizes differ from trip to trip."""
 
 
 class Environment:
@@ -46,21 +44,24 @@ class Environment:
         return found
 
     def _evaluated(self, term: Expr, what: str) -> int:
+        self._need(term, what)
         try:
             return term.value(values_of(term, self._sizes))
-        except KeyError:
-            missing = next(name for name in sorted(term.free_symbols) if name not in self._sizes)
-            raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs") from None
         except (UndefinedError, ValueError) as error:
             raise UsageError(f"{what} makes no sense at these sizes: {error}") from None
 
+    def _need(self, term: Expr | Relation, what: str) -> None:
+        missing = next((name for name in sorted(term.free_symbols) if name not in self._sizes), None)
+        if missing is not None:
+            raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs")
+
     def holds(self, condition: Relation, what: str) -> bool:
         """Whether a condition holds; raises as `value`."""
+        self._need(condition, what)
         try:
             return condition.truth(values_of(condition, self._sizes))
-        except KeyError:
-            missing = next(name for name in sorted(condition.free_symbols) if name not in self._sizes)
-            raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs") from None
+        except (UndefinedError, ValueError) as error:
+            raise UsageError(f"a condition that {what} needs makes no sense at these sizes: {error}") from None
 
     def runs(self, region: Region, what: str) -> bool:
         """Whether a run comes by; a branch that depends on data may."""
@@ -73,6 +74,16 @@ class Environment:
                 found = self.holds(region.condition, what)
             self._active[region.gate] = found
         return found
+
+    def turns(self, loop: Region, label: str) -> Iterator[int]:
+        """Go through the trips of a loop one by one. Raises UsageError for very many, and as `value`."""
+        assert loop.trips is not None
+        trips = self.value(loop.trips, f"the number of trips of {label}")
+        if trips > MAX_TRIPS:
+            raise UsageError(f"{label} makes {trips:,} trips, too many to go through one by one")
+        for iteration in range(trips):
+            self.turn(loop, iteration)
+            yield iteration
 
     def turn(self, region: Region, iteration: int) -> None:
         """Begin a trip of a loop."""
@@ -100,30 +111,6 @@ def shown(term: Dim, names: Mapping[Symbol, Dim]) -> Dim:
     return substitute(term, names) if isinstance(term, Expr) else term if term.is_unknown else UNKNOWN_SIZE
 
 
-def typical_sizes(
-    result: Result,
-    symbols: Iterable[Symbol],
-    names: Mapping[Symbol, Dim],
-    facts: Facts,
-    evaluate: Callable[[Mapping[str, int]], object],
-) -> Mapping[str, int]:
-    """Each symbol, under its printed name, at 64 or as near to it as its bounds allow; more if no run has that size."""
-    bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in symbols}
-    order = [name for name in result.symbols if name in bounds]
-    order += sorted(bounds.keys() - set(order))
-    found: dict[str, int] = {}
-    for size in TYPICAL_SIZES:
-        found = {name: _within(size, bounds[name]) for name in order}
-        with suppress(UsageError):
-            evaluate(found)
-            break
-    return found
-
-
-def _within(size: int, bounds: Interval) -> int:
-    return max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))
-
-
 def check_names(result: Result, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
     """Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have."""
     invented = {str(name) for name in names.values()}
@@ -134,4 +121,4 @@ def check_names(result: Result, binding: Mapping[str, int], names: Mapping[Symbo
             raise UsageError(f"{name}={size}: a size cannot be negative")
 
 
-__all__ = ["Environment", "check_names", "shown", "shown_names", "symbols_of", "typical_sizes"]
+__all__ = ["MAX_TRIPS", "Environment", "check_names", "shown", "shown_names", "symbols_of"]

@@ -8,8 +8,21 @@ gives.
 
 Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
 
+What an analysis owes: `transfer` is monotone (states that are above give a state that is above), and `lattice` keeps
+the laws of `lattices.lattice`, widening included; `lattices.laws.check_laws` tests them. What it gets: `fixpoint` ends,
+and each state of the result is above what `transfer` makes of the result. If `transfer` is sound for one step of a
+run, the states so describe every run, however often it goes round a cycle.
+
+Cost: one call of `transfer` for each node of an acyclic graph whose edges all lead from lower to higher numbers, and of
+any other without cycles. A cycle runs once for each visit that its head needs: as often as a chain of joins, then
+widenings, can grow there, and a few descending passes; in nested cycles these multiply. A chain without an end is cut
+off by `Policy.max_visits`.
+
 What it is not good for: transfer functions that are not monotone still terminate (widening sees to that), but the
-result then need not be the least fixpoint that the widening allows.
+result then need not be the least fixpoint that the widening allows. Facts of a path need a state of their own: states
+are by node, whichever way led there.
+
+docs/tutorial.md builds three analyses. `absint.dataflow.ForwardAnalysis` follows the values of a model.
 """
 
 from __future__ import annotations
@@ -36,11 +49,16 @@ class Analysis(ABC, Generic[S]):
     def transfer(self, node: int, states: Sequence[S]) -> S:
         """The state of `node`, from the states of its predecessors (its successors if backward), by node id.
 
-        A state that has not been computed yet is the lattice's bottom.
+        A state that has not been computed yet is the lattice's bottom. Only states of neighbours may be read: others
+        may change later without another call. Monotone and without side effects that matter: it is called as often as
+        the node is visited.
         """
 
     def merge(self, node: int, old: S, new: S, widen: bool) -> S:
-        """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate."""
+        """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate.
+
+        It must be above both, and with `widen` a chain of them must come to rest.
+        """
         return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
 
 
@@ -69,9 +87,11 @@ class DivergenceError(RuntimeError):
 
 
 def fixpoint(graph: nx.DiGraph[int], analysis: Analysis[S], policy: Policy = DEFAULT_POLICY) -> Solution[S]:
-    """The least fixpoint that the widening allows. Nodes of `graph` are the integers 0 to n - 1.
+    """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
 
-    Raises DivergenceError if the domain's widening does not stop growing.
+    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
+    analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
+    for any. Raises DivergenceError if the domain's widening does not stop growing.
     """
     count = graph.number_of_nodes()
     states: list[S] = [analysis.lattice.bottom] * count

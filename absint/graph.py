@@ -67,7 +67,7 @@ class Scope:
 class Kernel:
     """What equal operator instances share: operator, version, rule, decoded attributes, arity; with their memo."""
 
-    __slots__ = ("attributes", "domain", "memo", "op_type", "outputs", "rule", "version")
+    __slots__ = ("attributes", "domain", "doubts", "is_standard", "memo", "op_type", "outputs", "rule", "version")
 
     def __init__(
         self,
@@ -77,6 +77,8 @@ class Kernel:
         rule: Rule | None,
         attributes: Mapping[str, AttributeValue],
         outputs: int,
+        doubts: tuple[str, ...] = (),
+        is_standard: bool = False,
     ) -> None:
         self.domain = domain
         self.op_type = op_type
@@ -84,6 +86,10 @@ class Kernel:
         self.rule = rule
         self.attributes = attributes
         self.outputs = outputs
+        self.doubts = doubts
+        """Why runtimes refuse every such node."""
+        self.is_standard = is_standard
+        """The rule is a shipped one, so the schema of the operator says what its nodes look like."""
         self.memo: dict[object, Template] = {}
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from absint.carried import Carried
-from absint.control import Control, condition_of, integer_of
+from absint.control import Control, condition_of, integer_of, single
 from absint.graph import Operand
 from absint.plain_rank import is_plain
 from absint.trips import trips_by_condition
@@ -18,7 +18,7 @@ from lattices.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Constant, Dim, Expr,
 from lattices.facts import Facts
 from lattices.normal import maximum
 from lattices.ramp import NO_RAMPS
-from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, eq, ge, implies, le, negation
+from lattices.relation import OPEN, TRUE, Relation, conjunction, eq, ge, implies, le, negation
 from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -202,6 +202,7 @@ class LoopExit(Control):
         trips = self._trips(run, item, loop, limit, condition, body_condition, statements)
         facts = run.facts_at(item.gate)
         certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
+        doubts = [] if facts.decide(le(trips, 1)) is YES else slices_may_differ(loop, scans)
         outputs = [loop.final(v or TOP, trips) for v in finals]
         for k, scan in enumerate(scans):
             value = loop.leave(scan or TOP)
@@ -216,11 +217,12 @@ class LoopExit(Control):
             if found is not None:
                 trips, outputs = const(found.trips), [*found.finals, *found.scans]
                 statements = [Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, OPEN)]
+                doubts = [_ONE_SIZE] if OPEN in found.agree else []
         if isinstance(trips, Expr):
             statements += _premises(run, loop, trips)
-        state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements)
-        if any(s.relation is FALSE and s.role == "required" for s in statements):
-            run.applied[node] = run.applied[node]._replace(rejected=_ONE_SIZE)
+        for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
+            statements, doubts = [*required, *statements], [*open_, *doubts]
+        state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements, doubts)
         run.trips[self.head] = run.filled(node, trips)
         return state
 
@@ -301,6 +303,18 @@ class LoopExit(Control):
 _ONE_SIZE: Final = "a scan output has as many elements in each trip"
 
 
+def slices_may_differ(loop: LoopBody, slices: Sequence[Value | None]) -> list[str]:
+    """Why stacking the slices of several trips may fail: one of them is not known to have one shape in every trip."""
+    return [] if all(_has_one_shape(loop, value) for value in slices) else [_ONE_SIZE]
+
+
+def _has_one_shape(loop: LoopBody, value: Value | None) -> bool:
+    """The value has the same shape in every trip."""
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        return value is BOTTOM
+    return all(isinstance(d, Expr) and not loop.mentions(d) for d in value.shape)
+
+
 def _by_data(symbol: Symbol) -> bool:
     """A truth that the data decide: it is no part of a size."""
     return symbol.name.startswith("%") and symbol.bounds == (0, 1)
@@ -332,4 +346,4 @@ def _premises(run: ShapeAnalysis, loop: LoopBody, trips: Expr) -> Iterator[State
                     yield statement._replace(relation=premise)
 
 
-__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "stacked"]
+__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "slices_may_differ", "stacked"]

@@ -20,6 +20,7 @@ from absint.errors import ModelError
 from absint.expansion import called, expanded_sizes
 from absint.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
 from absint.load import Loaded, unreadable_texts
+from absint.lookup import Lookup
 from absint.lower_control import lower_control
 from absint.protos import attribute_key, captured, decode_attribute, domain_of, name_of, overload_of, reads, resolved
 from absint.tensors import decode, dtype_of
@@ -28,7 +29,7 @@ from lattices.contents import MAX_ELEMENTS
 from lattices.shape import Shape
 from lattices.tensor import TOP, Tensor, Value
 from transfer.op import AttributeValue
-from transfer.table import Table
+from transfer.table import shipped
 
 MAX_NODES: Final = 1_000_000
 """A model that lowers to more nodes keeps its innermost calls opaque."""
@@ -117,9 +118,9 @@ def place_of(node: NodeProto, number: int, frame: Frame) -> str:
 class Lowerer:
     """Lowers one model."""
 
-    def __init__(self, loaded: Loaded, table: Table) -> None:
+    def __init__(self, loaded: Loaded, lookup: Lookup) -> None:
         self.loaded = loaded
-        self.table = table
+        self.lookup = lookup
         self.program = Program()
         self.diagnostics: list[Diagnostic] = []
         self.declared: list[tuple[str, Operand, Value]] = []
@@ -162,6 +163,7 @@ class Lowerer:
                 self._frames.pop()
                 frame.done()
         self._bind_outputs(proto.graph)
+        self.diagnostics += self.lookup.diagnostics
         return Lowered(self.program, self.signature, self.diagnostics, self.declared, self._bodies)
 
     # Declarations
@@ -308,7 +310,7 @@ class Lowerer:
             try:
                 kernel = kernels[key]
             except KeyError:
-                kernel = kernels[key] = self._kernel(node, attributes, frame.imports)
+                kernel = kernels[key] = self._kernel(node, attributes, frame.imports, place_of(node, number, frame))
             operands = []
             for name in node.input:
                 operand = names.get(name)
@@ -344,19 +346,27 @@ class Lowerer:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
     def _kernel(
-        self, node: NodeProto, attributes: Sequence[AttributeProto], imports: Mapping[str, int]
+        self, node: NodeProto, attributes: Sequence[AttributeProto], imports: Mapping[str, int], place: str
     ) -> Kernel | None:
-        """The kernel of an operator instance; None for what is lowered to more than one node."""
+        """The kernel of an operator instance; None for what is lowered to more than one node. `place` is the first."""
         domain, op_type = domain_of(node.domain), node.op_type
         if self._function(node) is not None or (not domain and op_type in control.LOWERED):
             return None
         version = imports.get(domain, 1)
-        rule = self.table.lookup(domain, op_type, version)
-        if self.table.overridden(domain, op_type, version) is not None:
-            self._override(domain, op_type, version)
-        if rule is None and schemas.function_body(domain, op_type, version) is not None:
-            return None
-        return Kernel(domain, op_type, version, rule, self.decoded(attributes), len(node.output))
+        rule = self.lookup.rule(domain, op_type, version)
+        if rule is None:
+            if schemas.function_body(domain, op_type, version) is not None:
+                return None
+            rule = self.lookup.last_resort(domain, op_type, version, attributes)
+        decoded, outputs = self.decoded(attributes), len(node.output)
+        if rule is None or rule is not shipped().lookup(domain, op_type, version):
+            return Kernel(domain, op_type, version, rule, decoded, outputs)
+        fatal, harmless = schemas.departures(domain, op_type, version, decoded)
+        for text in fatal:
+            self._warn("malformed-node", place, f"{text}; runtimes refuse it")
+        for text in harmless:
+            self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
+        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True)
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""
@@ -366,13 +376,6 @@ class Lowerer:
             path = Path(parent, f"{label}@{next(numbers)}")
         self.program.scopes[str(path)] = scope
         return path
-
-    def _override(self, domain: str, op_type: str, version: int) -> None:
-        where = f"{domain}::{op_type}" if domain else op_type
-        message = f"the shipped rule for version {version} is replaced by one of your own"
-        diagnostic = Diagnostic(Severity.INFO, "rule-replaced", where, message)
-        if diagnostic not in self.diagnostics:
-            self.diagnostics.append(diagnostic)
 
     def _function(self, node: NodeProto) -> FunctionProto | None:
         if not self._functions:
@@ -391,15 +394,18 @@ class Lowerer:
         if function is None and domain_of(node.domain) == "" and node.op_type in control.LOWERED:
             self._control(call)
             return
-        key = f"{node.domain}::{node.op_type}:{getattr(node, 'overload', '')}"
+        domain = domain_of(node.domain)
+        key = f"{domain}::{node.op_type}:{getattr(node, 'overload', '')}"
         if function is None:
-            domain = domain_of(node.domain)
             function = schemas.function_body(domain, node.op_type, frame.imports.get(domain, 1))
             assert function is not None
         if key in frame.stack:
             self.error(
                 "recursive-function", call.place, f"function {node.op_type!r} calls itself; the call is left opaque"
             )
+            self.opaque(call)
+        elif excess := _excess(call, function):
+            self.error("call-arity", call.place, f"{excess}; the call is left opaque")
             self.opaque(call)
         elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > MAX_NODES:
             self._too_deep(call)
@@ -511,3 +517,12 @@ class Lowerer:
 
     def _warn(self, code: str, where: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(Severity.WARNING, code, where, message))
+
+
+def _excess(call: Call, function: FunctionProto) -> str:
+    """What a call has more of than the function declares; empty if it fits."""
+    given = max((at for at, operand in enumerate(call.operands, 1) if operand != ABSENT), default=0)
+    for what, here, declared in (("inputs", given, function.input), ("outputs", len(call.outputs), function.output)):
+        if here > len(declared):
+            return f"it has {here} {what}, and function {function.name!r} declares {len(declared)}"
+    return ""

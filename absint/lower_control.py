@@ -10,7 +10,7 @@ from absint.graph import ABSENT, Operand
 from absint.loops import LoopExit, LoopHead
 from absint.maps import MapExit, MapHead
 from absint.protos import has_rank
-from absint.scans import ScanExit, ScanHead, ScanSettings
+from absint.scans import ScanError, ScanExit, ScanHead, ScanSettings
 from absint.types import read_type
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) ->
             lowerer.error("branch-outputs", call.place, "the branches have other numbers of outputs")
             lowerer.opaque(call)
             return
-        join = lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate))
+        infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
+        types = tuple(read_type(info.type) for info in infos)
+        join = lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate, types))
         for gate in gates:
             gate.join = join
 
@@ -85,9 +87,12 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
 def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     batched = call.frame.imports.get("", 1) < 9
     operands = call.operands[1:] if batched else call.operands
-    settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), batched)
-    if settings is None or len(body.input) != len(operands) or len(body.output) != len(call.outputs):
-        lowerer.error("scan-arity", call.place, "its attributes, or the body's inputs or outputs, do not fit")
+    try:
+        settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)
+        if len(body.input) != len(operands) or len(body.output) != len(call.outputs):
+            raise ScanError("the body's inputs or outputs do not fit the scan's")
+    except ScanError as error:
+        lowerer.error("scan-arity", call.place, str(error))
         lowerer.opaque(call)
         return
     head_step = ScanHead(settings)
@@ -99,7 +104,8 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         head_step.last = len(lowerer.program.nodes) - 1
         lowerer.program.connect_back(head, head_step.back)
         inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
-        lowerer.add(call, inputs, step=ScanExit(head, settings))
+        types = tuple(read_type(info.type) for info in (*body.input, *body.output))
+        lowerer.add(call, inputs, step=ScanExit(head, settings, types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 

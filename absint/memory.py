@@ -13,12 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.dominance import Dominance, Sum
-from absint.environment import Environment, check_names, shown, shown_names, symbols_of, typical_sizes
+from absint.environment import Environment, check_names, shown, shown_names, symbols_of
 from absint.errors import UsageError
 from absint.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.regions import Regions
 from absint.schedule import Schedule, Top
-from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Symbol
+from absint.typical import typical_sizes
+from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from lattices.normal import maximum
 from lattices.relation import TRUE, Relation, ite, negation
 
@@ -29,7 +30,7 @@ MAX_SUMS: Final = 64
 """A peak over more sums has no expression; it is evaluated."""
 
 SHORT: Final = 3
-"""Sums of which the bound is the largest."""
+"""A peak over more sums has a bound over so many."""
 
 
 class Step(NamedTuple):
@@ -54,6 +55,8 @@ class Peak(NamedTuple):
     step: str
     live: tuple[Live, ...]
     """The largest first."""
+    sum: Dim
+    """The bytes at this step as an expression; unknown if they differ from trip to trip."""
 
 
 class Memory:
@@ -85,11 +88,20 @@ class Memory:
     @cached_property
     def bound(self) -> Dim:
         """A short expression that is never below the peak; the peak itself if that is short."""
-        if self._sums is None:
-            return UNKNOWN_DIM
-        sums = [s for group in self._sums.values() for s in group]
-        few = self._dominance.bound(sums, SHORT) if len(sums) > SHORT else None
-        return self.peak if few is None else shown(maximum(*(s.expr for s in few)), self._names)
+        return self.peak if self._few is None else shown(maximum(*(s.expr for s in self._few)), self._names)
+
+    @cached_property
+    def bounds(self) -> tuple[Dim, ...]:
+        """The few sums that `bound` is the largest of; `bound` alone where conditions choose between sums."""
+        always = self._sums[TRUE] if self._sums else []
+        few = self._few or (always if self.sums == len(always) <= SHORT else [])
+        return tuple(shown(s.expr, self._names) for s in few) or (self.bound,)
+
+    @cached_property
+    def _few(self) -> list[Sum] | None:
+        """At most SHORT sums that are never all below the peak; None if the peak has no more, or none are known."""
+        sums = [s for group in (self._sums or {}).values() for s in group]
+        return self._dominance.bound(sums, SHORT) if len(sums) > SHORT else None
 
     @property
     def sums(self) -> int | None:
@@ -137,7 +149,13 @@ class Memory:
             # What stands in another branch, or comes after the loop, is not there.
             and environment.runs(self._regions.home(value.node), "the peak")
         ]
-        return Peak(top.bytes, self.label(top.step), tuple(sorted(live, key=lambda item: -item.bytes)))
+        live.sort(key=lambda item: -item.bytes)
+        return Peak(top.bytes, self.label(top.step), tuple(live), self._sum_at(top.step))
+
+    def _sum_at(self, step: int) -> Dim:
+        total = next(total for number, total in self._schedule.totals() if number == step)
+        varies = isinstance(total, Expr) and not self._numbers.isdisjoint(total.symbols)
+        return UNKNOWN_DIM if varies else shown(total, self._names)
 
     def _top(self, binding: Mapping[str, int]) -> tuple[Top, Environment]:
         check_names(self._result, binding, self._names)
@@ -146,9 +164,8 @@ class Memory:
 
     @cached_property
     def typical_sizes(self) -> Mapping[str, int]:
-        """What `evaluate` needs: every symbol at 64, or as near to it as makes sense."""
-        numbers = {region.number for region in self._regions.by_gate.values()}
-        symbols = sorted(self._used - numbers, key=lambda symbol: symbol.key)
+        """What `evaluate` needs: every symbol at 64, or as near to it as the model allows."""
+        symbols = sorted(self._used - self._numbers, key=lambda symbol: symbol.key)
         return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 
     @cached_property
@@ -158,6 +175,11 @@ class Memory:
         for region in self._regions.by_gate.values():
             terms += (region.trips, region.condition)
         return terms
+
+    @cached_property
+    def _numbers(self) -> set[Symbol]:
+        """Iteration numbers of loops."""
+        return {region.number for region in self._regions.by_gate.values() if region.number is not None}
 
     @cached_property
     def _used(self) -> set[Symbol]:
@@ -176,4 +198,4 @@ class Memory:
         return self._schedule.sums(self._dominance)
 
 
-__all__ = ["Live", "Memory", "Peak", "Step"]
+__all__ = ["SHORT", "Live", "Memory", "Peak", "Step"]

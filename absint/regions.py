@@ -88,6 +88,10 @@ class Regions:
         """The region whose visits the node's outputs belong to: what a loop head gives is there anew in each trip."""
         return self.by_gate[node] if isinstance(self._nodes[node].control, LoopBody) else self.of(node)
 
+    def label(self, region: Region) -> str:
+        """The If or loop that the region is a body of."""
+        return str(self._nodes[region.close])
+
     def runs(self, node: int) -> bool:
         """Some run may come by the node."""
         return self.home(node).runs

@@ -22,6 +22,7 @@ from lattices.normal import sole_atom
 from lattices.piecewise import choices, chosen
 from lattices.relation import Relation, negation
 from lattices.tensor import Tensor, Value
+from lattices.truth import UNKNOWN
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -87,13 +88,13 @@ def run_rounds(
         if not new:
             break
         learned |= new
-        known = Facts((*facts.relations, *(r for r in learned if _teaches(r))), order)
+        known = Facts((*facts.relations, *learned), order)
         if known.contradiction:
             return Rounds(tuple(rounds), _clash(facts, learned, order))
         held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
         settles = any(item.relation in wanted and not _teaches(item.relation) for item in new.values())
         changed = known.mapping != last.analysis.facts.mapping
-        if not settles and not (changed and _worthwhile(known, last.states)):
+        if not settles and not (changed and (_worthwhile(known, last.states) or _decides(known, last.states))):
             break
         rounds.append(run(known, held, tuple(learned.values())))
     return Rounds(tuple(rounds))
@@ -101,7 +102,7 @@ def run_rounds(
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
     """Of requirements that contradict the facts, or each other, some that are enough and none that can be left out."""
-    core = [relation for relation in learned if _teaches(relation)]
+    core = list(learned)
     step = max(len(core) // 2, 1)
     while True:
         at = 0
@@ -137,14 +138,20 @@ def needed_nodes(lowered: Lowered) -> bytearray:
 
 
 def open_conditions(states: Sequence[State]) -> set[Relation]:
-    """The conditions of choices in the values, and their negations."""
-    found: set[Relation] = set()
+    """The conditions of choices in the values, truths among their elements, and the negations of both."""
+    found = set(_truths(states))
     for value in distinct_values(states):
         for dim in _numbers(value):
             if dim.const is None:
-                for condition in choices(dim):
-                    found |= {condition, negation(condition)}
-    return found
+                found.update(choices(dim))
+    return found | set(map(negation, found))
+
+
+def _truths(states: Sequence[State]) -> Iterator[Relation]:
+    """Elements that are relations, such as the condition of an If."""
+    for value in distinct_values(states):
+        if isinstance(value, Tensor) and value.contents is not None:
+            yield from (e for e in value.contents.elements if isinstance(e, Relation) and e.symbols)
 
 
 def teachings(analysis: ShapeAnalysis, needed: bytearray, wanted: Container[Relation] = ()) -> Iterator[Learned]:
@@ -216,6 +223,11 @@ def _worthwhile(facts: Facts, states: Sequence[State]) -> bool:
             if dim.const is None and facts.simplify(dim) is not _renamed(dim, back, facts):
                 return True
     return False
+
+
+def _decides(facts: Facts, states: Sequence[State]) -> bool:
+    """The facts decide a condition that was open."""
+    return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in _truths(states))
 
 
 def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:

@@ -187,7 +187,7 @@ def _run(
     where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
     number, types, found = execute(_with_outputs(result, added), [*result.outputs, *added], attempts, where)
-    taken = {**attempts[number], **{name: _typed(types[name], value) for name, value in found.items()}}
+    taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
     return {
         name: cast("Array | list[object]", taken[name])
         for name in dict.fromkeys((*result.outputs, *values))
@@ -249,7 +249,7 @@ def _end(code: int) -> str:
         return f"exit code {code}"
 
 
-def _typed(kind: str, value: object) -> Array | list[object]:
+def typed(kind: str, value: object) -> Array | list[object]:
     """The value under its own type: onnxruntime gives an 8-bit float as bytes."""
     match = re.fullmatch(r"tensor\((float8\w+)\)", kind)
     if match and isinstance(value, np.ndarray) and value.dtype == np.uint8:
@@ -274,4 +274,4 @@ def _in_one_line(message: str) -> str:
     return f"onnxruntime: {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
 
 
-__all__ = ["MAX_ELEMENTS", "SECONDS", "RunError", "feeds_for", "load_feeds", "run", "sizes_at"]
+__all__ = ["MAX_ELEMENTS", "SECONDS", "RunError", "feeds_for", "load_feeds", "run", "sizes_at", "typed"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.relation import FALSE, TRUE, eq, ge
+from lattices.relation import FALSE, OPEN, TRUE, eq, ge
 from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.truth import YES
@@ -16,9 +16,11 @@ from transfer.op import AttributeValue, Statement
 if TYPE_CHECKING:
     from absint.graph import Node
     from absint.shapes import ShapeAnalysis, State
+    from lattices.facts import Facts
 
-from absint.control import Control
-from absint.loops import Carried, LoopBody, stacked
+from absint.control import ALLOTTED, Control, may_lie
+from absint.loops import Carried, LoopBody, slices_may_differ, stacked
+from absint.plain_rank import is_plain
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,41 @@ class ScanSettings:
     batched: bool
 
     @staticmethod
-    def read(attributes: Mapping[str, AttributeValue], operands: int, batched: bool) -> ScanSettings | None:
-        """From the attributes; None if they contradict the number of operands, or a direction is neither 0 nor 1."""
+    def read(attributes: Mapping[str, AttributeValue], operands: int, results: int, batched: bool) -> ScanSettings:
+        """From the attributes of a Scan with so many operands and outputs. Raises ScanError if they do not fit."""
         scans = attributes.get("num_scan_inputs")
         if not isinstance(scans, int) or not 0 < scans <= operands:
-            return None
-        axes = attributes.get("scan_input_axes") or [0] * scans
-        out = attributes.get("scan_output_axes") or []
-        if not isinstance(axes, list) or not isinstance(out, list) or len(axes) != scans:
-            return None
-        for name in ("directions", "scan_input_directions", "scan_output_directions"):
-            ways = attributes.get(name) or []
-            if not isinstance(ways, list) or any(way not in (0, 1) for way in ways):
-                return None
-            if ways and name != "scan_output_directions" and len(ways) != scans:
-                return None
-        return ScanSettings(operands - scans, scans, tuple(axes), tuple(out), batched)
+            raise ScanError(f"num_scan_inputs is {scans}, of {operands} inputs")
+        states = operands - scans
+        if results < states:
+            raise ScanError(f"it has {states} state variables and {results} outputs")
+        lists = {
+            name: _one_each(attributes, name, what, count)
+            for what, count, names in (("inputs", scans, _OF_INPUTS), ("outputs", results - states, _OF_OUTPUTS))
+            for name in names
+        }
+        for name, ways in lists.items():
+            if name.endswith("directions") and not {*ways} <= {0, 1}:
+                raise ScanError(f"{name} is {list(ways)}; a direction is 0 or 1")
+        return ScanSettings(states, scans, lists["scan_input_axes"], lists["scan_output_axes"], batched)
+
+
+class ScanError(Exception):
+    """The attributes of a Scan contradict each other or the number of its operands."""
+
+
+_OF_INPUTS: Final = ("scan_input_axes", "scan_input_directions", "directions")
+_OF_OUTPUTS: Final = ("scan_output_axes", "scan_output_directions")
+
+
+def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, count: int) -> tuple[int, ...]:
+    """An attribute with one integer for each scan input or output; zeros if it is left out or empty."""
+    found = attributes.get(name) or [0] * count
+    if not isinstance(found, list) or not all(isinstance(n, int) for n in found):
+        raise ScanError(f"{name} is not a list of integers")
+    if len(found) != count:
+        raise ScanError(f"{name} has {len(found)} elements for {count} scan {what}")
+    return tuple(cast("list[int]", found))
 
 
 class ScanHead(LoopBody):
@@ -103,6 +124,8 @@ class ScanExit(Control):
 
     head: int
     settings: ScanSettings
+    declared: tuple[Value, ...] = ()
+    """The types that the body declares of its inputs and outputs."""
     operator: str = "Scan"
     width: int = 1
 
@@ -118,26 +141,49 @@ class ScanExit(Control):
         trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
         for size in sizes:
             relation = eq(size, trips)
-            if not s.batched and relation is not TRUE and relation.op != "open":
+            if not s.batched and relation not in (TRUE, OPEN):
                 statements.append(Statement(relation, _ONE_LENGTH, "required"))
         # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
         outputs = [loop.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
         certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
         for k, result in enumerate(results):
-            axis = s.output_axes[k] if k < len(s.output_axes) else 0
             # No runtime runs an unbatched scan over nothing, so there has been a trip.
-            value = stacked(loop, str(s.states + k), loop.leave(result or TOP), trips, certain, axis, statements)
-            outputs.append(value)
+            value = loop.leave(result or TOP)
+            outputs.append(stacked(loop, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]
         run.trips[self.head] = UNKNOWN_SIZE if s.batched else trips
-        state = run.record(node, tuple(outputs), statements)
+        doubts = self._doubts(run.facts_at(item.gate), loop, values, sizes)
+        inside = (*states[self.head], *values[2 * s.states + s.scans :])
+        if any(map(may_lie, self.declared, inside)):
+            doubts.append(ALLOTTED)
+        found = zip(self.declared[s.states + s.scans :], item.operands[2 * s.states + s.scans :], strict=True)
+        if not all(_is_ranked(declared) or is_plain(run.nodes, operand) for declared, operand in found):
+            doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+        state = run.record(node, tuple(outputs), statements, doubts)
         problem = self._problem(inputs[s.states :], results, statements)
         if problem:
             refused = Statement(FALSE, problem, "required")
             kept = run.applied[node]
             run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
         return state
+
+    def _doubts(
+        self, facts: Facts, loop: ScanHead, values: Sequence[Value | None], lengths: Sequence[Dim]
+    ) -> list[str]:
+        """Why the node may fail at sizes that meet what it requires."""
+        s = self.settings
+        results = 2 * s.states + s.scans
+        if s.batched:
+            return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
+        doubts = slices_may_differ(loop, values[results + s.states :])
+        if not all(isinstance(length, Expr) for length in lengths):
+            doubts.append(_ONE_LENGTH)
+        if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
+            doubts.append("onnxruntime does not scan an empty axis")
+        if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
+            doubts.append("a state variable keeps its shape")
+        return doubts
 
     def _problem(
         self, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
@@ -151,11 +197,24 @@ class ScanExit(Control):
             rank = value.shape.rank if isinstance(value, Tensor) else None
             if rank is not None and not -rank <= axis < rank:
                 return f"scan input axis {axis} is outside rank {rank}"
-        for value, axis in zip(results, self.settings.output_axes, strict=False):
+        for value, axis in zip(results, self.settings.output_axes, strict=True):
             rank = value.shape.rank if isinstance(value, Tensor) else None
             if rank is not None and not -rank - 1 <= axis <= rank:
                 return f"scan output axis {axis} is outside rank {rank + 1}"
         return None
+
+
+def _is_ranked(declared: Value) -> bool:
+    return isinstance(declared, Tensor) and not declared.shape.is_top
+
+
+def _may_reshape(start: Value | None, back: Value | None) -> bool:
+    """What the body gives back is not known to have the shape of what the scan starts with."""
+    if not isinstance(start, Tensor) or not isinstance(back, Tensor):
+        return back is not BOTTOM
+    if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
+        return True
+    return any(eq(a, b) is not TRUE for a, b in zip(start.shape, back.shape, strict=True))
 
 
 _ONE_LENGTH: Final = "scan inputs have one length"

@@ -21,9 +21,6 @@ from lattices.relation import TRUE, Relation, conjunction
 if TYPE_CHECKING:
     from absint.api import Result
 
-MAX_TRIPS: Final = 100_000
-"""Trips that are gone through one by one where sizes differ from trip to trip."""
-
 _WHAT: Final = "the peak"
 
 
@@ -91,13 +88,8 @@ class Schedule:
         return best
 
     def _over_trips(self, environment: Environment, loop: Region, around: int) -> Top:
-        assert loop.trips is not None
-        trips = environment.value(loop.trips, f"the number of trips of {self._nodes[loop.close]}")
-        if trips > MAX_TRIPS:
-            raise UsageError(f"{self._nodes[loop.close]} makes {trips:,} trips, too many to go through one by one")
         best = Top(-1, START)
-        for iteration in range(trips):
-            environment.turn(loop, iteration)
+        for iteration in environment.turns(loop, self._regions.label(loop)):
             found = self._top(environment, loop, loop.gate, loop.last, around)
             if found.bytes > best.bytes:
                 best = found._replace(trips=((loop, iteration), *found.trips))
@@ -202,8 +194,18 @@ class Schedule:
             self._guards[place.gate] = found
         return found
 
+    def _runs_in_some_trips(self, place: Region | None) -> bool:
+        """Whether the body runs depends on the trip of a loop around it."""
+        while place is not None:
+            if place.condition is not None and not self._numbers.isdisjoint(place.condition.symbols):
+                return True
+            place = place.parent
+        return False
+
     def _without_numbers(self, candidate: Sum, place: Region, dominance: Dominance) -> list[Sum] | None:
         """The sums of the trips that may be the largest; None if they are not known."""
+        if self._runs_in_some_trips(place):
+            return None
         atoms = {atom for mono in candidate.terms for atom in mono}
         if not any(self._numbers & expr_of(atom).symbols for atom in atoms):
             return [candidate]

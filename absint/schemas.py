@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import onnx
 
@@ -22,14 +22,32 @@ _ELEMENTS: Final = {
 }
 
 
-@cache
 def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
-    """The schema in force at an opset version, or None."""
+    """The schema in force at an opset version, or None. Those of other domains than ONNX's come and go."""
+    return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
+
+
+def _is_of_onnx(domain: str) -> bool:
+    return not domain or domain.startswith("ai.onnx")
+
+
+@cache
+def _kept_schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+    return _schema(domain, name, version)
+
+
+def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
     try:
         found = onnx.defs.get_schema(name, version, domain)
     except onnx.defs.SchemaError:
         return None
     return None if found.deprecated else found
+
+
+def since(domain: str, name: str, version: int) -> int:
+    """The opset in which the schema in force at a version came; 0 if there is none."""
+    found = schema(domain, name, version)
+    return 0 if found is None else found.since_version
 
 
 def is_deprecated(domain: str, name: str, version: int) -> bool:
@@ -38,6 +56,56 @@ def is_deprecated(domain: str, name: str, version: int) -> bool:
         return onnx.defs.get_schema(name, version, domain).deprecated
     except onnx.defs.SchemaError:
         return False
+
+
+class Departures(NamedTuple):
+    """Where a node departs from the form that its schema gives it, each in words."""
+
+    fatal: tuple[str, ...] = ()
+    """No runtime takes such a node."""
+    harmless: tuple[str, ...] = ()
+
+
+def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:
+    """What is wrong with the attributes of a node, by the schema in force at an opset version."""
+    found = schema(domain, name, version)
+    if found is None:
+        return _without_schema(domain, name, version)
+    form = f"{name}-{found.since_version}"
+    required = (attribute for attribute, what in found.attributes.items() if what.required)
+    missing = [f"required attribute {a} of {form} is missing" for a in required if a not in attributes]
+    unknown = [f"{form} has no attribute {a}" for a in attributes if a not in found.attributes]
+    return Departures(tuple(missing), tuple(unknown))
+
+
+def _without_schema(domain: str, name: str, version: int) -> Departures:
+    opset = f"opset {version} of {domain or 'ai.onnx'}"
+    if is_deprecated(domain, name, version):
+        return Departures(harmless=(f"{name} is deprecated in {opset}",))
+    return Departures(fatal=(f"{opset} has no {name}",) if onnx.defs.has(name, domain) else ())
+
+
+def wrong_arity(domain: str, name: str, version: int, given: Sequence[object], outputs: int) -> str | None:
+    """What is wrong with the inputs of a node, of which None is one that is left out, or with the number of outputs."""
+    found = schema(domain, name, version)
+    if found is None:
+        return None
+    form, count = f"{name}-{found.since_version}", len(given)
+    while count and given[count - 1] is None:
+        count -= 1
+    if count > found.max_input:
+        return f"{form} takes at most {_counted(found.max_input, 'input')}, found {count}"
+    if outputs > found.max_output:
+        return f"{form} has at most {_counted(found.max_output, 'output')}, found {outputs}"
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    for index, formal in enumerate(found.inputs):
+        if formal.option == single and (index >= count or given[index] is None):
+            return f"required input {formal.name} of {form} is missing"
+    return None
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def top_outputs(domain: str, name: str, version: int, inputs: Sequence[Value | None], count: int) -> tuple[Value, ...]:
@@ -101,9 +169,17 @@ def parse_type(text: str) -> Value:
     return TOP
 
 
-@cache
 def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context."""
+    return _kept_body(domain, name, version) if _is_of_onnx(domain) else _body(domain, name, version)
+
+
+@cache
+def _kept_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+    return _body(domain, name, version)
+
+
+def _body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
     found = schema(domain, name, version)
     given = None if found is None else found.function_body
     if found is None or given is None or not given.node:

@@ -44,13 +44,18 @@ class Settled(NamedTuple):
 
 
 def settle(result: Result) -> list[Round]:
-    """Further rounds with what Z3 proves about open decisions; none if it proves nothing."""
+    """Further rounds with what Z3 proves about open decisions; none if it proves nothing.
+
+    Nor is there any if the premises contradict each other: they entail everything.
+    """
     from absint.proving import Proving
 
     rounds: list[Round] = []
     last = result.last
     prover = Proving(result).prover()
     prover.rlimit, prover.seconds = RLIMIT, 1.0
+    if prover.consistent.entailed:
+        return rounds
     back = result.rounds.originals
     known: dict[Atom, Settled] = {}
     spent = 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint import schemas
+from absint.evaluation import evaluated
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
 from lattices.contents import Contents, Element, element_symbols
@@ -18,7 +19,8 @@ from lattices.dtype import INTEGER_RANGES, DType
 from lattices.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of, substitute
 from lattices.facts import NO_FACTS, Facts
 from lattices.interval import ANY, Interval
-from lattices.relation import Relation, boolean, eq
+from lattices.relation import FALSE, Relation, boolean, eq
+from lattices.rows import Rows
 from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, VALUES, Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -51,35 +53,8 @@ class Template(NamedTuple):
     rejected: str | None = None
 
 
-class StateLattice:
-    """States are tuples of values; the empty tuple is "not computed"; those of two lengths only meet at the ends."""
-
-    bottom: State = ()
-    top: State = (TOP,)
-
-    def leq(self, a: State, b: State) -> bool:
-        if a == b or not a or b == self.top:
-            return True
-        return len(a) == len(b) and all(map(VALUES.leq, a, b))
-
-    def join(self, a: State, b: State) -> State:
-        return self._pointwise(a, b, VALUES.join)
-
-    def meet(self, a: State, b: State) -> State:
-        if a == self.top or b == self.top:
-            return b if a == self.top else a
-        return tuple(map(VALUES.meet, a, b)) if len(a) == len(b) else self.bottom
-
-    def widen(self, old: State, new: State) -> State:
-        return self._pointwise(old, new, VALUES.widen)
-
-    def _pointwise(self, a: State, b: State, combine: Callable[[Value, Value], Value]) -> State:
-        if not a or not b:
-            return a or b
-        return tuple(map(combine, a, b)) if len(a) == len(b) else self.top
-
-
-STATES: Final = StateLattice()
+STATES: Final = Rows(VALUES)
+"""States are rows of values."""
 
 
 def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
@@ -206,25 +181,25 @@ class ShapeAnalysis(Analysis[State]):
         try:
             result = apply(kernel.rule, op)
         except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
-            self.crashes[node] = f"{type(error).__name__}: {error}"
+            self.crashes[node] = kernel.rule.failure(error)
             return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("its rule failed",))
         outputs = self._typed(kernel, inputs, result.outputs)
+        if result.rejected is None and all(v is None or (type(v) is Tensor and v.contents is not None) for v in inputs):
+            outputs = evaluated(kernel, inputs, outputs)
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
-        return name_unknowns(
-            outputs,
-            result.statements,
-            result.may_fails,
-            result.notes,
-            result.rejected,
-        )
+        doubts, notes = (*result.may_fails, *kernel.doubts), result.notes
+        if kernel.is_standard and result.rejected is None:
+            wrong = schemas.wrong_arity(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
+            doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
+        return name_unknowns(outputs, result.statements, doubts, notes, result.rejected)
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
-        """Outputs of which nothing is known take what the schema says of their type."""
-        if TOP not in outputs:
+        """Outputs of unknown type take what the schema says of it."""
+        if not any(o is TOP or (isinstance(o, Tensor) and o.dtype is DType.UNDEFINED) for o in outputs):
             return outputs
         known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
-        return tuple(k if o is TOP else o for o, k in zip(outputs, known, strict=True))
+        return tuple(map(_with_type, outputs, known))
 
     def own(self, node: int, template: Template) -> Mapping[Symbol, Dim]:
         """What stands for each hole of a template at a node: a symbol of its own, or what the facts say of it."""
@@ -258,7 +233,8 @@ class ShapeAnalysis(Analysis[State]):
         """Keep what a control-flow node said, and name its unknown dims."""
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
-        template = name_unknowns(outputs, tuple(statements), tuple(may_fails))
+        rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
+        template = name_unknowns(outputs, tuple(statements), tuple(may_fails), rejected=rejected)
         self.applied[node] = template
         return self._filled(node, template) if template.holes else template.outputs
 
@@ -276,6 +252,15 @@ class ShapeAnalysis(Analysis[State]):
                 return found
             gate = self.nodes[gate].gate
         return self.facts
+
+
+def _with_type(output: Value, known: Value) -> Value:
+    """What a rule gave, its type filled in from what is known of it."""
+    if output is TOP:
+        return known
+    if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:
+        return Tensor(known.dtype, output.shape, output.contents, output.ramps)
+    return output
 
 
 def simplified(value: Value, facts: Facts) -> Value:

@@ -8,6 +8,7 @@ from typing import Final
 from lattices.dtype import DType
 from lattices.expr import ZERO_EXPR, Dim, Expr, mul
 from lattices.normal import ceildiv
+from lattices.piecewise import product_settled
 from lattices.tensor import Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -69,7 +70,8 @@ def _of_sequence(value: SequenceValue) -> Expr | None:
 
 
 def _known(size: Dim) -> Expr | None:
-    return size if isinstance(size, Expr) else None
+    settled = product_settled(size)
+    return settled if isinstance(settled, Expr) else None
 
 
 __all__ = ["BITS", "bytes_of", "elements_of"]

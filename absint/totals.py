@@ -18,9 +18,6 @@ from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, mul
 from lattices.normal import maximum
 from lattices.relation import ite
 
-MAX_TRIPS: Final = 100_000
-"""Trips that are gone through one by one where amounts differ from trip to trip."""
-
 
 class Amounts(NamedTuple):
     """Multiply-accumulates, FLOPs (two for each MAC, and other arithmetic), and bytes moved."""
@@ -120,16 +117,10 @@ class Bill:
         loop = running[0]
         if loop.trips is None:
             return Totals(*map(max, zip(*(found[body.gate] for body in running), strict=True)))
-        trips = environment.value(loop.trips, "the number of trips of a loop")
+        label = self._regions.label(loop)
         if loop.gate not in self._varying:
-            return _scaled(found[loop.gate], trips)
-        if trips > MAX_TRIPS:
-            raise UsageError(f"a loop makes {trips:,} trips, too many to go through one by one")
-        each = []
-        for iteration in range(trips):
-            environment.turn(loop, iteration)
-            each.append(self._evaluate(environment, loop))
-        return _added(each)
+            return _scaled(found[loop.gate], environment.value(loop.trips, f"the number of trips of {label}"))
+        return _added([self._evaluate(environment, loop) for _ in environment.turns(loop, label)])
 
 
 def _sum(parts: Iterable[tuple[Amounts, int]], k: int) -> Dim:

@@ -16,7 +16,7 @@ from absint.shapes import STATES, ShapeAnalysis, State, name_unknowns, own_symbo
 from lattices.contents import Contents, Element
 from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, Dim, Expr, const, mul
-from lattices.relation import TRUE, Relation, eq
+from lattices.relation import OPEN, TRUE, Relation, eq
 from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -187,12 +187,18 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
     """
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors or len(tensors) < len(values):
+        agree.append(OPEN)
         return TOP
     first = tensors[0]
+    agree.extend(_one_size(first, other) for other in tensors[1:])
     if first.shape.is_top:
         return Tensor(first.dtype)
-    agree.extend(eq(_size(first), _size(other)) for other in tensors[1:] if not other.shape.is_top)
     return Tensor(first.dtype, shape_of((const(len(values)), *first.shape)), _joined(tensors))
+
+
+def _one_size(a: Tensor, b: Tensor) -> Relation:
+    """They have as many elements; open if a shape is unknown."""
+    return OPEN if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
 
 
 def _size(tensor: Tensor) -> Dim:

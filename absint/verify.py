@@ -50,13 +50,20 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
             yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
         for note in template.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
-    for node, text in result.analysis.crashes.items():
-        yield Diagnostic(
-            Severity.WARNING, "rule-failed", str(result.nodes[node]), f"its rule failed ({text}); outputs unknown"
-        )
+    failed = {text: node for node, text in reversed(result.analysis.crashes.items())}
+    for text, node in reversed(failed.items()):
+        yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"{text}; its outputs are unknown")
     for operator, count in result.unruled.items():
-        times = f"{count} nodes" if count > 1 else "1 node"
-        yield Diagnostic(Severity.WARNING, "no-rule", operator, f"no transfer rule ({times}); outputs are unknown")
+        yield Diagnostic(
+            Severity.WARNING, "no-rule", operator, f"no transfer rule ({_times(count)}); outputs are unknown"
+        )
+    for operator, count in result.inferred.items():
+        text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
+        yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
+
+
+def _times(count: int) -> str:
+    return f"{count} nodes" if count > 1 else "1 node"
 
 
 def _given(result: Result, node: int) -> str:

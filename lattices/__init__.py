@@ -4,9 +4,10 @@
     expr normal relation         symbolic integers in normal form, their rewrites, relations over them
     facts                        what is known of symbols: `simplify` and `decide`
     text references              the grammar: parse and print expressions and relations; the values that texts name
-    lattice dim shape dtype      the protocol of a domain; dims, shapes, element types
+    lattice laws rows            the protocol of a domain, its laws as tests, tuples of elements
+    dim shape dtype              dims, shapes, element types
     real contents ramp tensor    exact floats, known elements, elements that grow, abstract values of every kind
 
 To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; the laws it must
-pass are `tests/laws.py`.
+pass are in `laws.py`.
 """

@@ -9,9 +9,23 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, cast
 
-from lattices.expr import REBUILD, Atom, Dim, Expr, Symbol, expr_of, postorder, rebuild
+from lattices.expr import (
+    REBUILD,
+    ZERO_EXPR,
+    Atom,
+    Dim,
+    Expr,
+    Symbol,
+    add,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    product,
+    rebuild,
+)
 from lattices.facts import Facts
-from lattices.relation import OPEN, TRUE, Relation, ge, ite, le, ne, negation
+from lattices.relation import OPEN, TRUE, Relation, conjunction, ge, ite, le, ne, negation
 from lattices.truth import NO, UNKNOWN, YES
 
 _MAX_CHOICES: Final = 6
@@ -125,6 +139,23 @@ def _settled_once(dim: Dim) -> Dim:
         if isinstance(apart, Expr) and apart.size < cast(Expr, dim).size:
             return apart
     return dim
+
+
+@lru_cache(maxsize=1 << 13)
+def product_settled(dim: Dim) -> Dim:
+    """The dim without choices that matter only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
+    if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
+        return dim
+    total: Dim = ZERO_EXPR
+    for mono, coef in dim.terms:
+        condition = conjunction(*(ge(expr_of(a), 1) for a in mono if isinstance(a, Symbol) and a.bounds.lo == 0))
+        factors = [expr_of(atom) for atom in mono]
+        inside = [
+            f if isinstance(a, Symbol) else restrict(f, condition, True) for a, f in zip(mono, factors, strict=True)
+        ]
+        sound = all(is_defined(factor, TRUE) for factor in inside)
+        total = add(total, mul(const(coef), product(inside if sound else factors)))
+    return total if isinstance(total, Expr) else dim
 
 
 def _condition(node: Atom) -> Relation | None:

@@ -242,6 +242,11 @@ def _comparison(op: str, difference: Dim) -> Relation:
 @states("max(a, b) + c >= 0 -> a + c >= 0 or b + c >= 0")
 @states("c - min(a, b) >= 0 -> c - a >= 0 or c - b >= 0")
 @states("a // m == 0 -> m - 1 - a >= 0", when="m >= 1 and a >= 0")
+@states("ite(a >= 0, b, c) + x >= 0 -> a >= 0 or c + x >= 0", when="b + x >= 0")
+@states("ite(a >= 0, b, c) + x >= 0 -> a < 0 and c + x >= 0", when="b + x < 0")
+@states("ite(a >= 0, b, c) + x == 0 -> a >= 0 or c + x == 0", when="b + x == 0")
+@states("ite(a >= 0, b, c) + x == 0 -> a < 0 and c + x == 0", when="b + x != 0")
+@states("ite(a == 0, b, a) - a == 0 -> a != 0", when="b != 0")
 def _canonical(op: str, e: Expr) -> Relation:
     if e.const is not None:
         holds = e.const == 0 if op == "==" else e.const != 0 if op == "!=" else e.const >= 0
@@ -259,9 +264,11 @@ def _canonical(op: str, e: Expr) -> Relation:
             return FALSE
         if nonneg(-e):
             return _canonical("==", e)
-        bounded = _bounded_extreme(e)
-        bounded = _split_product(e) if bounded is None else bounded
-        return _relation(op, e) if bounded is None else bounded
+        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound):
+            bounded = at_least_zero(e)
+            if bounded is not None:
+                return bounded
+        return _relation(op, e)
     if constant % content:
         return FALSE if op == "==" else TRUE
     lead = next(coef for mono, coef in e.ordered if mono)
@@ -272,7 +279,7 @@ def _canonical(op: str, e: Expr) -> Relation:
         return FALSE if op == "==" else TRUE
     if op == "!=" and (nonneg(e) or nonneg(-e)):
         return _canonical(">=", cast(Expr, e - 1 if nonneg(e) else -e - 1))
-    for equal_zero in (_met_extreme, _empty_quotient, _zero_product, _whole_quotient, _whole_factors):
+    for equal_zero in (_met_extreme, _empty_quotient, _zero_product, _whole_quotient, _whole_factors, _chosen_zero):
         met = equal_zero(e)
         if met is not None:
             return met if op == "==" else negation(met)
@@ -434,6 +441,47 @@ def _bounded_extreme(e: Expr) -> Relation | None:
 
 
 _SMALL: Final = 64
+
+
+def _chosen_zero(e: Expr) -> Relation | None:
+    """What e == 0 says, if it settles a choice in e."""
+    return _settled_choice("==", e)
+
+
+def _chosen_bound(e: Expr) -> Relation | None:
+    """What e >= 0 says, if it settles a choice in e."""
+    return _settled_choice(">=", e)
+
+
+def _settled_choice(op: str, e: Expr) -> Relation | None:
+    """The comparison where one side of a choice in e always meets it, or never does: `N == ite(N == 0, 2, N)` is
+    `N != 0`."""
+    if e.size > _SMALL or len(e.terms) > _SHORT:
+        return None
+    conditions = dict.fromkeys(cast(Relation, a.args[0]) for mono, _ in e.ordered for a in mono if a.op == "ite")
+    for condition in conditions:
+        otherwise = negation(condition)
+        here = _where(condition, _comparison(op, _with_side(e, condition, 1)))
+        there = _where(otherwise, _comparison(op, _with_side(e, condition, 2)))
+        if here in (TRUE, FALSE):
+            return disjunction(condition, there) if here is TRUE else conjunction(otherwise, there)
+        if there in (TRUE, FALSE):
+            return disjunction(otherwise, here) if there is TRUE else conjunction(condition, here)
+    return None
+
+
+def _where(condition: Relation, relation: Relation) -> Relation:
+    """The relation, or its truth if the condition alone settles it."""
+    if conjunction(condition, relation) is FALSE:
+        return FALSE
+    return TRUE if disjunction(negation(condition), relation) is TRUE else relation
+
+
+def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
+    """The expression with this operand of each choice of the condition."""
+    atoms = {atom for mono, _ in e.terms for atom in mono}
+    chosen = {a: cast(Expr, a.args[side]) for a in atoms if a.op == "ite" and a.args[0] is condition}
+    return ex.rebuild(e, {atom: chosen.get(atom, ex.expr_of(atom)) for atom in atoms})
 
 
 def _without_quotient(e: Expr) -> Expr | None:

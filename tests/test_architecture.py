@@ -27,7 +27,10 @@ READS_AND_WRITES_MODELS = (
     "absint/tensors.py",
     "absint/types.py",
     "absint/schemas.py",
+    "absint/schema_rules.py",
+    "absint/testing/*",
     "absint/annotate.py",
+    "absint/evaluation.py",
     "absint/merge.py",
 )
 

@@ -1,4 +1,4 @@
-"""What the documentation says is run: the README's commands, Python blocks tagged `run`, docstring examples."""
+"""What the documentation says is run: the README's commands, Python blocks and what they print, docstring examples."""
 
 import doctest
 import importlib
@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import absint
+import absint.fixpoint
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(
@@ -16,6 +19,13 @@ MODULES = sorted(
     for file in (ROOT / package).rglob("*.py")
     if file.name != "__main__.py"
 )
+
+PUBLIC = {
+    *("AbsintError", "ModelError", "UsageError", "Diagnostic", "Severity", "Outcome", "Result", "Verdict", "analyze"),
+    *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "transfer"),
+    *("Analysis", "ForwardAnalysis", "Lattice", "LawError", "check_laws"),
+}
+ENGINE = {"Analysis", "DivergenceError", "Policy", "Solution", "fixpoint"}
 
 
 def blocks(document: Path, tag: str) -> list[tuple[int, str]]:
@@ -42,8 +52,27 @@ def test_the_readme_names_a_model_that_is_there() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def expected_output(document: Path, last: int) -> str | None:
+    """The `text` block that follows the block which ends at a line, with a blank line between the two."""
+    return next((text for line, text in blocks(document, "text") if line == last + 4), None)
+
+
+def remarks(source: str) -> list[str]:
+    """What the comments behind calls of print say is printed."""
+    return re.findall(r"^ *print\(.*\)  # (.*)$", source, re.MULTILINE)
+
+
+def unprinted(remarks: list[str], output: str) -> list[str]:
+    """The remarks that match no line of the output, each after the one before; `...` stands for any text."""
+    lines = iter(output.splitlines())
+    patterns = {remark: re.compile(re.escape(remark).replace(r"\.\.\.", ".*")) for remark in remarks}
+    return [remark for remark in remarks if not any(patterns[remark].fullmatch(line) for line in lines)]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_print_what_the_document_says(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The blocks of a document share one namespace, in a scratch folder that has a copy of examples/."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
@@ -51,6 +80,42 @@ def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.M
     for line, source in blocks(document, "python run"):
         code = compile("\n" * (line - 1) + source, str(document), "exec")  # a traceback shows the document's line
         exec(code, namespace)
+        output = capsys.readouterr().out
+        expected = expected_output(document, line + source.count("\n") - 1)
+        assert expected in (None, output), f"the block at line {line}"
+        assert unprinted(remarks(source), output) == [], f"the block at line {line} prints\n{output}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_python_block_is_left_out(document: Path) -> None:
+    tags = re.findall(r"^```(\S.*)$", document.read_text("utf-8"), re.MULTILINE)
+    assert {tag for tag in tags if "py" in tag.lower()} <= {"python run"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", document.read_text("utf-8"))
+    assert [link for link in links if "://" not in link and not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("remarks", "output", "missing"),
+    [
+        (["a", "b"], "a\nx\nb\n", []),
+        (["a", "b"], "b\na\n", ["b"]),
+        (["a ... c"], "a b c\n", []),
+        (["a ... c"], "a b d\n", ["a ... c"]),
+        (["a"], "", ["a"]),
+    ],
+)
+def test_a_remark_that_is_not_printed_is_found(remarks: list[str], output: str, missing: list[str]) -> None:
+    assert unprinted(remarks, output) == missing
+
+
+def test_the_public_names() -> None:
+    assert set(absint.__all__) == PUBLIC
+    assert [name for name in absint.__all__ if not hasattr(absint, name)] == []
+    assert [name for name in ENGINE if not hasattr(absint.fixpoint, name)] == []
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -26,10 +26,15 @@ def sizes_of(dims: list[int | str], binding: dict[str, int]) -> list[int]:
     return [dim if isinstance(dim, int) else sum(binding[part] for part in dim.split(" + ")) for dim in dims]
 
 
+def feeds_of(session: onnxruntime.InferenceSession, binding: dict[str, int], number: int) -> dict[str, np.ndarray]:
+    """Data for the inputs, different for each number."""
+    return {i.name: np.full(sizes_of(i.shape, binding), number, DTYPES[i.type]) for i in session.get_inputs()}
+
+
 @pytest.mark.parametrize(("name", "binding"), RUNS)
 def test_claims_hold_in_a_run(name: str, binding: dict[str, int]) -> None:
     session = onnxruntime.InferenceSession(EXAMPLES / name, providers=["CPUExecutionProvider"])
-    feed = {i.name: np.ones(sizes_of(i.shape, binding), DTYPES[i.type]) for i in session.get_inputs()}
+    feed = feeds_of(session, binding, 1)
     outputs = dict(zip([o.name for o in session.get_outputs()], session.run(None, feed), strict=True))
 
     shapes = absint.analyze(EXAMPLES / name).shapes
@@ -40,6 +45,31 @@ def test_claims_hold_in_a_run(name: str, binding: dict[str, int]) -> None:
         for dim, size in zip(shape, array.shape, strict=True):
             if not dim.is_unknown and dim.free_symbols <= binding.keys():
                 assert dim.evaluate(binding) == size, f"{output}: {dim} at {binding}"
+
+
+@pytest.mark.parametrize(
+    ("name", "binding", "line"),
+    [
+        ("tiny_decoder.onnx", RUNS[1][1], "present.0.value: input_ids, past_key_values.0.value"),
+        ("tiny_detector.onnx", RUNS[4][1], "boxes: image"),
+    ],
+)
+def test_the_script_of_an_own_analysis_tells_what_a_run_shows(name: str, binding: dict[str, int], line: str) -> None:
+    command = [sys.executable, str(EXAMPLES / "data_flow.py"), str(EXAMPLES / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    lines = done.stdout.splitlines()
+    assert line in lines
+    told = {output: inputs.split(", ") for output, inputs in (line.split(": ") for line in lines[:-1])}
+
+    session = onnxruntime.InferenceSession(EXAMPLES / name, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    assert list(told) == names
+    feeds, others = feeds_of(session, binding, 1), feeds_of(session, binding, 0)
+    before = session.run(None, feeds)
+    for changed in feeds:
+        after = session.run(None, feeds | {changed: others[changed]})
+        moved = [n for n, x, y in zip(names, before, after, strict=True) if not np.array_equal(x, y)]
+        assert [n for n in moved if changed not in told[n]] == []
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in RUNS}))

@@ -11,8 +11,7 @@ from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
-from transfer.rule import transfer
-from transfer.window import as_size
+from transfer.rule import PREVIEW, transfer
 
 
 class Heads(NamedTuple):
@@ -62,7 +61,8 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     )
 
 
-def _heads(op: Op, name: str, attribute: str) -> Heads:
+def _heads(op: Op, name: str, attribute: str = "") -> Heads:
+    """An input by heads; `attribute` holds their number where it is packed."""
     shape = op.tensor(name).shape
     if shape.is_top:
         return UNKNOWN_HEADS
@@ -96,6 +96,16 @@ def _past(op: Op, name: str, new: Heads) -> Dim:
     for axis, size in ((0, new.batch), (1, new.heads), (3, new.size)):
         op.require_equal(shape[axis], size, f"dim {axis} of {name} is that of the new steps")
     return shape[2]
+
+
+@transfer("FlexAttention", inputs="Q K V", domain=PREVIEW)
+def flex_attention(op: Op) -> Tensor:
+    """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
+    for name in ("Q", "K", "V"):
+        op.require_rank(op.tensor(name).shape, 4, name)
+    q, k, v = _heads(op, "Q"), _heads(op, "K"), _heads(op, "V")
+    _require_agreement(op, q, k, v)
+    return Tensor(op.dtype("Q"), shape_of((q.batch, q.heads, q.steps, v.size)))
 
 
 @transfer("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids")
@@ -138,25 +148,10 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     )
 
 
-@transfer("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
-def causal_conv_with_state(op: Op) -> tuple[Tensor, Tensor]:
-    """A causal depthwise convolution: the shape of the input, and the last kernel - 1 positions of each channel."""
-    x, w = op.tensor("input").shape, op.tensor("weight").shape
-    op.require_rank(x, 3, "input")
-    op.require_rank(w, 3, "weight")
-    batch, channels, length = (UNKNOWN_SIZE,) * 3 if x.is_top else x.dims
-    if not w.is_top:
-        op.require_equal(w[0], channels, "weight has one kernel for each channel")
-    carried = UNKNOWN_SIZE if w.is_top else as_size(w[2] - 1)
-    past = op.optional("past_state")
-    if past is not None:
-        op.require_rank(past.shape, 3, "past_state")
-        for size, expected in zip(
-            past.shape.dims if not past.shape.is_top else (), (batch, channels, carried), strict=False
-        ):
-            op.require_equal(size, expected, "past_state has the shape of present_state")
-    dtype = op.common_dtype("input", "weight", "bias", "past_state")
-    return Tensor(dtype, shape_of((batch, channels, length))), Tensor(dtype, shape_of((batch, channels, carried)))
-
-
-__all__ = ["attention", "causal_conv_with_state", "linear_attention", "rotary_embedding", "tensor_scatter"]
+__all__ = [
+    "attention",
+    "flex_attention",
+    "linear_attention",
+    "rotary_embedding",
+    "tensor_scatter",
+]

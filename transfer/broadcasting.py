@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
+from typing import Final
 
 from lattices import relation as rel
-from lattices.contents import OPAQUE
+from lattices.contents import OPAQUE, Contents
 from lattices.dim import DIMS
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM, Dim, Expr
@@ -18,7 +19,7 @@ from lattices.tensor import Tensor
 from transfer import arithmetic as ar
 from transfer.arithmetic import Binary
 from transfer.conversion import bitwise, shift_left, shift_right
-from transfer.folding import elementwise, pointwise
+from transfer.folding import Combine, elementwise, pointwise
 from transfer.logic import Comparison, compare, conjoin, differ, disjoin, where
 from transfer.op import BadNodeError, Op
 from transfer.premises import integer
@@ -59,6 +60,12 @@ logical_or = _binary("Or", "numpy.logical_or.", lambda op, dtype, a, b: disjoin(
 logical_xor = _binary("Xor", "numpy.logical_xor.", lambda op, dtype, a, b: differ(a, b))
 
 
+@transfer("SwiGLU", inputs="A B", complete=True)
+def swiglu(op: Op) -> Tensor:
+    """Swish(A) * B: both inputs have one shape."""
+    return Tensor(op.common_dtype("A", "B"), _same_shape(op, op.tensor("A").shape, op.tensor("B").shape))
+
+
 @transfer("Div", inputs="A B", outputs="C", since=7, complete=True)
 def divide(op: Op) -> Tensor:
     """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a divisor that is not 0."""
@@ -70,7 +77,7 @@ def divide(op: Op) -> Tensor:
 @transfer("Mod", inputs="A B", outputs="C", complete=True)
 def modulo(op: Op) -> Tensor:
     """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
-    c_sign = op.integer("fmod", 0) == 1
+    c_sign = op.flag("fmod")
     if not c_sign and op.version < 28 and op.common_dtype("A", "B") in _FLOATS:
         op.reject("attribute fmod must be 1 for floats")
     result = arithmetic(op, ar.fmod if c_sign else ar.mod)
@@ -146,16 +153,57 @@ less_or_equal = _comparison("LessOrEqual", rel.le, since=12)
 greater_or_equal = _comparison("GreaterOrEqual", rel.ge, since=12)
 
 
-@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6)
+# Before opset 7
+
+
+_FOLDS_1: Final[Mapping[str, Binary]] = {"Add": ar.add, "Sub": ar.sub, "Mul": ar.mul, "Div": ar.div, "Pow": ar.power}
+_TESTS_1: Final[Mapping[str, Comparison]] = {"Equal": rel.eq, "Less": rel.lt, "Greater": rel.gt}
+
+
+@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True)
 def arithmetic_1(op: Op) -> Tensor:
-    """Before opset 7 B is broadcast to the shape of A."""
-    return Tensor(op.common_dtype("A", "B"), op.tensor("A").shape)
+    """Inputs of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
+    dtype, shape, fold = op.common_dtype("A", "B"), _limited_broadcast(op), _FOLDS_1.get(op.name)
+    contents = None if fold is None else _aligned(op, shape, lambda a, b: fold(op, dtype, a, b))
+    result = Tensor(dtype, shape, contents)
+    if op.name == "Div":
+        _require_divisor(op, result)
+    return result
 
 
-@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6)
+@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True)
 def comparison_1(op: Op) -> Tensor:
-    """Before opset 7 B is broadcast to the shape of A."""
-    return Tensor(DType.BOOL, op.tensor("A").shape)
+    """Booleans of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
+    dtype, shape, test = op.common_dtype("A", "B"), _limited_broadcast(op), _TESTS_1[op.name]
+    return Tensor(DType.BOOL, shape, _aligned(op, shape, lambda a, b: compare(op, dtype, test, a, b)))
+
+
+def _limited_broadcast(op: Op) -> Shape:
+    """The shape of the result, which is that of A; what B must be stated."""
+    a, b = op.tensor("A").shape, op.tensor("B").shape
+    if not op.integer("broadcast", 0):
+        return _same_shape(op, a, b)
+    if a.is_top or b.is_top:
+        op.may_fail("B has one element, or is a part of the shape of A")
+        return a
+    if len(b) > len(a):
+        op.reject(f"B of shape {b} has more axes than A of shape {a}")
+    start = op.integer("axis", len(a) - len(b))
+    if start < 0:
+        op.may_fail(f"axis {start} is not defined to count from the end")
+        return a
+    single = [rel.eq(size, 1) for size in b]
+    part = [rel.eq(x, y) for x, y in zip(a[start:], b, strict=False)] if start + len(b) <= len(a) else [FALSE]
+    runs = rel.disjunction(rel.conjunction(*single), rel.conjunction(*part))
+    op.require(runs, f"B has one element, or is a part of the shape of A from axis {start} on", found=f"{b} and {a}")
+    return a
+
+
+def _aligned(op: Op, shape: Shape, combine: Combine) -> Contents | None:
+    """Contents, where B lies along the last axes of A, as in numpy."""
+    b = op.tensor("B").shape
+    ends_with_a = shape.rank is not None and b.rank is not None and op.integer("axis") in (None, len(shape) - len(b))
+    return elementwise(op, ("A", "B"), combine, shape) if ends_with_a or b.concrete == () else None
 
 
 # Any number of inputs

@@ -33,10 +33,13 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
     if isinstance(value, str):
         return DType.__members__.get(value.upper(), DType.UNDEFINED)
     number = op.integer(name, 0)
-    return DType(number) if number in _NUMBERS else DType.UNDEFINED
+    if number in _NUMBERS:
+        return DType(number)
+    op.may_fail(f"attribute {name} is {number}, which is no element type")
+    return DType.UNDEFINED
 
 
-_NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype is not DType.CONFLICT)
+_NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype not in (DType.UNDEFINED, DType.CONFLICT))
 
 
 def cast(op: Op, source: DType, target: DType, element: Element) -> Element:

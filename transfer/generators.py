@@ -137,6 +137,8 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
     """The spec divides in the type itself, onnxruntime in double: known where they agree."""
+    if not (isinstance(start, Real) and isinstance(limit, Real)):
+        op.may_fail("start and limit are finite")
     distance = ar.sub(op, dtype, limit, start)
     counts = [ar.ceil(op, kind, ar.div(op, kind, distance, delta)) for kind in (dtype, DType.DOUBLE)]
     if not isinstance(counts[0], Real) or counts[0] != counts[1]:
@@ -167,17 +169,20 @@ def random(op: Op) -> Tensor:
     sizes = op.ints("shape")
     if sizes is None:
         raise BadNodeError("attribute shape is missing")
-    shape = shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes))
-    return Tensor(type_attribute(op, "dtype", DType.FLOAT), shape)
+    return _drawn(op, shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes)), DType.FLOAT)
 
 
 @transfer("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True)
 def random_like(op: Op) -> Tensor:
     """Random numbers in the shape of the input, and in its type if no other is given."""
-    dtype = type_attribute(op, "dtype", op.dtype("input"))
+    return _drawn(op, op.tensor("input").shape, op.dtype("input"))
+
+
+def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
+    dtype = type_attribute(op, "dtype", default)
     if not dtype.is_float:
         op.may_fail("the type of random numbers is a float")
-    return Tensor(dtype, op.tensor("input").shape)
+    return Tensor(dtype, shape)
 
 
 @transfer("Bernoulli", inputs="input", outputs="output")

@@ -7,10 +7,11 @@ from math import prod
 
 import numpy as np
 
-from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, ObjectArray
-from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray
+from lattices.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from lattices.normal import ceildiv
 from lattices.ramp import NO_RAMPS, ramp, side_by_side, spread
+from lattices.real import Real
 from lattices.relation import FALSE, Relation, disjunction, divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
@@ -139,9 +140,38 @@ def _elements(x: Tensor) -> ObjectArray | None:
 # Split
 
 
-@transfer("Split", inputs="input", outputs="outputs*", until=12, complete=True)
+@transfer("Split", inputs="input split", outputs="outputs*", until=1)
+def split_1(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an attribute or, as floats, in an input; the axis has no default."""
+    if op.integer("axis") is None:
+        x = op.tensor("input")
+        op.may_fail("the specification gives no default axis")
+        return [Tensor(x.dtype, Shape([None] * x.shape.rank) if x.shape.rank is not None else TOP_SHAPE)] * op.outputs
+    if op.has("split"):
+        return _split(op, whole_numbers(op, "split") or [UNKNOWN_SIZE] * op.outputs)
+    return _split_by_attribute(op)
+
+
+def whole_numbers(op: Op, name: str) -> list[Dim] | None:
+    """The elements of a vector, of floats that are integers too: version 1 of some operators has no others."""
+    found = op.elements(name)
+    return op.integers(name) if found is None else [_whole(element) for element in found.ravel().tolist()]
+
+
+def _whole(element: Element) -> Dim:
+    if isinstance(element, Real):
+        value = element.fraction
+        return UNKNOWN_DIM if value is None or value.denominator != 1 else Dim(value.numerator)
+    return element if isinstance(element, Dim) else UNKNOWN_DIM
+
+
+@transfer("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True)
 def split_attribute(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute; equal parts without it."""
+    return _split_by_attribute(op)
+
+
+def _split_by_attribute(op: Op) -> list[Tensor]:
     sizes = op.ints("split")
     return _split(op, None if sizes is None else [Dim(size) for size in sizes])
 
@@ -242,8 +272,7 @@ def expand(op: Op) -> Tensor:
         op.may_fail("the target, which is unknown, must broadcast with the input")
         return moved(x, TOP_SHAPE, lambda array: array)
     for e in target:
-        if isinstance(e, Expr):
-            op.require(ge(e, 0), "the dims of the target are not negative")
+        op.require(ge(e, 0), "the dims of the target are not negative")
     sizes = shape_of(tuple(e if isinstance(e, Expr) else UNKNOWN_SIZE for e in target))
     result = op.broadcast(x.shape, sizes)
     ramps = spread(x.ramps, x.shape, result)
@@ -253,11 +282,11 @@ def expand(op: Op) -> Tensor:
 @transfer("Tile", inputs="input tiles axis", until=5, complete=True)
 def tile_axis(op: Op) -> Tensor:
     """numpy.repeat of the whole along one axis."""
-    x, tiles, axis = op.tensor("input"), op.integers("tiles"), op.constants("axis")
-    if x.shape.is_top or tiles is None or axis is None or len(axis) != 1 or len(tiles) != 1:
+    x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
+    if x.shape.is_top or tiles is None or axis is None or len(axis) != 1 or len(tiles) != 1 or not axis[0].is_concrete:
         op.may_fail("tiles and axis must be known")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
-    at = op.axis(axis[0], len(x.shape))
+    at = op.axis(int(axis[0]), len(x.shape))
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
 

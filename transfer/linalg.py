@@ -33,16 +33,37 @@ def qlinear_matmul(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, op.tensor("b").shape))
 
 
-@transfer("Gemm", inputs="A B C", complete=True)
+@transfer("Gemm", inputs="A B C", until=6, complete=True)
+def gemm_1(op: Op) -> Tensor:
+    """alpha * A' @ B' + beta * C; C has the shape of the product, or with `broadcast` is broadcast one way to it."""
+    rows, columns = _product(op)
+    added = op.tensor("C").shape
+    if op.integer("broadcast", 0):
+        _require_one_way(op, added, (rows, columns))
+    else:
+        op.require_rank(added, 2, "C")
+        for axis, size in enumerate((rows, columns)):
+            found = UNKNOWN_SIZE if added.is_top else added[axis]
+            op.require_equal(found, size, f"dim {axis} of C is that of the product")
+    return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
+
+
+@transfer("Gemm", inputs="A B C", since=7, complete=True)
 def gemm(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
-    rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.integer("transA", 0) != 0)
-    inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.integer("transB", 0) != 0)
-    op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    rows, columns = _product(op)
     bias = op.optional("C")
     if bias is not None:
         _require_one_way(op, bias.shape, (rows, columns))
     return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
+
+
+def _product(op: Op) -> tuple[Dim, Dim]:
+    """Rows and columns of A' @ B'."""
+    rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.integer("transA", 0) != 0)
+    inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.integer("transB", 0) != 0)
+    op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    return rows, columns
 
 
 def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim]:
@@ -90,7 +111,9 @@ def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     batch_a, rows, inner_a = _left_matrix(op, a)
     batch_b, columns, inner_b = _right_matrix(op, b)
     op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
-    if len(b) == 1 or batch_b:
+    if len(b) == 1:
+        _note_empty_batches(op, (*batch_a, *rows), ())  # each row is a batch of its own
+    elif batch_b:
         _note_empty_batches(op, batch_a, batch_b)
     return shape_of((*op.broadcast_dims(batch_a, batch_b), *rows, *columns))
 
@@ -117,4 +140,4 @@ def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
             op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
 
 
-__all__ = ["det", "gemm", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]
+__all__ = ["det", "gemm", "gemm_1", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

@@ -21,6 +21,7 @@ from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import TOP, Tensor, Value
 from lattices.truth import NO, UNKNOWN, YES, Truth
+from transfer.rule import RuleError
 
 if TYPE_CHECKING:
     from transfer.rule import Rule
@@ -95,7 +96,7 @@ class Op:
         try:
             index = formals.index(name)
         except ValueError:
-            raise BadNodeError(f"the rule of {self.name} names no input {name!r}") from None
+            raise RuleError(f"asks for an input {name!r} and names {_named(formals)}: see its `inputs`") from None
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -138,6 +139,13 @@ class Op:
         if not isinstance(value, int):
             raise BadNodeError(f"attribute {name} is not an integer")
         return value
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """An integer attribute that is 1 or 0. Runtimes refuse other numbers, or take them for 0."""
+        value = self.integer(name, int(default))
+        if value not in (0, 1):
+            self.may_fail(f"attribute {name} is {value}, which is neither 0 nor 1")
+        return value == 1
 
     @overload
     def number(self, name: str) -> float | None: ...
@@ -278,7 +286,12 @@ class Op:
         if relation not in (TRUE, OPEN):
             self._state(relation, reason, "assumed")
 
-    def _state(self, relation: Relation, reason: str, role: str) -> None:
+    def _state(self, relation: object, reason: str, role: str) -> None:
+        if not isinstance(relation, Relation):
+            raise RuleError(
+                f"states {relation!r}, which is no relation: write eq(a, b) or ne(a, b), since a == b asks whether two "
+                f"terms are the same"
+            )
         statement = Statement(relation, reason, role)
         if statement not in self.statements:
             self.statements.append(statement)
@@ -377,12 +390,14 @@ class Applied(NamedTuple):
 
 
 def apply(rule: Rule, op: Op) -> Applied:
-    """Run the rule. A node that cannot run states `false` and gives top outputs."""
+    """Run the rule. A node that cannot run states `false` and gives top outputs.
+
+    Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
+    """
     rejected = None
     outputs: tuple[Value, ...] = ()
     try:
-        result = rule.function(op)
-        outputs = (result,) if isinstance(result, Value) else tuple(result)
+        outputs = _outputs(rule, rule.function(op), op)
     except RejectedError as error:
         rejected = str(error)
         op.statements.append(Statement(FALSE, rejected, "required"))
@@ -391,6 +406,44 @@ def apply(rule: Rule, op: Op) -> Applied:
         op.may_fail(str(error))
     outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected)
+
+
+def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
+    """What a rule returned, one value for each output of the node that it names."""
+    formals = rule.outputs
+    if isinstance(result, Value):
+        outputs: tuple[Value, ...] = (result,)
+    elif isinstance(result, (tuple, list)):
+        outputs = tuple(result)
+    else:
+        what = "nothing" if result is None else type(result).__name__
+        raise RuleError(f"returned {what}: return a value for each of {_named(formals)}, as Tensor(dtype, shape)")
+    for value in outputs:
+        _check_value(value)
+    if formals and formals[-1].endswith("*"):
+        return outputs
+    if len(outputs) < min(op.outputs, len(formals)) or len(outputs) > len(formals):
+        count = f"{len(outputs)} value{'s' * (len(outputs) != 1)}"
+        raise RuleError(f"returned {count} and names {_named(formals)} as outputs: return one for each, in this order")
+    if op.outputs > len(formals):
+        op.note(f"it has {op.outputs} outputs and its rule names {_named(formals)}: the others are unknown")
+    return outputs
+
+
+def _check_value(value: object) -> None:
+    if isinstance(value, Tensor):
+        dtype, shape = cast("tuple[object, object]", (value.dtype, value.shape))
+        if not isinstance(shape, Shape) or not isinstance(dtype, DType):
+            raise RuleError(f"returned a tensor of type {dtype!r} and shape {shape!r}: {_WANTED}")
+    elif not isinstance(value, Value):
+        raise RuleError(f"returned {type(value).__name__} as an output: {_WANTED}")
+
+
+_WANTED: Final = "an output is a Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
+
+
+def _named(formals: Sequence[str]) -> str:
+    return ", ".join(formals) or "none"
 
 
 __all__ = [

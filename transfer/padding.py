@@ -61,6 +61,8 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         return moved(x, shape_of((UNKNOWN_SIZE,) * rank), _nowhere)
     added = {axis: (pads[i], pads[i + len(at)]) for i, axis in enumerate(at)}
     mode = op.string("mode", "constant")
+    if mode not in ("constant", "edge", "reflect", "wrap"):
+        op.may_fail(f"mode {mode} is none of constant, edge, reflect and wrap")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
     if mode == "wrap" and not all(is_positive(op, d) for d in x.shape):
         op.may_fail("onnxruntime wraps no empty tensors")
@@ -142,8 +144,8 @@ def center_crop_pad(op: Op) -> Tensor:
     x, target, axes = op.tensor("input_data"), op.integers("shape"), op.ints("axes")
     if x.shape.is_top:
         op.may_fail("the target must have one size for each axis, and the rank is unknown")
-        rank = None if axes is not None or target is None else len(target)
-        return Tensor(x.dtype, TOP_SHAPE if rank is None else shape_of((UNKNOWN_SIZE,) * rank))
+        known = axes is None and target is not None and len(target) != 1  # onnxruntime takes one size for all axes
+        return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if target is None or len(target) != len(at) or len(set(at)) < len(at):

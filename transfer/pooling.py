@@ -60,7 +60,7 @@ def pool_shape(op: Op) -> Shape:
     found = windows(op, [Dim(size) for size in kernel])
     _may_refuse_pads(op, found)
     _may_refuse_channels(op, batch, channels)
-    ceil_mode = op.integer("ceil_mode", 0) != 0
+    ceil_mode = op.flag("ceil_mode")
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")

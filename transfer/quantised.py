@@ -36,14 +36,17 @@ def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _require_parameters(op: Op, x: Shape, *names: str) -> None:
-    """A parameter is one value, or a vector along `axis`; a block for each of `block_size` elements is not checked."""
+    """A parameter is one value, or a vector along `axis`; a block for each of `block_size` elements is not checked.
+
+    Before opset 13 the specification has one value only, but onnxruntime takes a vector along axis 1 too.
+    """
     for name in names:
         if not op.has(name):
             continue
         shape = op.tensor(name).shape
         if x.is_top or shape.rank != 1 or op.integer("block_size", 0):
             continue
-        if len(x) == 0 or op.version < 13:
+        if len(x) == 0:
             op.require_equal(shape[0], 1, f"{name} is one value")
             continue
         axis = op.integer("axis", 1)

@@ -51,7 +51,7 @@ def by_input(fold: Fold | None) -> Function:
             axes = op.integers("axes")
             if op.tensor("axes").shape.rank != 1:
                 op.may_fail("axes is a vector")
-        return _reduced(op, fold, axes, noop=op.integer("noop_with_empty_axes", 0) != 0)
+        return _reduced(op, fold, axes, noop=op.flag("noop_with_empty_axes"))
 
     return reduce
 
@@ -65,7 +65,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     if x.shape.is_top:
         if given != ():
             op.may_fail("axes are in range")
-        return Tensor(dtype, TOP_SHAPE if given or given is None or op.integer("keepdims", 1) else SCALAR)
+        return Tensor(dtype, TOP_SHAPE if given or given is None or op.flag("keepdims", default=True) else SCALAR)
     rank = len(x.shape)
     if rank == 0:
         if given is None or given:
@@ -81,7 +81,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
 
 def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
     """The shape where some axes to reduce are unknown: each other one is kept or becomes 1."""
-    if op.integer("keepdims", 1):
+    if op.flag("keepdims", default=True):
         one = const(1)
         return shape_of(tuple(one if i in known else DIMS.join(d, one) for i, d in enumerate(shape)))
     if count == 1:
@@ -90,7 +90,7 @@ def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -
 
 
 def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
-    keep = op.integer("keepdims", 1) != 0
+    keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL and op.decide(ge(count, 1)) is not YES:
         op.may_fail("onnxruntime has no empty reduction of booleans")

@@ -65,7 +65,7 @@ def reshape(op: Op) -> Tensor:
 
 def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
     x = op.tensor("data")
-    result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=bool(op.integer("allowzero", 0))))
+    result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=op.flag("allowzero")))
     return moved(x, result, lambda array: array.reshape(result.concrete), realigned(x.ramps, x.shape, result))
 
 

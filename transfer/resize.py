@@ -31,6 +31,17 @@ _MODERATE: Final = 1 << 12
 """A scale with a larger numerator is a rounded fraction: its products are not exact for sizes that occur."""
 
 
+@transfer("Upsample", inputs="X", until=6)
+def upsample_1(op: Op) -> Tensor:
+    """The last two axes of four, scaled by height_scale and width_scale and rounded down."""
+    x = op.tensor("X")
+    op.require_rank(x.shape, 4, "X")
+    scales = [op.number(name) for name in ("height_scale", "width_scale")]
+    if None in scales:
+        op.reject("height_scale or width_scale is missing")
+    return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
+
+
 @transfer("Upsample", inputs="X", since=7, until=8)
 def upsample_7(op: Op) -> Tensor:
     """Every axis scaled by the attribute scales, rounded down."""
@@ -226,4 +237,4 @@ def float32(value: float) -> float:
     return result
 
 
-__all__ = ["float32", "resize", "resize_10", "upsample", "upsample_7"]
+__all__ = ["float32", "resize", "resize_10", "upsample", "upsample_1", "upsample_7"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import unwrap
+from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from lattices.tensor import Value
@@ -16,7 +19,12 @@ Function = Callable[["Op"], Outputs]
 
 ONNX = ""
 ML = "ai.onnx.ml"
+PREVIEW = "ai.onnx.preview"
 MICROSOFT = "com.microsoft"
+
+
+class RuleError(ValueError):
+    """A rule is declared or written wrongly. The message is one line: what it did, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +44,51 @@ class Rule:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     complete: bool
+    origin: str = ""
+    """The distribution, with its version, or the onnx schema that it is from; empty for a rule that was handed over."""
+    inferred: bool = False
+    """It asks the inference function of an onnx schema, which nobody has checked."""
 
     def holds_for(self, version: int) -> bool:
-        return self.since <= version and (self.until is None or version <= self.until)
+        """The rule is for this version of the domain; since 1 is for any version, 0 and below too."""
+        return self.since <= max(version, 1) and (self.until is None or version <= self.until)
 
     @property
     def summary(self) -> str:
         """First line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def operator(self) -> str:
+        """The first operator that it is for, with its domain."""
+        return f"{self.domain}::{self.names[0]}" if self.domain else self.names[0]
+
+    @property
+    def place(self) -> str:
+        """File and line of the function."""
+        code = getattr(unwrap(self.function), "__code__", None)
+        return f"{_shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else "no Python function"
+
+    def failure(self, error: Exception) -> str:
+        """What a failure says of the rule: its name and file, the error, and the line of the file that raised it."""
+        text = str(error).strip().split("\n")[0]
+        if isinstance(error, RuleError):
+            return f"{self} {text}"
+        file = getattr(getattr(unwrap(self.function), "__code__", None), "co_filename", None)
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+        at = f" in line {lines[-1]}" if lines else ""
+        return f"{self} raised {type(error).__name__}{at}{f': {text}' if text else ''}"
+
+    def __str__(self) -> str:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        source = f" of {self.origin}" if self.origin else ""
+        return f"rule {name!r}{source} ({self.place})"
+
+
+def _shown(file: str) -> str:
+    """The file from here, if it is below the working directory."""
+    path = Path(file)
+    return path.relative_to(here).as_posix() if (here := Path.cwd()) in path.parents else file
 
 
 def transfer(
@@ -56,18 +101,32 @@ def transfer(
     domain: str = ONNX,
     complete: bool = False,
 ) -> Callable[[Function], Rule]:
-    """Make the decorated function the rule of the operators `names` (space-separated)."""
+    """Make the decorated function the rule of the operators `names` (space-separated).
+
+    `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
+    `domain`, both inclusive; without them the rule is for any version. Raises RuleError for what is none of this.
+    """
 
     def declare(function: Function) -> Rule:
         return Rule(
             function,
-            tuple(names.split()),
+            _words("names", names),
             domain,
             since,
             until,
-            tuple(inputs.split()),
-            tuple(outputs.split()),
+            _words("inputs", inputs),
+            _words("outputs", outputs),
             complete,
         )
 
+    if not _words("names", names):
+        raise RuleError("transfer: names are those of one operator or more, as in @transfer('Scale', inputs='X')")
+    if until is not None and until < since:
+        raise RuleError(f"transfer {names!r}: no version is from {since} on and up to {until}")
     return declare
+
+
+def _words(what: str, text: str) -> tuple[str, ...]:
+    if not isinstance(text, str):
+        raise RuleError(f"transfer: {what} are one text with spaces, as 'X W B', not {type(text).__name__}")
+    return tuple(text.split())

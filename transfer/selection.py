@@ -87,7 +87,7 @@ def arg_extreme(op: Op) -> Tensor:
         op.require(relation, f"axis {axis} is not empty")
     elif op.decide(relation) is not YES:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
         op.may_fail(f"axis {axis} is not empty")
-    kept = (const(1),) if op.integer("keepdims", 1) else ()
+    kept = (const(1),) if op.flag("keepdims", default=True) else ()
     contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
     return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)
 

@@ -23,6 +23,8 @@ def depth_to_space(op: Op) -> Tensor:
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
     b = _blocksize(op)
+    if op.string("mode", "DCR") not in ("DCR", "CRD"):
+        op.reject(f"mode is DCR or CRD, found {op.string('mode')}")
     op.require(divisible(c, b * b), f"the channels are a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
@@ -109,19 +111,20 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
 def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` leaves the element itself out, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")
+    backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
     if op.tensor("axis").shape != ():
         op.may_fail("the axis must be a single number, and ONNX wants a scalar")
     if x.shape.is_top or axes is None or len(axes) != 1:
         op.may_fail("the axis must be in range")
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], len(x.shape))
-    return Tensor(x.dtype, x.shape, _cumulated(op, x, axis))
+    return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))
 
 
 _LONGEST_SUM = 64
 
 
-def _cumulated(op: Op, x: Tensor, axis: int) -> Contents | None:
+def _cumulated(op: Op, x: Tensor, axis: int, backwards: bool, exclusive: bool) -> Contents | None:
     array = op.elements("x")
     if array is None or not x.dtype.is_integer or array.shape[axis] > _LONGEST_SUM:
         return None
@@ -130,14 +133,14 @@ def _cumulated(op: Op, x: Tensor, axis: int) -> Contents | None:
     product = op.name == "CumProd"
     combine: Callable[[ObjectArray], ObjectArray] = np.multiply.accumulate if product else np.add.accumulate
     lanes = np.moveaxis(array, axis, 0)
-    if op.integer("reverse", 0):
+    if backwards:
         lanes = lanes[::-1]
-    if op.integer("exclusive", 0):
+    if exclusive:
         start = np.empty((1, *lanes.shape[1:]), dtype=object)
         start.fill(Dim(int(product)))
         lanes = np.concatenate([start, lanes])[:-1]
     result = np.asarray(combine(lanes), dtype=object)
-    if op.integer("reverse", 0):
+    if backwards:
         result = result[::-1]
     contents = Contents.from_array(np.moveaxis(result, 0, axis))
     return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))

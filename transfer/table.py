@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
+from typing import Final
 
-from transfer.rule import Rule
+from transfer.rule import Rule, RuleError
+
+NEWEST: Final[Mapping[str, int]] = {
+    "": 28,
+    "ai.onnx.ml": 5,
+    "ai.onnx.preview": 1,
+    "ai.onnx.preview.training": 1,
+}
+"""The newest version of each domain of ONNX that the shipped rules were written for."""
 
 
 class Table:
-    """An immutable set of rules. Where several hold for a version, a closed range wins, then the highest `since`."""
+    """An immutable set of rules, and the table that it extends.
+
+    Of the rules that hold for a version, one of an extension wins over those it extends; then a closed range wins, then
+    the highest `since`, then the later one.
+    """
 
     def __init__(self, rules: Iterable[Rule], base: Table | None = None) -> None:
         self.rules: tuple[Rule, ...] = tuple(rules)
+        """Its own rules, without those of `base`."""
         self.base = base
-        """The table that this one extends."""
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
         for rule in self.rules:
             for name in rule.names:
@@ -30,13 +43,16 @@ class Table:
         """The rule of an operator in a version of its domain, or None."""
         fitting = [rule for rule in self._by_name.get((domain, name), ()) if rule.holds_for(version)]
         if not fitting:
-            return None
+            return self.base.lookup(domain, name, version) if self.base is not None else None
         last = max(range(len(fitting)), key=lambda i: (fitting[i].until is not None, fitting[i].since, i))
         return fitting[last]
 
-    def extended(self, rules: Sequence[Rule]) -> Table:
-        """This table with more rules; a new rule wins over a shipped one of the same range."""
-        return Table((*self.rules, *rules), self)
+    def extended(self, rules: Iterable[Rule]) -> Table:
+        """This table with more rules, each of which wins over those of this table for the versions it holds for.
+
+        Raises RuleError for what is no rule.
+        """
+        return Table([_checked(rule) for rule in rules], self)
 
     def overridden(self, domain: str, name: str, version: int) -> Rule | None:
         """The rule of the extended table that another one of this table replaces."""
@@ -44,10 +60,19 @@ class Table:
         return before if before is not None and before is not self.lookup(domain, name, version) else None
 
     def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
+        if self.base is not None:
+            yield from self.base
+        yield from self.rules
 
     def __len__(self) -> int:
-        return len(self.rules)
+        return len(self.rules) + (len(self.base) if self.base is not None else 0)
+
+
+def _checked(item: object) -> Rule:
+    if isinstance(item, Rule):
+        return item
+    name = getattr(item, "__name__", type(item).__name__)
+    raise RuleError(f"{name} is no rule: decorate a function with @absint.transfer(names, inputs=...)")
 
 
 @cache

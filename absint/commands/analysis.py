@@ -42,16 +42,27 @@ def analysed(
     sizes: Sequence[str] = (),
     recorder: Recorder | None = None,
     refine: Refine = True,
+    *,
+    plugins: bool = True,
+    schema_inference: bool = True,
 ) -> Result:
     """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
     from absint.api import analyze
-    from absint.commands.sizes import read_size
+    from absint.commands.sizes import read_bindings
     from absint.load import load
 
-    bind = dict(map(read_size, sizes))
+    bind = read_bindings(sizes)
     loaded = load(model)
     with _progress(len(loaded.proto.graph.node)) as advance:
-        return analyze(loaded, assume=assume, bind=bind, trace=recorder or advance, refine=refine)
+        return analyze(
+            loaded,
+            assume=assume,
+            bind=bind,
+            trace=recorder or advance,
+            refine=refine,
+            plugins=plugins,
+            schema_inference=schema_inference,
+        )
 
 
 @contextmanager

@@ -37,6 +37,8 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     help="Use what nodes require to make other shapes exact: not at all, as facts, or with proofs by Z3 too.",
 )
 @click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
+@click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
+@click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @format_option()
 def analyze(
@@ -47,6 +49,8 @@ def analyze(
     require: tuple[Requirement, ...],
     refine: str,
     trace: tuple[str, ...],
+    no_plugins: bool,
+    no_schema_inference: bool,
     strict: bool,
     form: str,
 ) -> int:
@@ -61,7 +65,15 @@ def analyze(
 
     recorder = Recorder() if trace else None
     with working("analysing") if refine == "smt" else nullcontext():
-        result = analysed(model, assume, sizes, recorder, _REFINE[refine])
+        result = analysed(
+            model,
+            assume,
+            sizes,
+            recorder,
+            _REFINE[refine],
+            plugins=not no_plugins,
+            schema_inference=not no_schema_inference,
+        )
     traced = recorder.traced(result, trace) if recorder is not None else []
     missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}
     if form == "json":

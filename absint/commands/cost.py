@@ -8,6 +8,8 @@ import click
 
 from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option
 from absint.commands.codes import FINE
+from absint.diagnostics import Severity
+from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.cost import Quantity
@@ -58,9 +60,13 @@ def cost(
     are apart. A multiply-accumulate (MAC) is two FLOPs. Bytes moved are what nodes read and write. What cannot be
     counted is listed.
 
-    Without sizes the heaviest nodes are those at 64 for each symbol.
+    For symbols without a size, numbers are those at 64 for each, or as near to it as the model allows. docs/cost.md
+    says what counts.
     """
     result = analysed(model, assume, sizes)
+    if sizes and not result.can_run:
+        error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
+        raise UsageError(f"no run has {', '.join(sizes)}: {error.where}: {error.message}")
     found, memory = result.cost(), result.memory(inputs=inputs, views=views)
     if form == "json":
         from absint.report.costs import document

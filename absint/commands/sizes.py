@@ -28,12 +28,22 @@ class Sizes(NamedTuple):
     is_range: bool
 
 
-def read_size(text: str) -> tuple[str, int]:
-    """A symbol and its size, as `--set` has them. Whether they make sense is for the analysis to say."""
-    name, found, size = text.rpartition("=")
-    if not found or not name.strip() or not _SIZE.fullmatch(size.strip()):
-        raise UsageError(f"--set {_cut(text)}: expected a symbol and a size, as batch=4")
-    return name.strip(), int(size)
+def read_bindings(texts: Sequence[str]) -> dict[str, int]:
+    """The symbols and sizes that `--set` gives.
+
+    Raises UsageError for one that is no size, and for a symbol that is given twice.
+    """
+    found: dict[str, int] = {}
+    for text in texts:
+        name, sign, size = text.rpartition("=")
+        name = name.strip()
+        if not sign or not name or not _SIZE.fullmatch(size.strip()):
+            raise UsageError(f"--set {_cut(text)}: expected a symbol and a size, as batch=4")
+        number = int(size)
+        _check_size(_cut(text), number)
+        if found.setdefault(name, number) != number:
+            raise UsageError(f"--set {_cut(text)}: {_cut(name)} is already given, as {found[name]}")
+    return found
 
 
 def read_sizes(texts: Sequence[str]) -> list[Sizes]:
@@ -61,17 +71,22 @@ def _read(text: str) -> Sizes:
         )
     low, high = (ends[1] or "0", ends[2] or str(MAX_DIM)) if ends else (size, size)
     item = Sizes(text, name, int(low), int(high), ends is not None)
-    if min(item.low, item.high) < 0:
-        raise UsageError(f"{_cut(text)}: a size cannot be negative")
-    if max(item.low, item.high) > MAX_DIM:
-        raise UsageError(f"{_cut(text)}: a size is below 2**31")
+    _check_size(_cut(text), item.low)
+    _check_size(_cut(text), item.high)
     if item.low > item.high:
         raise UsageError(f"{_cut(text)}: the range is empty, its first size is above its last")
     return item
+
+
+def _check_size(what: str, size: int) -> None:
+    if size < 0:
+        raise UsageError(f"{what}: a size cannot be negative")
+    if size > MAX_DIM:
+        raise UsageError(f"{what}: a size is below 2**31")
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-__all__ = ["Sizes", "read_size", "read_sizes"]
+__all__ = ["Sizes", "read_bindings", "read_sizes"]

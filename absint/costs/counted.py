@@ -80,12 +80,23 @@ def split_gelu(op: Instance) -> Work:
     return Work(other=op.size() + op.out() * 2)
 
 
+_STEPS: Final = {"Momentum": (3, 7), "Adagrad": (3, 9), "Adam": (4, 14)}
+"""Tensors for each one that is optimised, and FLOPs per element."""
+
+
+def optimiser(op: Instance) -> Work:
+    """FLOPs per element that is optimised, the gradient of the norm included: Momentum 7, Adagrad 9, Adam 14."""
+    tensors, flops = _STEPS[op.op_type]
+    elements = sum((op.size(2 + k) for k in range((len(op.inputs) - 2) // tensors)), ZERO_EXPR)
+    return Work(other=elements * flops)
+
+
 def nothing(op: Instance) -> Work:
     """Elements are moved, or made, without arithmetic."""
     return Work()
 
 
 __all__ = [
-    "batch_normalisation", "cross_entropy", "grid_sample", "likelihood", "lrn", "nothing", "per_input", "pool",
-    "resize", "scatter", "split_gelu", "variadic", "with_operands",
+    "batch_normalisation", "cross_entropy", "grid_sample", "likelihood", "lrn", "nothing", "optimiser", "per_input",
+    "pool", "resize", "scatter", "split_gelu", "variadic", "with_operands",
 ]  # fmt: skip

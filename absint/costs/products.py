@@ -20,23 +20,35 @@ def matmul(op: Instance) -> Work:
     return Work(op.out() * op.dims(0)[-1], when(op.has(_BIAS.get(op.op_type, 1 << 10)), op.out()))
 
 
-_BIAS: Final = {"DynamicQuantizeMatMul": 4, "MatMulIntegerToFloat": 6, "MatMulNBits": 5}
+_BIAS: Final = {
+    "DynamicQuantizeMatMul": 4,
+    "MatMulBlockQuantizedFp4Weight": 5,
+    "MatMulBlockQuantizedFp8Weight": 4,
+    "MatMulIntegerToFloat": 6,
+    "MatMulNBits": 5,
+}
 
 
 def fused_matmul(op: Instance) -> Work:
-    """MACs = output elements * K, the contracted axis of A after its transpositions."""
+    """MACs = output elements * K, the contracted axis of A after its transpositions; one FLOP more per output element
+    for an activation."""
     dims = op.dims(0)
     if not op.integer("transA", 0):
         contracted = dims[-1]
     else:
         contracted = dims[0] if op.integer("transBatchA", 0) else dims[-2]
-    return Work(op.out() * contracted)
+    return Work(op.out() * contracted, when(_is_activated(op), op.out()))
+
+
+def _is_activated(op: Instance) -> bool:
+    return op.text("activation", "") not in ("", "NONE")
 
 
 def gemm(op: Instance) -> Work:
     """MACs = M * N * K; M * N FLOPs more for C, and for a fused activation. alpha and beta count as folded."""
     contracted = op.dims(0, 2)[0 if op.integer("transA", 0) else 1]
-    return Work(op.out() * contracted, when(op.has(2), op.out()) + when("activation" in op.attributes, op.out()))
+    bias = when(op.has(6 if op.op_type == "QGemm" else 2), op.out())
+    return Work(op.out() * contracted, bias + when(_is_activated(op), op.out()))
 
 
 def gemm_fast_gelu(op: Instance) -> Work:
@@ -83,19 +95,25 @@ def conv(op: Instance) -> Work:
     activation."""
     weight = _WEIGHT.get(op.op_type, 1)
     bias = op.has(_CONV_BIAS.get(op.op_type, 2))
-    fused = op.op_type == "FusedConv"
-    extra = int(bias) + int(fused and op.has(3)) + int(fused and "activation" in op.attributes)
+    extra = int(bias) + int(op.op_type in _SUMMING and op.has(3)) + int(_is_activated(op))
     return Work(op.out() * product(op.dims(weight)[1:]), op.out() * extra)
 
 
-_WEIGHT: Final = {"QLinearConv": 3}
-_CONV_BIAS: Final = {"QLinearConv": 8, "ConvInteger": 1 << 10}
+_WEIGHT: Final = {"QLinearConv": 3, "QLinearConvTranspose": 3}
+_CONV_BIAS: Final = {
+    "QLinearConv": 8,
+    "QLinearConvTranspose": 8,
+    "ConvTransposeWithDynamicPads": 3,
+    "ConvInteger": 1 << 10,
+}
+_SUMMING: Final = ("Conv", "FusedConv", "NhwcFusedConv")
 
 
 def conv_transpose(op: Instance) -> Work:
     """MACs = input elements * (M / group) * kernel size, what falls into the padding included; one FLOP per output
     element for a bias."""
-    return Work(op.size() * product(op.dims(1)[1:]), when(op.has(2), op.out()))
+    weight, bias = _WEIGHT.get(op.op_type, 1), _CONV_BIAS.get(op.op_type, 2)
+    return Work(op.size() * product(op.dims(weight)[1:]), when(op.has(bias), op.out()))
 
 
 def deform_conv(op: Instance) -> Work:
@@ -126,7 +144,8 @@ def recurrent(op: Instance) -> Work:
     """
     first, second, _ = op.dims(0, 3)
     steps = first * second
-    directions, _, hidden = op.dims(2, 3)
+    directions, rows, columns = op.dims(2, 3)
+    hidden = rows if op.op_type == "DynamicQuantizeLSTM" else columns
     other = steps * directions * hidden * _GATES[op.op_type]
     if op.has(3):
         other = other + steps * op.size(3)
@@ -135,7 +154,7 @@ def recurrent(op: Instance) -> Work:
     return Work(steps * (op.size(1) + op.size(2)), other)
 
 
-_GATES: Final = {"LSTM": 13, "GRU": 11, "RNN": 2}
+_GATES: Final = {"LSTM": 13, "DynamicQuantizeLSTM": 13, "GRU": 11, "RNN": 2}
 
 
 # Attention

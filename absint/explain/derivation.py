@@ -171,6 +171,8 @@ class Derivation:
         assert item.kernel is not None
         if item.kernel.rule is None:
             return "the operator has no rule"
+        if item.kernel.rule.inferred:
+            return f"the operator has no rule; what is known is from {item.kernel.rule.origin}"
         if slot.node in self._analysis.crashes:
             return "the rule of the operator failed"
         if self._analysis.applied[slot.node].rejected is not None:

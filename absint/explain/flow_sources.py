@@ -11,7 +11,7 @@ from absint.graph import ABSENT, Node, Operand
 from absint.loops import LoopBody, LoopExit, LoopHead
 from absint.scans import ScanExit, ScanHead, ScanSettings
 from lattices.contents import Element
-from lattices.expr import Dim, Expr, expr_of, sub, substitute
+from lattices.expr import Dim, Expr, Symbol, expr_of, sub, substitute
 from lattices.relation import TRUE
 from lattices.tensor import BOTTOM, Tensor, Value
 
@@ -113,6 +113,8 @@ class FlowSources:
         if head.iteration not in number.symbols:
             return Flow("carried: its value at the start of one trip", parts)
         step = sub(substitute(number, {head.iteration: trip + 1}), number)
+        if not _is_polynomial(step, head.iteration):
+            return Flow("carried: its value at the start of trip {0}, counted from 0", parts, (trip,))
         return Flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
 
     def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Place) -> Flow:
@@ -191,6 +193,12 @@ class FlowSources:
         value = self._value(operand)
         rank = value.shape.rank if isinstance(value, Tensor) else None
         return axis if axis >= 0 or rank is None else axis + rank
+
+
+def _is_polynomial(dim: Dim, symbol: Symbol) -> bool:
+    """The symbol stands in no quotient, choice or extreme."""
+    atoms = dim.atoms() if isinstance(dim, Expr) else ()
+    return all(atom is symbol or symbol not in expr_of(atom).symbols for atom in atoms)
 
 
 __all__ = ["Flow", "FlowSources", "Part", "Slot"]

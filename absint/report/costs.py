@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from absint.diagnostics import Severity
 from absint.errors import UsageError
+from absint.memory import SHORT
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
-from absint.report.text import Line, aligned
+from absint.report.text import Line, aligned, wrapped
 from lattices.expr import ONE_EXPR, Dim, Expr
 
 if TYPE_CHECKING:
@@ -18,11 +20,10 @@ if TYPE_CHECKING:
     from absint.memory import Memory, Peak
     from absint.report.document import Json
 
+Found = TypeVar("Found")
+
 _LONGEST: Final = 600
 """Characters of the longest expression that a text shows."""
-
-_FEW_SUMS: Final = 4
-"""A peak over more sums than this is shown by its bound."""
 
 _SHOWN: Final = 5
 _TITLES: Final[Mapping[Quantity, str]] = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
@@ -34,17 +35,32 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
     nodes = len(cost.nodes)
     symbols = ", ".join(result.symbols) or "none"
     yield Line(f"{plain(result.origin)}: {nodes:,} {plural('operator', nodes)}, symbols {plain(symbols)}", "bold")
+    used = {**memory.typical_sizes, **cost.typical_sizes}
+    if used:
+        yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (--set SYMBOL=SIZE for others)", width, 2))
+    error = next((d for d in result.diagnostics if d.severity is Severity.ERROR), None)
+    if error is not None:
+        yield Line(f"no run succeeds: {plain(error.where)}: {plain(error.message)}", "bold red")
     yield from _section("peak memory of activations, in bytes", list(_memory(memory)), width)
-    yield from _section("in a run", [(title, _amount(getattr(cost, name))) for name, title in _TITLES.items()], width)
+    yield from _section("in a run", list(_run(cost)), width)
     kinds = [(str(p.dtype), _parameters(p.elements, p.bytes)) for p in cost.parameters]
     total = ("all", _parameters(cost.parameter_elements, cost.parameter_bytes))
     yield from _section("parameters", [total, *kinds] if len(kinds) > 1 else kinds, width)
     if top:
-        at = f", at {plain(sizes(cost.typical_sizes))}" if cost.typical_sizes else ""
-        yield from _section(f"heaviest nodes by {_TITLES[by]}{at}", list(_heaviest(cost, top, by)), width)
-    notes = list(_notes(cost, memory))
+        yield from _section(f"heaviest nodes by {_TITLES[by]}", list(_heaviest(cost, top, by)), width)
+    notes = list(_notes(result, cost, memory))
     if notes:
         yield from _section("not counted, or not exactly", notes, width)
+
+
+def _sizes(result: Result, used: Mapping[str, int]) -> str:
+    """Sizes of inputs one by one, those of many invented symbols together if they are alike."""
+    invented = {name: size for name, size in used.items() if name not in result.symbols}
+    if len(invented) <= _SHOWN or len(set(invented.values())) > 1:
+        return plain(sizes(used))
+    own = {name: size for name, size in used.items() if name not in invented}
+    size = next(iter(invented.values()))
+    return ", ".join(filter(None, (plain(sizes(own)), f"and {size} for each of {len(invented)} sizes by data")))
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:
@@ -56,46 +72,65 @@ def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterato
 
 
 def _memory(memory: Memory) -> Iterator[tuple[str, str]]:
-    if memory.sums is not None and memory.sums <= _FEW_SUMS:
-        yield "peak", _amount(memory.peak)
+    several = len(memory.bounds) > 1
+    peak, why = _tried(lambda: memory.at(memory.typical_sizes))
+    if memory.sums is not None and memory.sums > SHORT:
+        yield "peak", f"the largest of {memory.sums:,} sums"
+        yield "at most", _amount(memory.bound, why) if not several else "the largest of"
     else:
-        if memory.sums is not None:
-            yield "peak", f"the largest of {memory.sums:,} sums (--set SYMBOL=SIZE gives a number)"
-        yield "at most", _amount(memory.bound)
-    peak = _typical(memory)
+        yield "peak", _amount(memory.peak, why) if not several else "the largest of"
+    if several:
+        yield from (("", _short(part)) for part in memory.bounds)
     if peak is not None:
         if memory.typical_sizes:
-            yield "", f"{_amount(Dim(peak.bytes))} at {sizes(memory.typical_sizes)}"
+            yield "number", _number(peak.bytes)
         yield "reached", f"at {peak.step}"
+        if isinstance(peak.sum, Expr) and peak.sum.const is None and peak.sum is not memory.peak:
+            yield "there", _short(peak.sum)
         live = [f"{item.name} {item.bytes:,}" for item in peak.live[:_SHOWN]]
         more = len(peak.live) - len(live)
         yield "live there", ", ".join(live) + (f", and {more:,} more" if more else "") or "nothing"
 
 
-def _typical(memory: Memory) -> Peak | None:
-    """The peak at typical sizes; None if no run has these."""
+def _tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
+    """What is found at typical sizes; None and the reason if no run has these, or a number of trips is not known."""
     try:
-        return memory.at(memory.typical_sizes)
-    except UsageError:
-        return None
+        return evaluate(), ""
+    except UsageError as error:
+        return None, str(error)
+
+
+def _run(cost: Cost) -> Iterator[tuple[str, str]]:
+    """The totals, and what they come to at typical sizes."""
+    numbers, why = _tried(lambda: cost.evaluate(cost.typical_sizes))
+    for name, title in _TITLES.items():
+        total: Dim = getattr(cost, name)
+        yield title, _amount(total, why)
+        if numbers is not None and not total.is_concrete:
+            yield "", _number(getattr(numbers, name))
 
 
 def _heaviest(cost: Cost, top: int, by: Quantity) -> Iterator[tuple[str, str]]:
-    for node, _, share in cost.heaviest(top, by):
+    found, why = _tried(lambda: cost.heaviest(top, by))
+    if found is None:
+        yield "not known", why
+    for node, _, share in found or ():
         amount = getattr(node, by)
         runs = "" if node.runs is ONE_EXPR else f" in each of {_short(node.runs)} runs"
         yield node.label, f"{share:6.1%}  {_short(amount)}{runs}"
 
 
-def _notes(cost: Cost, memory: Memory) -> Iterator[tuple[str, str]]:
+def _notes(result: Result, cost: Cost, memory: Memory) -> Iterator[tuple[str, str]]:
     if cost.without_rule:
         names = (f"{name} ({count:,})" for name, count in cost.without_rule.most_common())
         yield "no cost rule", _listed(names, len(cost.without_rule))
+    by_data = [name for name in {**memory.typical_sizes, **cost.typical_sizes} if name not in result.symbols]
     for title, items in (
         ("arithmetic", cost.unsized),
         ("bytes moved", cost.unmoved),
         ("memory", memory.uncounted),
         ("larger branch", cost.undecided),
+        ("sizes by data", by_data),
     ):
         if items:
             yield title, _listed(items, len(items))
@@ -107,29 +142,39 @@ def _listed(items: Iterable[str], count: int) -> str:
 
 
 def _parameters(elements: int, size: int | None) -> str:
-    return f"{elements:,} {plural('element', elements)}" + ("" if size is None else f", {_amount(Dim(size))} bytes")
+    return f"{elements:,} {plural('element', elements)}" + (
+        "" if size is None else f", {_number(size)} {plural('byte', size)}"
+    )
 
 
-def _amount(amount: Dim) -> str:
-    """A number with its scale, or an expression."""
+def _amount(amount: Dim, why: str = "") -> str:
+    """A number with its scale, or an expression; without one, why there is not even a number."""
+    if not isinstance(amount, Expr) and why:
+        return f"not known: {why}"
     if not isinstance(amount, Expr) or amount.const is None:
         return _short(amount)
-    scale, letter = next(((scale, letter) for scale, letter in _SCALES if amount.const >= scale), (1, ""))
-    return f"{amount.const:,}" + (f" ({amount.const / scale:.3g} {letter})" if letter else "")
+    return _number(amount.const)
+
+
+def _number(amount: int) -> str:
+    scale, letter = next(((scale, letter) for scale, letter in _SCALES if amount >= scale), (1, ""))
+    return f"{amount:,}" + (f" ({amount / scale:.3g} {letter})" if letter else "")
 
 
 def _short(amount: Dim) -> str:
     if not isinstance(amount, Expr):
-        return "too large to write: --set SYMBOL=SIZE gives the number"
+        return "no expression: too large to write, or different from trip to trip"
     if amount.const is not None:
         return f"{amount.const:,}"
     text = str(amount)
     symbols = ", ".join(sorted(amount.free_symbols)[:4])
-    return text if len(text) <= _LONGEST else f"<{amount.size:,} terms over {symbols}> (whole: --format json)"
+    return text if len(text) <= _LONGEST else f"<{len(text):,} characters over {symbols}> (whole: --format json)"
 
 
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
     """As a JSON object, schema `absint.cost/1`; amounts are texts of the grammar, null where there is no expression."""
+    numbers, _ = _tried(lambda: cost.evaluate(cost.typical_sizes))
+    heaviest, _ = _tried(lambda: cost.heaviest(top, by))
     whole: dict[str, Json] = {
         "schema": "absint.cost/1",
         "model": result.origin,
@@ -139,9 +184,13 @@ def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity)
         "flops": _text(cost.flops),
         "bytes": _text(cost.bytes),
         "parameters": [{"dtype": str(p.dtype), "elements": p.elements, "bytes": p.bytes} for p in cost.parameters],
-        "typical": {"sizes": dict(cost.typical_sizes), "memory": _document(_typical(memory))},
+        "typical": {
+            "sizes": {**memory.typical_sizes, **cost.typical_sizes},
+            "memory": _document(_tried(lambda: memory.at(memory.typical_sizes))[0]),
+            "run": None if numbers is None else dict(numbers._asdict()),
+        },
         "by": by,
-        "heaviest": [_node(item) for item in cost.heaviest(top, by)],
+        "heaviest": [_node(item) for item in heaviest or ()],
         "without_rule": dict(cost.without_rule),
         "unsized": list(cost.unsized),
         "unmoved": list(cost.unmoved),
@@ -154,7 +203,7 @@ def _document(peak: Peak | None) -> Json:
     if peak is None:
         return None
     live: list[Json] = [{"name": item.name, "bytes": item.bytes} for item in peak.live]
-    return {"bytes": peak.bytes, "step": peak.step, "live": live}
+    return {"bytes": peak.bytes, "step": peak.step, "sum": _text(peak.sum), "live": live}
 
 
 def _node(ranked: Ranked) -> Json:

@@ -51,6 +51,7 @@ def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Seque
             "unknown": counts.unknown,
         },
         "operators_without_rule": dict(result.unruled),
+        "operators_inferred_by_schema": dict(result.inferred),
         "diagnostics": [
             {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
             for d in result.diagnostics

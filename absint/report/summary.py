@@ -113,8 +113,9 @@ def missing(result: Result, requirement: Requirement) -> list[str]:
     """
     if requirement == "rules":
         return [
-            f"{operator}: no rule ({count} {'node' if count == 1 else 'nodes'})"
-            for operator, count in result.unruled.items()
+            f"{operator}: no rule{but} ({count} {'node' if count == 1 else 'nodes'})"
+            for found, but in ((result.unruled, ""), (result.inferred, ", only its onnx schema"))
+            for operator, count in found.items()
         ]
     found = []
     for row in computed(result):

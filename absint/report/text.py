@@ -125,6 +125,8 @@ def _summary(result: Result, width: int) -> Iterator[Line]:
         ("dims", f"{counts.dims:,}: {kinds}"),
         ("no rule", (without + (f", and {more:,} more" if more > 0 else "")) or "none"),
     ]
+    if result.inferred:
+        rows.append(("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in result.inferred.items())))
     yield from _section("totals", rows, width)
 
 

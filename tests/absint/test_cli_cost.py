@@ -36,22 +36,26 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
         printed(capsys)
         == """\
 layer.onnx: 2 operators, symbols N
+numbers at N=64 (--set SYMBOL=SIZE for others)
 
 peak memory of activations, in bytes
   peak        24*N
-              1,536 at N=64
+  number      1,536
   reached     at MatMul fc
   live there  x 1,024, h 512
 
 in a run
   MACs         8*N
+               512
   FLOPs        26*N
+               1,664
   bytes moved  40*N + 32
+               2,592
 
 parameters
   FLOAT  8 elements, 32 bytes
 
-heaviest nodes by FLOPs, at N=64
+heaviest nodes by FLOPs
   MatMul fc      61.5%  16*N
   Softmax soft   38.5%  10*N
 """
@@ -78,7 +82,41 @@ def test_a_peak_over_many_sums_is_shown_by_its_bound(capsys: pytest.CaptureFixtu
     save("many.onnx", nodes, inputs, [value("y5", FLOAT, None)])
     assert run(["cost", "many.onnx", "--top", "0"]) == 0
     out = printed(capsys)
-    assert "  peak        the largest of 6 sums (--set SYMBOL=SIZE gives a number)\n  at most     " in out
+    assert "  peak        the largest of 6 sums\n  at most     " in out
+    assert "  there       " in out
+
+
+def test_a_peak_over_a_few_sums_is_shown_sum_by_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [
+        node("Transpose", ["x"], ["t"], perm=[1, 0]),
+        node("MatMul", ["x", "t"], ["s"]),
+        node("Relu", ["s"], ["y"]),
+    ]
+    save("gram.onnx", nodes, [value("x", FLOAT, ["N", "K"])], [value("y", FLOAT, None)])
+    assert run(["cost", "gram.onnx", "--top", "0"]) == 0
+    assert """
+  peak        the largest of
+              8*K*N + 4*N**2
+              8*N**2
+  number      49,152
+  reached     at MatMul #1
+  there       8*K*N + 4*N**2
+""" in printed(capsys)
+
+
+def test_numbers_are_at_sizes_that_the_model_allows(capsys: pytest.CaptureFixture[str]) -> None:
+    """The slice needs a table of at least N + M rows, else the sum fails."""
+    nodes = [
+        node("Concat", ["x", "z"], ["c"], axis=0),
+        node("Shape", ["c"], ["rows"], end=1),
+        node("Slice", ["table", "zero", "rows"], ["cut"]),
+        node("Add", ["c", "cut"], ["y"]),
+    ]
+    inputs = [value(name, FLOAT, [rows, 4]) for name, rows in (("x", "N"), ("z", "M"), ("table", "T"))]
+    zero = [helper.make_tensor("zero", TensorProto.INT64, [1], [0])]
+    save("table.onnx", nodes, inputs, [value("y", FLOAT, None)], zero)
+    assert run(["cost", "table.onnx", "--top", "0"]) == 0
+    assert "numbers at N=64, M=64, T=128 (--set" in printed(capsys)
 
 
 def test_what_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +136,7 @@ not counted, or not exactly
   bytes moved    StringNormalizer if/else_branch/#0
   memory         s, if/else_branch/t
   larger branch  If if
+  sizes by data  _d1, _d2
 """)
 
 
@@ -109,6 +148,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["macs"], found["flops"], found["bytes"]) == ("8*N", "26*N", "40*N + 32")
     assert found["parameters"] == [{"dtype": "FLOAT", "elements": 8, "bytes": 32}]
     assert found["typical"]["sizes"] == {"N": 64}
+    assert found["typical"]["run"] == {"macs": 512, "flops": 1664, "bytes": 2592}
     assert found["typical"]["memory"]["step"] == "MatMul fc"
     assert found["heaviest"] == [
         {"node": "MatMul fc", "amount": 1024, "share": 0.615385, "macs": "8*N", "flops": "16*N", "bytes": "24*N + 32",
@@ -120,6 +160,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--set", "N=-1"], "absint: error: N=-1: a size cannot be negative\n"),
+        (["--set", "N=x"], "absint: error: --set N=x: expected a symbol and a size, as batch=4\n"),
         (["--set", "K=1"], "absint: error: K=1: no input has a symbol 'K'; the input symbols are: N\n"),
         (["--top", "-1"], "absint: error: Invalid value for '--top': -1 is not in the range x>=0. "
          "(see absint cost --help)\n"),
@@ -128,6 +169,21 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_usage_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cost", "layer.onnx", *arguments]) == 2
     assert capsys.readouterr().err == message
+
+
+def test_sizes_that_no_run_has_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    weights = [helper.make_tensor("w", FLOAT, [1, 1, 3], [0.0] * 3)]
+    save("window.onnx", [node("Conv", ["x", "w"], ["y"], name="conv")], [value("x", FLOAT, [1, 1, "N"])],
+         [value("y", FLOAT, None)], weights)  # fmt: skip
+    assert run(["cost", "window.onnx", "--set", "N=2"]) == 2
+    done = capsys.readouterr()
+    assert done.out == ""
+    assert done.err == ("absint: error: no run has N=2: Conv conv: can never run: the window fits spatial axis 0\n")
+
+
+def test_a_model_that_never_runs_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", "never.onnx"]) == 0
+    assert "\nno run succeeds: " in printed(capsys)
 
 
 @pytest.mark.parametrize("name", ["product", "unet", "never", "free", "fixed", "matched", "odd", "branches"])

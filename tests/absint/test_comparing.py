@@ -358,6 +358,21 @@ def test_sequences() -> None:
     assert wrong(compare(result, {"X": [(3, 2)]}, {})) == ["X: declared tensor, ran sequence"]
 
 
+def test_each_item_of_a_sequence_has_its_own_claim() -> None:
+    nodes = [node("SequenceConstruct", ["X", "Y"], ["s"])]
+    result = absint.analyze(model(nodes, [value("X", ["N", 2]), value("Y", ["M", 2])]))
+    found = executed(result, {"N": 3, "M": 5})
+    assert found.ok
+    assert [str(row.expression) for row in found.rows if row.part == "dim" and row.axis == 0] == ["N", "M", "N", "M"]
+    inputs = {"X": (3, 2), "Y": (5, 2)}
+    assert wrong(compare(result, inputs, {"s": [(5, 2), (3, 2)]})) == [
+        "s, item 0[0]: claimed N = 3, ran 5 (N is 3 in X[0], 5 in s, item 0[0])",
+        "s, item 1[0]: claimed M = 5, ran 3 (M is 5 in Y[0], 3 in s, item 1[0])",
+    ]
+    # Of a sequence of another length only what holds of every item is held against them.
+    assert wrong(compare(result, inputs, {"s": [(9, 2)]})) == ["length of s: claimed 2, ran 1"]
+
+
 def test_kinds_that_no_model_here_computes() -> None:
     """Through a rule that claims each of them."""
     claimed: Any = BOTTOM

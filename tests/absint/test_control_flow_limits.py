@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from absint import analyze
 from absint.expansion import expanded_sizes
@@ -25,6 +26,7 @@ from tests.absint.flows.build import (
     size_is,
     untyped,
 )
+from tests.runs import Runs
 
 DOCS = (Path(__file__).parents[2] / "docs" / "control-flow.md").read_text(encoding="utf-8")
 
@@ -32,7 +34,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "control-flow.md").read_text(encodi
 def named_in(section: str) -> list[str]:
     """The models that a section of the documentation names."""
     text = DOCS.split(f"\n## {section}\n")[1].split("\n## ")[0]
-    return list(dict.fromkeys(re.findall(r"`((?:if|loop|map|sequence|function|scan)_[a-z_]+)`", text)))
+    return list(dict.fromkeys(re.findall(r"`((?:if|loop|map|sequence|function|scan|optional)_[a-z_]+)`", text)))
 
 
 @pytest.mark.parametrize("name", named_in("Given up on purpose"))
@@ -41,6 +43,16 @@ def test_intended_imprecision(name: str) -> None:
     result = analyze(FLOWS[name]().model)
     texts = [str(result.shapes[value]) for value in FLOWS[name]().expect]
     assert any(text == "None" or re.search(r"_d\d", text) for text in texts)
+
+
+def test_every_loss_is_on_the_list() -> None:
+    """A model with a size that is a symbol of its own, or no rank, is named in the documentation."""
+    lossy = {
+        name
+        for name, build in FLOWS.items()
+        if any(text == "?" or re.search(r"[\[ ]_d\d+[\],]", text) for text in build().expect.values())
+    }
+    assert lossy <= {*named_in("Given up on purpose"), *named_in("Bounded")}
 
 
 @pytest.mark.parametrize("name", named_in("Exact"))
@@ -84,8 +96,46 @@ def carried_numbers(*steps: tuple[str, str, str]) -> ModelProto:
 ADVERSARIAL = {
     "products": carried_numbers(("Mul", "a0", "a1"), ("Mul", "a1", "a0")),
     "fibonacci": carried_numbers(("Add", "a0", "a1"), ("Sub", "a0", "a1"), ("Mul", "a1", "a2")),
+    "sums of sums": carried_numbers(
+        ("Add", "a0", "a1"), ("Add", "a1", "a2"), ("Add", "a2", "two"), ("Mul", "a3", "a0")
+    ),
+    "extremes": carried_numbers(("Max", "a0", "a1"), ("Sub", "two", "a0"), ("Min", "a1", "a0")),
     "quotients": carried_numbers(("Div", "a0", "two"), ("Add", "a0", "three"), ("Mod", "a1", "two")),
     "a chain of twenty": carried_numbers(("Add", "a0", "two"), *(("Add", f"a{k}", f"a{k}") for k in range(19))),
+}
+
+
+def carried_tensors(*steps: NodeProto, names: Sequence[str] = ("a", "b")) -> ModelProto:
+    """A loop over M that carries vectors from x: [N] and w: [K]."""
+    inner = loop_body(list(steps), names)
+    nodes = [node("Loop", ["m", "", "x", "w"], ["p", "q"], body=inner)]
+    return model(nodes, [ints("m"), floats("x", "N"), floats("w", "K")], ["p", "q"])
+
+
+def growing_sequence() -> ModelProto:
+    """In each trip everything that the sequence holds is joined, and put in again."""
+    kind = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)
+    after = helper.make_tensor_sequence_value_info("s_next", TensorProto.FLOAT, None)
+    step = [
+        node("Identity", ["c"], ["cn"]),
+        node("ConcatFromSequence", ["s"], ["all"], axis=0),
+        node("SequenceInsert", ["s", "all"], ["s_next"]),
+    ]
+    inner = body(step, [ints("i"), boolean("c"), kind], [boolean("cn"), after])
+    nodes = [node("SequenceConstruct", ["x"], ["one"]), node("Loop", ["m", "", "one"], ["last"], body=inner)]
+    nodes.append(node("ConcatFromSequence", ["last"], ["y"], axis=0))
+    return model(nodes, [ints("m"), floats("x", "N")], ["y"])
+
+
+ADVERSARIAL |= {
+    "three in a circle that grow": carried_numbers(("Add", "a1", "two"), ("Mul", "a2", "two"), ("Sub", "a0", "a1")),
+    "two sizes that grow with each other": carried_tensors(
+        node("Concat", ["a", "b"], ["a_next"], axis=0), node("Concat", ["b", "a", "a"], ["b_next"], axis=0)
+    ),
+    "a size that follows a product": carried_tensors(
+        node("Concat", ["b", "b"], ["a_next"], axis=0), node("Tile", ["b", "reps"], ["b_next"]), const("reps", [3])
+    ),
+    "a sequence that takes in itself": growing_sequence(),
 }
 
 
@@ -142,6 +192,20 @@ def test_nested_growth_comes_to_rest() -> None:
     depth = 8
     made = nested_growth(depth)
     assert heads_visits(made) <= 40 * depth * len(analyze(made).nodes)
+
+
+def test_nested_numbers_come_to_rest() -> None:
+    """Loops inside one another: the innermost multiplies what the others start it with, and add to."""
+    inner = loop_body([node("Mul", ["x0", "n"], ["x0_next"])], ["x0"], dtype=TensorProto.INT64)
+    for k in range(1, 4):
+        step = [
+            node("Loop", ["m", "", f"x{k}"], [f"t{k}"], body=inner),
+            node("Add", [f"t{k}", f"x{k}"], [f"x{k}_next"]),
+        ]
+        inner = loop_body(step, [f"x{k}"], dtype=TensorProto.INT64)
+    nodes = [node("Size", ["v"], ["n"]), node("Loop", ["m", "", "n"], ["y"], body=inner)]
+    made = model(nodes, [ints("m"), floats("v", "N")], ["y"])
+    assert heads_visits(made) <= 100 * len(analyze(made).nodes)
 
 
 def test_few_trips_of_few_trips_stop_at_the_budget() -> None:
@@ -214,17 +278,27 @@ def test_expanded_sizes() -> None:
         (((4, 2), (3, 2)), {}, "scan inputs have one length"),
         (((4, 2), (4, 2)), {"scan_input_axes": [5, 0]}, "scan input axis 5 is outside rank 2"),
         (((4, 2), (4, 2)), {"scan_output_axes": [3]}, "scan output axis 3 is outside rank 2"),
-        (((4, 2), (4, 2)), {"scan_input_directions": [2, 0]}, "its attributes, or the body's inputs or outputs"),
-        (((4, 2), (4, 2)), {"scan_input_directions": [1]}, "its attributes, or the body's inputs or outputs"),
+        (((4, 2), (4, 2)), {"num_scan_inputs": 3}, "num_scan_inputs is 3, of 2 inputs"),
+        (((4, 2), (4, 2)), {"num_scan_inputs": 0}, "num_scan_inputs is 0, of 2 inputs"),
+        (((4, 2), (4, 2)), {"scan_input_directions": [2, 0]}, "scan_input_directions is [2, 0]; a direction is 0 or 1"),
+        (((4, 2), (4, 2)), {"scan_output_directions": [-1]}, "scan_output_directions is [-1]; a direction is 0 or 1"),
+        (((4, 2), (4, 2)), {"scan_input_directions": [1]}, "scan_input_directions has 1 elements for 2 scan inputs"),
+        (((4, 2), (4, 2)), {"scan_input_axes": [0]}, "scan_input_axes has 1 elements for 2 scan inputs"),
+        (((4, 2), (4, 2)), {"scan_output_axes": [0, 0]}, "scan_output_axes has 2 elements for 1 scan outputs"),
+        (((4, 2), (4, 2)), {"scan_output_directions": [0, 1]}, "scan_output_directions has 2 elements for 1 scan"),
+        (((4, 2), (4, 2)), {"scan_output_axes": "0"}, "scan_output_axes is not a list of integers"),
     ],
 )
 def test_a_scan_that_cannot_run(
-    dims: tuple[tuple[int, int], tuple[int, int]], more: dict[str, list[int]], reason: str
+    dims: tuple[tuple[int, int], tuple[int, int]], more: dict[str, object], reason: str
 ) -> None:
     inner = body([node("Add", ["a", "b"], ["y"])], [untyped("a"), untyped("b")], [untyped("y")])
-    nodes = [node("Scan", ["p", "q"], ["ys"], body=inner, num_scan_inputs=2, **more)]
-    result = analyze(model(nodes, [floats("p", *dims[0]), floats("q", *dims[1])], ["ys"]))
+    nodes = [node("Scan", ["p", "q"], ["ys"], body=inner, **({"num_scan_inputs": 2} | more))]
+    made = model(nodes, [floats("p", *dims[0]), floats("q", *dims[1])], ["ys"])
+    result = analyze(made)
     assert any(reason in str(d) for d in result.diagnostics)
+    with pytest.raises(Exception, match=r"(?i)scan|mismatch"):
+        Runs(made, result).run({})
 
 
 def test_a_loop_whose_scan_output_grows_cannot_run() -> None:

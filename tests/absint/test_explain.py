@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -338,6 +339,22 @@ def test_a_loop_shows_its_closed_form_and_ends() -> None:
         ("back edge", "N + 3*_d1 + 3"),
     ]
     assert "above]" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "does"),
+    [
+        ("loop_triangular", "b_y", "carried: each trip adds {0}, and {0} is the number of the trip, from 0"),
+        ("loop_shrinks", "y", "carried: its value at the start of trip {0}, counted from 0"),
+        ("loop_swaps", "p", "carried: its value at the start of trip {0}, counted from 0"),
+        ("loop_settles_on_a_size", "y", "carried: its value at the start of trip {0}, counted from 0"),
+        ("if_in_a_loop", "y", "carried: its value at the start of trip {0}, counted from 0"),
+    ],
+)
+def test_a_form_that_is_no_polynomial_is_told_by_the_trip(name: str, value: str, does: str) -> None:
+    found = explained(FLOWS[name]().model, value, 0)
+    told = [step.does for step in found.steps if step.does.startswith("carried")]
+    assert does in {re.sub(r"_d\d+", "{0}", text) for text in told}
 
 
 def test_a_size_that_a_loop_keeps_passes_through_it() -> None:

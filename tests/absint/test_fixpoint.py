@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import absint.fixpoint
 from absint.fixpoint import Analysis, DivergenceError, Policy, Solution, fixpoint, weak_topological_order
 from lattices.dim import DIMS
 from lattices.expr import Dim, Expr, Unknown, const
 from lattices.interval import EMPTY, FULL, Interval
+from lattices.laws import LawError, check_laws
 
 Graph = "nx.DiGraph[int]"
 Edges = Sequence[tuple[int, int]]
@@ -293,6 +298,62 @@ def test_constants_of_a_loop() -> None:
     assert isinstance(found, Unknown)
     assert (found.bounds, found.congruence.modulus) == (Interval(8, None), 4)
     assert not isinstance(found, Expr)
+
+
+def test_a_cycle_with_three_entries_in_both_directions() -> None:
+    """No node of the cycle is on every way into it; backward, it has two ways out."""
+    edges = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1), (2, 4), (3, 5)]
+    graph = graph_of(6, edges)
+    for direction in ("forward", "backward"):
+        analysis = gen_kill(graph, direction, 4)
+        assert fixpoint(graph, analysis).states == round_robin(6, analysis)
+
+
+def test_an_irreducible_loop_in_a_loop() -> None:
+    """x = 0; an outer loop adds 1 while x < 5, by way of a cycle with two entries that leaves x as it is."""
+    edges = [(0, 1), (1, 2), (2, 3), (2, 4), (3, 4), (4, 3), (3, 5), (4, 5), (5, 1), (1, 6)]
+    graph = graph_of(7, edges)
+    analysis = Ranges(graph, [start(0, 0), same, below(5), same, same, plus(1), at_least(5)])
+    states = fixpoint(graph, analysis).states
+    assert [states[node] for node in (1, 3, 4, 6)] == [Interval(0, 5), Interval(0, 4), Interval(0, 4), Interval(5, 5)]
+
+
+def test_liveness_of_an_irreducible_graph() -> None:
+    """Backward: 1 and 2 jump to each other, and both read what 0 may have set; only 2 sets it anew."""
+    graph = graph_of(4, [(0, 1), (0, 2), (1, 2), (2, 1), (1, 3)])
+    gen = [frozenset(), frozenset([0]), frozenset([0, 1]), frozenset([2])]
+    kill = [frozenset([0]), frozenset(), frozenset([0]), frozenset()]
+    states = fixpoint(graph, GenKill(graph, gen, kill, "backward")).states
+    assert states == [frozenset([1, 2]), frozenset([0, 1, 2]), frozenset([0, 1, 2]), frozenset([2])]
+
+
+def test_the_domains_of_these_tests_obey_the_laws() -> None:
+    """Widening is above what it joins, and comes to rest on a chain that goes on forever."""
+    intervals = [Interval(lo, hi) for lo in (None, 0, 3) for hi in (None, 3, 8)] + [EMPTY]
+    check_laws(IntervalLattice(), intervals, universe=range(-2, 12), allows=lambda a, n: n in a, rising=_longer)
+    sets = [frozenset(s) for s in ((), (0,), (1,), (0, 1), (0, 1, 2))]
+    check_laws(Subsets(frozenset(range(3))), sets, universe=range(3), allows=lambda a, n: n in a)
+    with pytest.raises(LawError, match="widening comes to rest"):
+        check_laws(Naturals(), [0, 1, 2], rising=lambda n: n)
+
+
+def _longer(n: int) -> Interval:
+    return Interval(0, n)
+
+
+def test_the_engine_knows_no_onnx() -> None:
+    """Of this project it imports the protocol of lattices, and outside of it NetworkX."""
+    tree = ast.parse(Path(absint.fixpoint.__file__).read_text(encoding="utf-8"))
+    named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    named |= {item.name for node in ast.walk(tree) if isinstance(node, ast.Import) for item in node.names}
+    assert {name for name in named if str(name).partition(".")[0] not in sys.stdlib_module_names} == {
+        "lattices.lattice",
+        "networkx",
+    }
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - {
+        ast.get_docstring(tree, False)
+    }
+    assert not any("onnx" in str(text).lower() for text in strings)
 
 
 # Order

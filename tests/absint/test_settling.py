@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
+from solver.prove import Verdict
 from tests.runs import Runs
 
 F = TensorProto.FLOAT
@@ -41,6 +42,23 @@ def test_a_proof_settles_a_choice() -> None:
     assert str(settled.shapes["sum"]) in ("[N]", "[M]")
     settled.verify()
     Runs(proto, settled).check({"N": 1, "M": 1}, {"N": 3, "M": 3}, {"N": 8, "M": 8})
+
+
+def test_premises_that_contradict_each_other_settle_nothing() -> None:
+    """N*M == 7 and N + M == 9 have no solution, which the facts do not see: any choice would be proved."""
+    nodes = [
+        helper.make_node("Add", ["A", "B"], ["sum"], name="add"),
+        helper.make_node("Flatten", ["Q"], ["flat"], name="flat", axis=0),
+        helper.make_node("MatMul", ["flat", "W"], ["dot"], name="dot"),
+        helper.make_node("Concat", ["A", "B"], ["both"], name="both", axis=0),
+        helper.make_node("MatMul", ["both", "V"], ["last"], name="last"),
+    ]
+    inputs: dict[str, list[str | int]] = {"A": ["N"], "B": ["M"], "Q": ["N", "M"], "W": [7, 1], "V": [9]}
+    proto = model(nodes, inputs, "sum", "dot", "last")
+    settled = absint.analyze(proto, refine="smt")
+    assert str(settled.shapes["sum"]) == "[broadcast(M, N)]"
+    assert settled.last is settled.base
+    assert settled.prove("N == M").verdict is Verdict.CONTRADICTION
 
 
 def test_what_was_proved_has_its_provenance() -> None:

@@ -6,7 +6,6 @@ import copy
 import gc
 import pickle
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -336,7 +335,6 @@ def deep(kind: str) -> Dim:
 
 @pytest.mark.parametrize("kind", DEPTHS)
 def test_deep_nests(kind: str) -> None:
-    start = time.perf_counter()
     dim = deep(kind)
     if isinstance(dim, Expr):
         assert dim.free_symbols <= {"N", "M", "K", "J"}
@@ -345,7 +343,6 @@ def test_deep_nests(kind: str) -> None:
         dim.substitute({"N": Unknown()})
         assert copy.deepcopy(dim) is dim
     nonneg(dim - 3)
-    assert time.perf_counter() - start < 30  # it takes about 2 seconds; quadratic work would take minutes
 
 
 def test_deep_relation() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
 
 from lattices.expr import Dim, Expr
 from lattices.normal import broadcast, maximum, minimum
-from lattices.piecewise import choices, excludes, given, restrict, settled
+from lattices.piecewise import choices, excludes, given, product_settled, restrict, settled
 from lattices.relation import Relation, broadcastable, eq, ge, ite, le
 from lattices.text import parse
+from tests import reference
+from tests.lattices.test_expr_fuzz import bindings, defined, trees
+from tests.reference import Tree
 
 S, H, M = Dim("S"), Dim("H"), Dim("M")
 POSITIVE = ge(S, 1)
@@ -74,3 +79,28 @@ def test_an_extreme_that_a_premise_decides_is_one_operand() -> None:
     assert given(broadcastable(seq, table), broadcast(seq, table)) is seq
     kept = broadcast(seq, parse("min(seq, past)"))
     assert given(broadcastable(seq, parse("min(seq, past)")), kept) is kept
+
+
+@pytest.mark.parametrize(
+    ("dim", "simpler"),
+    [
+        ("S*ite(S == 0, 1, H)", "S*H"),
+        ("S*broadcast(H, ite(S == 0, max(H, 1), H))", "S*H"),
+        ("4*S*max(S, 1)*H + H*ite(H == 0, max(M, 1), M)", "4*S**2*H + H*M"),
+        ("S*ite(H == 0, 1, M)", "S*ite(H == 0, 1, M)"),
+        ("S*ite(S == 0, 5, H//S)", "S*ite(S == 0, 5, H//S)"),
+        ("max(S, 1)", "max(S, 1)"),
+    ],
+)
+def test_a_choice_beside_a_factor_that_is_0(dim: str, simpler: str) -> None:
+    assert product_settled(parse(dim)) is parse(simpler)
+
+
+@settings(max_examples=300)
+@drawn(trees, trees, bindings)
+def test_products_keep_their_value(a: Tree, b: Tree, some: list[dict[str, int]]) -> None:
+    whole: Tree = ("+", ("*", ("symbol", "N"), a), ("*", ("*", ("symbol", "M"), ("symbol", "K")), b))
+    dim = reference.build(whole)
+    for binding, value in defined(whole, some):
+        settled_dim = product_settled(dim)
+        assert settled_dim.is_unknown or settled_dim.evaluate(binding) == value

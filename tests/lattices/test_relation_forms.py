@@ -44,6 +44,30 @@ def test_form(text: str, form: str) -> None:
         assert relation.evaluate(binding) is eval(text, {}, dict(binding)), binding
 
 
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("H + W == ite(H + W == 0, 2, H + W)", "H + W >= 1"),
+        ("H + W != ite(H + W == 0, 2, H + W)", "H + W == 0"),
+        ("H == ite(H == 0, 2, H) or H == 1 or ite(H == 0, 2, H) == 1", "H >= 1"),
+        ("4*H*W == ite(H == 0, H*W, 4*W)*ite(H == 0, 4, H)", "true"),
+        ("ite(H == 0, W, H) == 5", "ite(H == 0, W, H) == 5"),
+        ("ite(H == 0, W, H) >= H + 1", "H == 0 and W > H"),
+        ("ite(H >= 4, W, 7) >= 7", "H <= 3 or W >= 7"),
+        ("ite(H >= 4, 3, W) >= 7", "H <= 3 and W >= 7"),
+        ("ite(H >= 4, ite(W >= 2, 1, W), 1) == 1", "H <= 3 or W >= 2 or W == 1"),
+    ],
+)
+def test_a_comparison_that_settles_a_choice(text: str, form: str) -> None:
+    relation = parse_relation(text)
+    assert str(relation) == form
+    for height, width in product(range(9), repeat=2):
+        binding = {"H": height, "W": width}
+        plain = eval(text, {"ite": lambda condition, a, b: a if condition else b}, dict(binding))
+        assert relation.evaluate(binding) is plain, binding
+        assert (~relation).evaluate(binding) is not plain, binding
+
+
 @pytest.mark.parametrize("extreme", ["max(a, b)", "min(a, b)"])
 @pytest.mark.parametrize("whole", ["{e}", "a", "a + b", "a*{e}", "2*{e}", "b*a + {e}"])
 @pytest.mark.parametrize("m", [2, 4])

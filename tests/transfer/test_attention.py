@@ -6,6 +6,7 @@ import pytest
 from onnx import TensorProto
 
 from tests.transfer.harness import Arg, Case, run_case, sizes
+from transfer.rule import PREVIEW
 
 I64 = TensorProto.INT64
 SEQ = sizes(B=[1, 2], S=[1, 4], T=[1, 5], P=[0, 7])
@@ -174,6 +175,18 @@ SAMPLING = [
 ]
 
 
-@pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING, ids=str)
+def flex(*inputs: list[object], expect: str | None) -> Case:
+    given = [Arg(dims) for dims in inputs]
+    return Case("FlexAttention", given, bindings=SEQ, opset=1, domain=PREVIEW, expect=[expect])
+
+
+FLEX = [
+    flex(Q4, K4, V4, expect="[B, 3, S, 6]"),
+    flex(["B", 6, "S", 8], ["B", 2, "T", 8], ["B", 2, "T", 8], expect="[B, 6, S, 8]"),
+    flex([2, 3, "S", "T"], [2, 3, 4, "T"], [2, 3, 4, "T"], expect="[2, 3, S, T]"),
+]
+
+
+@pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING + FLEX, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)

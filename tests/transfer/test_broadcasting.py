@@ -97,6 +97,8 @@ CASES = [
     *(Case(n, [Arg(["N", "M"]), Arg(["M", "N"])], bindings=NM, opset=7) for n in ("Max", "Min", "Sum", "Mean")),
     *(Case(n, [Arg(["N"], unknown_rank=True), Arg(["M"])], bindings=NM, opset=7) for n in ("Max", "Sum")),
     Case("Max", [Arg(["N"], I32), Arg(["N"], I32)], bindings=NM, opset=12, expect=["[N]"]),
+    Case("SwiGLU", [Arg(["N", "M"]), Arg(["N", "M"])], bindings=NM, opset=28, expect=["[N, M]"]),
+    Case("SwiGLU", [Arg(["N", 3]), Arg([2, "M"])], bindings=sizes(N=[2], M=[3]), opset=28, expect=["[2, 3]"]),
 ]
 
 

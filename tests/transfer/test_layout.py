@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from tests.transfer.harness import Arg, Case, run_case, sizes
+from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 from tests.transfer.test_reshape import empty, ints
 
 I64 = TensorProto.INT64
@@ -301,3 +301,9 @@ SPATIAL = [
 @pytest.mark.parametrize("case", TRANSPOSE + CONCAT + SPLIT + REPEAT + SPATIAL, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+def test_the_first_split_has_no_default_axis() -> None:
+    applied = apply_case(Case("Split", [Arg(["N", 4])], outputs=2, opset=1))
+    assert [str(value) for value in applied.outputs] == ["Tensor(FLOAT[?, ?])"] * 2
+    assert applied.may_fails

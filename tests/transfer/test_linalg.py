@@ -27,6 +27,8 @@ MATMUL = [
         expect=["[B, N]"],
     ),
     Case("MatMul", [Arg(["B", "M", "K1"]), Arg(["K2"])], bindings=sizes(K1=[1, 3], K2=[1, 3], B=[0, 2], M=[0, 4])),
+    Case("MatMul", [Arg([2, "M", 3]), Arg([3])], bindings=sizes(M=[0, 1, 4]), expect=["[2, M]"]),
+    Case("MatMul", [Arg(["M", "K"]), Arg(["K"])], bindings=sizes(M=[0, 1, 4], K=[0, 3]), expect=["[M]"]),
     Case(
         "MatMul",
         [Arg(["A", "M", 2]), Arg(["B", 2, "N"])],

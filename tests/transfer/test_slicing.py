@@ -217,6 +217,8 @@ PAD = [
         expect=["[T, 4]"],
     ),
     Case("CenterCropPad", [Arg(["N", 4]), ints(5, 3)], {"axes": [1, 0]}, bindings=SIZES, expect=["[3, 5]"]),
+    Case("CenterCropPad", [Arg(["N", 4], unknown_rank=True), ints(2)], bindings=SIZES, expect=["?"]),
+    Case("CenterCropPad", [Arg(["N", 4], unknown_rank=True), ints(2, 5)], bindings=SIZES, expect=["[?, ?]"]),
     Case("CenterCropPad", [Arg(["N", 4]), ints("T - 2")], {"axes": [0]}, bindings=sizes(N=[0, 3], T=[0, 1, 3, 6])),
     Case("CenterCropPad", [Arg(["N", 4]), ints(2)], bindings=SIZES),
     Case("CenterCropPad", [Arg(["N", 4], unknown_rank=True), ints(2, 2)], bindings=SIZES, expect=["[?, ?]"]),

@@ -8,13 +8,14 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import onnx
 import pytest
 
 from lattices.tensor import Tensor
 from tests.transfer.harness import Arg, Case, run_case, sizes
 from transfer.op import Op
 from transfer.rule import Rule, transfer
-from transfer.table import Table, shipped
+from transfer.table import NEWEST, Table, shipped
 
 NEIGHBOURS = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
 
@@ -76,6 +77,33 @@ def test_an_extension_wins_and_says_what_it_replaces() -> None:
     assert shipped().overridden("", "Relu", 17) is None
 
 
+def test_an_extension_wins_for_the_versions_that_it_is_for() -> None:
+    """Whatever the ranges of what it extends."""
+    shipped_ones = [passing("Op"), passing("Op", since=5, until=13), passing("Op", since=20)]
+    table = Table(shipped_ones)
+    always, range_ = passing("Op"), passing("Op", since=7, until=9)
+    versions = (0, 1, 6, 7, 9, 10, 20)
+    everywhere = table.extended([always])
+    assert [everywhere.lookup("", "Op", v) for v in versions] == [always] * len(versions)
+    partly = table.extended([range_])
+    found = [partly.lookup("", "Op", v) for v in versions]
+    first, closed, last = shipped_ones
+    assert found == [first, first, closed, range_, range_, closed, last]
+    assert [partly.overridden("", "Op", v) for v in (6, 7, 9, 10)] == [None, closed, closed, None]
+    again = partly.extended([always])
+    assert again.lookup("", "Op", 8) is always
+    assert again.overridden("", "Op", 8) is range_
+    assert (len(again), list(again)) == (5, [*shipped_ones, range_, always])
+    assert table.lookup("", "Op", 8) is closed
+
+
 def test_bit_cast_keeps_the_shape() -> None:
     sizes_tried = sizes(N=[0, 1, 3], M=[2])
     assert run_case(Case("BitCast", [Arg(["N", "M"])], {"to": 6}, bindings=sizes_tried, opset=26, expect=["[N, M]"]))
+
+
+def test_the_newest_versions_are_those_of_the_schemas() -> None:
+    newest: dict[str, int] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        newest[schema.domain] = max(newest.get(schema.domain, 0), schema.since_version)
+    assert {domain: newest[domain] for domain in NEWEST} == dict(NEWEST) or onnx.defs.onnx_opset_version() != NEWEST[""]

@@ -11,8 +11,9 @@ from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from lattices.relation import disjunction, divisible, eq, ge, le
 from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
+from lattices.tensor import Tensor, Value
 from lattices.truth import YES
+from transfer.contrib.views import restate
 from transfer.convolution import conv
 from transfer.indexing import gather_nd
 from transfer.op import Op
@@ -122,6 +123,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     for tensor, name in ((shape, "input"), (skip, "skip")):
         if tensor.rank not in (None, 2, 3):
             op.reject(f"{name} must have rank 2 or 3, found shape {tensor}")
+    op.require(ge(shape[-1], 1), "the last axis is not empty")
     for name in vectors:
         require_vector(op, name, shape[-1])
     if skip.is_top or skip != shape:
@@ -251,12 +253,17 @@ def murmur_hash(op: Op) -> Tensor:
 # Operators of ONNX's domain under another name
 
 
-fused_conv = transfer("FusedConv", inputs="X W B Z", domain=MICROSOFT)(conv.function)
 pad_ms = transfer("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT)(pad.function)
 gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT)(gather_nd.function)
 q_linear_reduce_mean = transfer(
     "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
 )(by_attribute(None))
+
+
+@transfer("FusedConv", inputs="X W B Z", domain=MICROSOFT)
+def fused_conv(op: Op) -> Value:
+    """Conv, then the sum with Z and an activation."""
+    return restate(op, conv, [op.value(name) for name in ("X", "W", "B")])[0]
 
 
 @transfer("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)

@@ -22,12 +22,13 @@ MOVED = names(
     """Cast Concat Constant ConstantOfShape Dropout Expand Flatten Gather GatherElements GatherND Identity Pad Reshape
     Shape Slice Split Squeeze Tile Transpose Unsqueeze OneHotEncoder ZipMap StringNormalizer Tokenizer Size
     ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty
-    SequenceErase SequenceInsert SequenceLength SplitToSequence"""
+    SequenceErase SequenceInsert SequenceLength SplitToSequence Compress DepthToSpace OneHot SpaceToDepth Trilu"""
 )
 UNCOSTED = names("TopK NonMaxSuppression TreeEnsembleClassifier TfIdfVectorizer")
 ONE = names(
-    """Add And Ceil Cos CumSum Div Equal Erf Exp Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer IsNaN Less
-    LessOrEqual Log Mod Mul Neg Not Pow Range Reciprocal Relu Sigmoid Sin Softplus Sqrt Sub Tanh Where"""
+    """Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
+    IsNaN Less LessOrEqual Log Mod Mul Neg Not Or Pow Range Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub
+    Tanh Where Xor"""
 )
 
 
@@ -122,6 +123,10 @@ def einsum(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int
     return (turns, 0) if set(sizes) - set(right) else (0, turns)
 
 
+def scattered(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
+    return 0, inputs[2].size if attributes.get("reduction", b"none") != b"none" else 0
+
+
 def per_input(flops: int, output: int = 0) -> Callable[[Attributes, Arrays, Arrays], tuple[int, int]]:
     return lambda attributes, inputs, outputs: (0, inputs[0].size * flops + outputs[0].size * output)
 
@@ -157,9 +162,13 @@ COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "BiasGelu": per_output(2),
     "ReduceSum": per_input(1),
     "ReduceMax": per_input(1),
+    "ReduceMin": per_input(1),
+    "ReduceProd": per_input(1),
+    "ReduceL2": per_input(2, 1),
     "ReduceMean": per_input(1, 1),
     "GlobalAveragePool": per_input(1, 1),
     "ArgMax": per_input(1),
+    "ArgMin": per_input(1),
     "NonZero": per_input(1),
     "Softmax": per_input(5),
     "LogSoftmax": per_input(5),
@@ -171,8 +180,6 @@ COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "MaxPool": pool,
     "AveragePool": pool,
     "Resize": resize,
-    "ScatterElements": lambda attributes, inputs, outputs: (
-        0,
-        inputs[2].size if attributes.get("reduction", b"none") != b"none" else 0,
-    ),
+    "ScatterElements": scattered,
+    "ScatterND": scattered,
 }

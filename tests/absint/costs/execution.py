@@ -180,7 +180,7 @@ class Player:
         gathered: list[list[Any]] = [[] for _ in out]
         whole, trips = Played([]), sliced[0].shape[into[0]]
         for trip in range(trips):
-            inputs = [*carried, *(array.take(trip, axis) for array, axis in zip(sliced, into, strict=True))]
+            inputs = [*carried, *(np.asarray(array.take(trip, axis)) for array, axis in zip(sliced, into, strict=True))]
             once = self._graph(
                 body, scope, dict(zip((i.name for i in body.input), inputs, strict=True)), {}, main=False
             )
@@ -196,7 +196,7 @@ class Player:
         gathered: list[list[Any]] = [[] for _ in body.output]
         whole = Played([])
         for trip in range(len(operands[0])):
-            inputs = [value[trip] if isinstance(value, list) else value for value in operands]
+            inputs = [np.asarray(value[trip]) if isinstance(value, list) else value for value in operands]
             once = self._graph(
                 body, scope, dict(zip((i.name for i in body.input), inputs, strict=True)), {}, main=False
             )

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from onnx import TensorProto
+from onnx import NodeProto, TensorProto
 
-from tests.absint.flows.build import Flow, boolean, branch, const, floats, flow, model, node, size_is, sizes, untyped
+from tests.absint.flows.build import (
+    Flow,
+    boolean,
+    branch,
+    const,
+    floats,
+    flow,
+    ints,
+    model,
+    node,
+    size_is,
+    sizes,
+    untyped,
+)
 
 
 @flow
@@ -129,3 +142,89 @@ def if_nested() -> Flow:
     flags = [{"f": f, "g": g} for f in (True, False) for g in (True, False)]
     made = model(nodes, [floats("x", "N"), floats("w", "M"), boolean("f"), boolean("g")], ["y"])
     return Flow(made, sizes("N", "M"), flags, {"y": "[_d0]"})
+
+
+FLAGS = [{"flag": True}, {"flag": False}]
+
+
+def either(
+    condition: str, then: NodeProto | list[NodeProto], other: NodeProto | list[NodeProto], out: str
+) -> NodeProto:
+    """An If whose branches end in nodes of one output."""
+    nodes = [part if isinstance(part, list) else [part] for part in (then, other)]
+    branches = [branch(part, untyped(part[-1].output[0])) for part in nodes]
+    return node("If", [condition], [out], then_branch=branches[0], else_branch=branches[1])
+
+
+@flow
+def if_of_two_ranks() -> Flow:
+    """By data: a matrix, or it under a new axis."""
+    lifted = [const("axis", [0]), node("Unsqueeze", ["x", "axis"], ["b"])]
+    nodes = [either("flag", node("Relu", ["x"], ["a"]), lifted, "y"), node("Shape", ["y"], ["s"])]
+    made = model(nodes, [floats("x", "N", 3), boolean("flag")], ["y", "s"])
+    return Flow(made, sizes("N"), FLAGS, {"y": "?", "s": "[_d0]"})
+
+
+@flow
+def if_of_an_unknown_rank() -> Flow:
+    """One branch has its rank from data."""
+    nodes = [
+        either("flag", node("Reshape", ["x", "t"], ["a"]), node("Relu", ["x"], ["b"]), "y"),
+        node("Neg", ["y"], ["z"]),
+    ]
+    made = model(nodes, [floats("x", "N", 3), ints("t", "R"), boolean("flag")], ["z"])
+    data = [{**flag, "t": lambda *_: [-1]} for flag in FLAGS]
+    return Flow(made, [{"N": n, "R": 1} for n in (1, 2, 4)], data, {"y": "?", "z": "?"})
+
+
+@flow
+def if_by_a_number_of_the_data() -> Flow:
+    """m > 3, twice: both Ifs make the same choice."""
+    nodes = [
+        const("three", 3),
+        node("Greater", ["m", "three"], ["big"]),
+        either("big", node("Concat", ["x", "x"], ["a"], axis=0), node("Identity", ["x"], ["b"]), "y"),
+        either("big", node("Concat", ["w", "w"], ["p"], axis=0), node("Identity", ["w"], ["q"]), "z"),
+        node("Add", ["y", "z"], ["sum"]),
+    ]
+    made = model(nodes, [floats("x", "N"), floats("w", "N"), ints("m")], ["y", "z", "sum"])
+    expect = dict.fromkeys(("y", "z", "sum"), "[ite(_d0 >= 4, 2*N, N)]")
+    return Flow(made, sizes("N"), [{"m": m} for m in (-1, 3, 4, 9)], expect)
+
+
+@flow
+def if_by_two_sizes() -> Flow:
+    nodes = [
+        *size_is("x", 0, 2),
+        *size_is("w", 0, 3, "other"),
+        node("And", ["is", "other"], ["both"]),
+        either("both", node("Concat", ["x", "w"], ["a"], axis=0), node("Identity", ["x"], ["b"]), "y"),
+    ]
+    made = model(nodes, [floats("x", "N"), floats("w", "K")], ["y"])
+    return Flow(made, sizes("N", "K", values=(0, 2, 3)), expect={"y": "[ite(K == 3 and N == 2, K + N, N)]"})
+
+
+@flow
+def if_decided_by_a_requirement() -> Flow:
+    """The MatMul runs only where K == 4, so the other branch is never taken."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        *size_is("x", 1, 4),
+        either("is", node("Concat", ["x", "x"], ["a"], axis=0), node("Identity", ["x"], ["b"]), "y"),
+    ]
+    made = model(nodes, [floats("x", "N", "K"), floats("w", 4, 2)], ["q", "y"])
+    return Flow(made, [{"N": n, "K": 4} for n in (0, 1, 3)], expect={"q": "[N, 2]", "y": "[2*N, 4]"})
+
+
+@flow
+def if_squeeze_pattern_is_flattened() -> Flow:
+    """Whatever the rank, the Reshape makes it a vector."""
+    squeezed = [const("axes", [1]), node("Squeeze", ["x", "axes"], ["a"])]
+    nodes = [
+        *size_is("x", 1, 1),
+        either("is", squeezed, node("Identity", ["x"], ["b"]), "y"),
+        const("flat", [-1]),
+        node("Reshape", ["y", "flat"], ["z"]),
+    ]
+    made = model(nodes, [floats("x", "N", "M")], ["z"])
+    return Flow(made, sizes("N", "M", values=(1, 2, 5)), expect={"y": "?", "z": "[_d0]"})

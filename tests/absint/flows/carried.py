@@ -48,7 +48,7 @@ def loop_shrinks() -> Flow:
         const("axes", [0]),
         node("Slice", ["x", "one", "end", "axes"], ["x_next"]),
     ]
-    return carry(step, "[_d0]", [floats("x0", "N")], ["N"])
+    return carry(step, "[max(N - max(_d0, 0), 0)]", [floats("x0", "N")], ["N"])
 
 
 @flow
@@ -59,7 +59,8 @@ def loop_doubles() -> Flow:
 @flow
 def loop_transposes() -> Flow:
     step = [node("Transpose", ["x"], ["x_next"], perm=[1, 0])]
-    return carry(step, "[_d0, _d1]", [floats("x0", "N", "M")], ["N", "M"])
+    odd = "_d0 == 2*(max(_d0, 0)//2) + 1"
+    return carry(step, f"[ite({odd}, M, N), ite({odd}, N, M)]", [floats("x0", "N", "M")], ["N", "M"])
 
 
 @flow
@@ -86,7 +87,8 @@ def loop_swaps() -> Flow:
     inner = loop_body([node("Identity", ["a"], ["b_next"]), node("Identity", ["b"], ["a_next"])], ["a", "b"])
     nodes = [node("Loop", ["m", "", "a0", "b0"], ["p", "q"], body=inner), node("Concat", ["p", "q"], ["z"], axis=0)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M")], ["z"])
-    return Flow(made, sizes("N", "M"), TRIPS, {"p": "[_d0]", "q": "[_d1]"})
+    odd = "_d0 == 2*(max(_d0, 0)//2) + 1"
+    return Flow(made, sizes("N", "M"), TRIPS, {"p": f"[ite({odd}, M, N)]", "q": f"[ite({odd}, N, M)]"})
 
 
 @flow
@@ -95,12 +97,13 @@ def loop_rotates_three() -> Flow:
     inner = loop_body([node("Identity", [names[k]], [f"{names[(k + 1) % 3]}_next"]) for k in range(3)], names)
     nodes = [node("Loop", ["m", "", "a0", "b0", "c0"], ["p", "q", "r"], body=inner)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M"), floats("c0", 3)], ["p", "q", "r"])
-    return Flow(
-        made,
-        sizes("N", "M", values=(0, 2, 3)),
-        [{"m": m} for m in range(4)],
-        {"p": "[_d0]", "q": "[_d1]", "r": "[_d2]"},
-    )
+    one, two = (f"_d0 == 3*(max(_d0, 0)//3) + {rest}" for rest in (1, 2))
+    expect = {
+        "p": f"[ite({two}, M, ite({one}, 3, N))]",
+        "q": f"[ite({two}, 3, ite({one}, N, M))]",
+        "r": f"[ite({two}, N, ite({one}, M, 3))]",
+    }
+    return Flow(made, sizes("N", "M", values=(0, 2, 3)), [{"m": m} for m in range(7)], expect)
 
 
 @flow

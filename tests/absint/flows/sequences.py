@@ -242,3 +242,51 @@ def optional_through_an_if() -> Flow:
     ]
     made = model(nodes, [*AB, boolean("flag")], ["has", "y"])
     return Flow(made, sizes("N", "M"), [{"flag": True}, {"flag": False}], {"y": "[_d0, 3]"})
+
+
+def optional(name: str) -> ValueInfoProto:
+    held = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+    return helper.make_value_info(name, helper.make_optional_type_proto(held))
+
+
+def present_or_absent(condition: str) -> list[NodeProto]:
+    """An optional that holds `a` or nothing, and y: what it holds, else `b`."""
+    kind = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+    holds = branch([node("Optional", ["a"], ["p"])], optional("p"))
+    empty = branch([node("Optional", [], ["q"], type=kind)], optional("q"))
+    taken = branch([node("OptionalGetElement", ["o"], ["g"])], untyped("g"))
+    other = branch([node("Identity", ["b"], ["h"])], untyped("h"))
+    return [
+        node("If", [condition], ["o"], then_branch=holds, else_branch=empty),
+        node("OptionalHasElement", ["o"], ["has"]),
+        node("If", ["has"], ["y"], then_branch=taken, else_branch=other),
+    ]
+
+
+@flow
+def optional_present_in_one_branch() -> Flow:
+    made = model(present_or_absent("flag"), [*AB, boolean("flag")], ["has", "y"])
+    return Flow(made, sizes("N", "M"), [{"flag": True}, {"flag": False}], {"y": "[_d0, 3]"})
+
+
+@flow
+def optional_present_by_a_size() -> Flow:
+    made = model([*size_is("a", 0, 2), *present_or_absent("is")], AB, ["has", "y"])
+    return Flow(made, sizes("N", "M"), expect={"y": "[_d0, 3]"})
+
+
+@flow
+def if_between_sequences_of_two_lengths() -> Flow:
+    then = branch([node("SequenceConstruct", ["a", "b"], ["p"])], sequence("p"))
+    other = branch([node("SequenceConstruct", ["b"], ["q"])], sequence("q"))
+    nodes = [
+        *size_is("a", 0, 2),
+        node("If", ["is"], ["s"], then_branch=then, else_branch=other),
+        node("SequenceLength", ["s"], ["n"]),
+        const("one", [1]),
+        node("Reshape", ["n", "one"], ["target"]),
+        node("ConstantOfShape", ["target"], ["y"]),
+        node("ConcatFromSequence", ["s"], ["z"], axis=0),
+    ]
+    made = model(nodes, AB, ["y", "z"])
+    return Flow(made, sizes("N", "M"), expect={"y": "[ite(N == 2, 2, 1)]", "z": "[_d0, 3]"})

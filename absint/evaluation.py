@@ -1,0 +1,138 @@
+"""Nodes whose inputs are all known: onnx.reference computes what their rule does not follow.
+
+Only where every runtime gives one answer: integer and boolean arithmetic, and operators that compare floats or move
+them about. What rounds is left to the rules, which know when a float is exact.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
+
+from absint.arrays import dtype_of_array, numpy_dtype
+from absint.graph import Kernel
+from absint.tensors import element_maker
+from lattices.contents import MAX_ELEMENTS, Contents, Element
+from lattices.dtype import DType
+from lattices.expr import Expr
+from lattices.real import Real
+from lattices.relation import FALSE, TRUE
+from lattices.shape import Shape
+from lattices.tensor import Tensor, Value
+
+COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "OneHot", "TopK", "Unique"})
+"""Operators that only compare floats, or move them about."""
+
+SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
+"""Operators whose output is never larger than rank times the input."""
+
+RANDOM: Final = frozenset(
+    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+
+
+def evaluated(kernel: Kernel, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The outputs of a rule, with elements where the inputs decide them; as they are where nothing can be added."""
+    if kernel.domain or kernel.op_type in RANDOM or not any(map(_is_open, outputs)):
+        return outputs
+    known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
+    if len(known) != sum(v is not None for v in inputs):
+        return outputs
+    selects = kernel.op_type in SELECTING and all(v.shape.rank for v in known)  # NonZero of a scalar: runtimes differ
+    if not all(_is_small(v) or selects for v in outputs):
+        return outputs
+    if not all(map(_is_discrete, (*known, *outputs))) and kernel.op_type not in COMPARING:
+        return outputs
+    given = iter(known)
+    results = _run(kernel, [None if v is None else _array(next(given)) for v in inputs])
+    return outputs if results is None else tuple(map(_merged, outputs, results))
+
+
+def _is_open(value: Value) -> bool:
+    return isinstance(value, Tensor) and (value.contents is None or value.shape.concrete is None)
+
+
+def _is_small(value: Value) -> bool:
+    sizes = value.shape.concrete if isinstance(value, Tensor) else None
+    return sizes is not None and prod(sizes) <= MAX_ELEMENTS
+
+
+def _is_discrete(value: Value) -> bool:
+    return isinstance(value, Tensor) and (value.dtype is DType.BOOL or value.dtype.is_integer)
+
+
+def _is_known(value: Tensor) -> bool:
+    """Every element is a constant."""
+    if value.contents is None or not _is_small(value):
+        return False
+    return all(_number(e) is not None for e in value.contents.elements)
+
+
+def _number(element: Element) -> int | float | None:
+    if isinstance(element, Expr):
+        return element.const
+    if element is TRUE or element is FALSE:
+        return element is TRUE
+    fraction = element.fraction if isinstance(element, Real) else None
+    return None if fraction is None else float(fraction)
+
+
+def _array(value: Tensor) -> npt.NDArray[Any]:
+    assert value.contents is not None
+    elements = value.contents.array(value.shape.concrete)
+    assert elements is not None
+    numbers = np.array([_number(e) for e in elements.ravel().tolist()], numpy_dtype(value.dtype))
+    return numbers.reshape(elements.shape)
+
+
+def _run(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
+    """What onnx.reference computes; None if it cannot."""
+    from onnx.reference import ReferenceEvaluator
+
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return list(ReferenceEvaluator(_model(kernel, arrays)).run(None, {}))
+    except Exception:  # whatever it cannot run stays unknown
+        return None
+
+
+def _model(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
+    """The node alone, its inputs as initialisers."""
+    names = ["" if array is None else f"i{at}" for at, array in enumerate(arrays)]
+    outputs = [f"o{at}" for at in range(kernel.outputs)]
+    attributes: dict[str, Any] = {
+        name: numpy_helper.from_array(_array(value)) if isinstance(value, Tensor) else value
+        for name, value in kernel.attributes.items()
+    }
+    node = helper.make_node(kernel.op_type, names, outputs, **attributes)
+    initialisers = [numpy_helper.from_array(a, name) for a, name in zip(arrays, names, strict=True) if a is not None]
+    declared = [ValueInfoProto(name=name) for name in outputs]
+    graph = helper.make_graph([node], kernel.op_type, [], declared, initialisers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", kernel.version)])
+
+
+def _merged(claimed: Value, result: object) -> Value:
+    """The result of an evaluation, unless it contradicts the rule."""
+    if not isinstance(claimed, Tensor) or not isinstance(result, np.ndarray) or result.size > MAX_ELEMENTS:
+        return claimed
+    if claimed.dtype is not dtype_of_array(result.dtype) or not _agrees(claimed.shape, result.shape):
+        return claimed
+    contents = Contents.of(result.shape, map(element_maker(claimed.dtype), result.ravel().tolist()))
+    return Tensor(claimed.dtype, Shape(result.shape), contents)
+
+
+def _agrees(shape: Shape, sizes: tuple[int, ...]) -> bool:
+    if shape.is_top:
+        return True
+    known = [d.const if isinstance(d, Expr) else None for d in shape]
+    return len(known) == len(sizes) and all(a is None or a == b for a, b in zip(known, sizes, strict=True))
+
+
+__all__ = ["evaluated"]

@@ -1,0 +1,105 @@
+"""Claims held against the values of one run. What is wrong raises AssertionError, with the claim and what ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from absint.arrays import Actual, read_actual
+from absint.claims import Claim, Claims
+from absint.comparing import Sizes
+from absint.testing.cases import Binding, Case
+from lattices import ramp as ramps
+from lattices.expr import Dim
+from lattices.relation import Relation
+from lattices.tensor import Optional, Tensor, Top, Value
+from transfer.op import HOLE, Applied
+
+
+def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Sequence[object], given: str = "") -> None:
+    """Hold everything that an application of a rule claims against the outputs of a run. `given` goes into messages."""
+    where = f"{case} at {dict(binding)}{given}"
+    if applied.rejected is not None:
+        raise AssertionError(f"{where}: rejected ({applied.rejected}) but it runs")
+    pairs = zip(applied.outputs, outputs, strict=False)
+    found = [
+        claim for index, (value, actual) in enumerate(pairs) for claim in claims_of(f"output {index}", value, actual)
+    ]
+    known = judge(where, found, binding)
+    for statement in applied.statements:
+        if truth(statement.relation, known) is False:
+            raise AssertionError(
+                f"{where}: runs, but {statement.role} {statement.relation} ({statement.reason}) is false"
+            )
+
+
+def check_value(where: str, value: Value, actual: object, known: Binding) -> None:
+    """Hold one abstract value against one concrete value."""
+    judge(where, list(claims_of("value", value, actual)), known)
+
+
+def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
+    """Hold one dim against a number."""
+    judge(where, [Claim("dim", "length", None, claim, actual)], known)
+
+
+def claims_of(name: str, value: Value, actual: object) -> Iterator[Claim]:
+    """What an abstract value says of a real one; nothing of one that the run did not give."""
+    if isinstance(value, Top) or (actual is None and not isinstance(value, Optional)):
+        return
+    read = _read(name, actual)
+    yield from Claims().of(name, value, read)
+    if isinstance(value, Tensor) and value.ramps and isinstance(actual, np.ndarray):
+        for place, index in enumerate(np.ndindex(actual.shape)):
+            yield Claim(name, "element", place, ramps.element(value.ramps, index), int(actual[index]))
+
+
+def _read(name: str, actual: object) -> Actual:
+    if isinstance(actual, list):
+        return [_read(f"{name}, item {number}", item) for number, item in enumerate(actual)]
+    if isinstance(actual, (str, bytes)):
+        actual = np.array(actual, dtype=object)
+    return read_actual(name, actual)
+
+
+def judge(where: str, claims: Sequence[Claim], binding: Binding) -> Mapping[str, int]:
+    """The sizes of all symbols, those that the run shows included. Raises AssertionError for the first wrong claim."""
+    found = Sizes()
+    found.known.update(binding)
+    found.places.update(dict.fromkeys(binding, "the binding"))
+    found.learn(claims)
+    for claim in claims:
+        row = found.judge(claim)
+        if not row.ok:
+            raise AssertionError(hole_free(f"{where}, {row}"))
+    return found.known
+
+
+def truth(relation: Relation, known: Binding) -> bool | None:
+    """The truth under a binding, or None if a symbol has no value or a division is undefined."""
+    found = Sizes()
+    found.known.update(known)
+    return found.truth(relation)
+
+
+def shape_text(value: Value) -> str:
+    """The shape as text, symbols of the node shown by their tag."""
+    return hole_free(str(value.shape)) if isinstance(value, Tensor) else str(value)
+
+
+def hole_free(text: str) -> str:
+    """`%hole:nonzero` as `_nonzero`."""
+    return text.replace(HOLE, "_").replace('"', "").replace("`", "")
+
+
+__all__ = [
+    "check_dim",
+    "check_outputs",
+    "check_value",
+    "claims_of",
+    "hole_free",
+    "judge",
+    "shape_text",
+    "truth",
+]

@@ -1,0 +1,126 @@
+"""What every rule keeps to, whatever its operator: shown without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from lattices.contents import element_symbols
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
+from lattices.shape import shape_of
+from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+from transfer.op import HOLE, Applied, Op, apply
+
+Inputs = Sequence[Value | None]
+
+
+def check_behaviour(case: str, applied: Applied, inputs: Inputs, again: Callable[[], Op]) -> None:
+    """The rule says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only."""
+    op = again()
+    before = (tuple(op.inputs), repr(sorted(op.attributes.items())))
+    second = apply(op.rule, op)
+    if (tuple(op.inputs), repr(sorted(op.attributes.items()))) != before:
+        raise AssertionError(f"{case}: {op.rule} changes its inputs or attributes: copy what is to be changed")
+    if second != applied:
+        raise AssertionError(f"{case}: {op.rule} says {second.outputs} after {applied.outputs}: it must not keep state")
+    known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
+    stated = chain.from_iterable(statement.relation.symbols for statement in applied.statements)
+    for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
+        if symbol.name not in known and not symbol.name.startswith(HOLE):
+            raise AssertionError(
+                f"{case}: {op.rule} invents the symbol {symbol.name!r}, which every node would share: "
+                f"use op.fresh({symbol.name!r})"
+            )
+
+
+def weaker(inputs: Inputs) -> Iterator[tuple[str, list[Value | None]]]:
+    """The same inputs, with less known of them: of each alone, then of all."""
+    for index, value in enumerate(inputs):
+        if isinstance(value, Tensor):
+            for what, less in _weaker(value):
+                changed = list(inputs)
+                changed[index] = less
+                yield f"{what} of input {index} unknown", changed
+    if any(isinstance(value, Tensor) for value in inputs):
+        yield "all ranks unknown", [Tensor(v.dtype) if isinstance(v, Tensor) else v for v in inputs]
+        yield "all inputs unknown", [None if v is None else TOP for v in inputs]
+
+
+def _weaker(value: Tensor) -> Iterator[tuple[str, Value]]:
+    shape = value.shape
+    if shape.rank is not None:
+        dims = shape.dims
+        bare = Tensor(value.dtype, shape)
+        if value is not bare:
+            yield "the elements", bare
+        for axis in range(len(dims)):
+            yield f"dim {axis}", Tensor(value.dtype, shape_of((*dims[:axis], UNKNOWN_SIZE, *dims[axis + 1 :])))
+        if len(dims) > 1:
+            yield "every dim", Tensor(value.dtype, shape_of((UNKNOWN_SIZE,) * len(dims)))
+        yield "the rank", Tensor(value.dtype)
+    yield "the type", Tensor(DType.UNDEFINED, shape, value.contents, value.ramps)
+
+
+def check_weaker(case: str, what: str, applied: Applied, less: Applied) -> None:
+    """An application that knew less does not reject what runs, and gives weaker answers."""
+    if less.rejected is not None:
+        raise AssertionError(f"{case} with {what}: rejected ({less.rejected}), but with more known it is not")
+    for index, (value, other) in enumerate(zip(applied.outputs, less.outputs, strict=True)):
+        if _says_more(other, value):
+            raise AssertionError(f"{case} with {what}: output {index} is {other}, but with more known only {value}")
+
+
+def _says_more(less: Value, value: Value) -> bool:
+    """A type, rank or dim is told that the other value does not tell, or tells otherwise.
+
+    Two terms may differ: either operand of a broadcast is right in every run.
+    """
+    if less is TOP:
+        return False
+    if type(less) is not type(value):
+        return True
+    if isinstance(less, (Tensor, SparseTensor)) and isinstance(value, (Tensor, SparseTensor)):
+        if less.dtype not in (DType.UNDEFINED, value.dtype):
+            return True
+        if less.shape.rank is None or value.shape.rank is None:
+            return less.shape.rank is not None
+        return len(less.shape) != len(value.shape) or any(map(_is_more, less.shape, value.shape))
+    if isinstance(less, (SequenceValue, Optional, Map)) and isinstance(value, (SequenceValue, Optional, Map)):
+        return _says_more(less.element, value.element)
+    return False
+
+
+def _is_more(less: Dim, dim: Dim) -> bool:
+    if not isinstance(less, Expr) or _is_invented(less):
+        return False
+    return not isinstance(dim, Expr) or _is_invented(dim) or (less.const is not None and less is not dim)
+
+
+def _is_invented(dim: Expr) -> bool:
+    return any(symbol.name.startswith(HOLE) for symbol in dim.symbols)
+
+
+def symbols_of(value: Value) -> Iterator[Symbol]:
+    """Every symbol that a value mentions."""
+    if isinstance(value, (Tensor, SparseTensor)) and value.shape.rank is not None:
+        yield from _symbols(value.shape.dims)
+    if isinstance(value, Tensor):
+        for element in value.contents.elements if value.contents is not None else ():
+            yield from element_symbols(element)
+        yield from _symbols(number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
+    if isinstance(value, SequenceValue):
+        yield from _symbols((value.length,))
+    if isinstance(value, (SequenceValue, Optional, Map)):
+        for item in (value.element, *(value.items or () if isinstance(value, SequenceValue) else ())):
+            yield from symbols_of(item)
+
+
+def _symbols(dims: Iterable[Dim]) -> Iterator[Symbol]:
+    for dim in dims:
+        if isinstance(dim, Expr):
+            yield from dim.symbols
+
+
+__all__ = ["check_behaviour", "check_weaker", "symbols_of", "weaker"]

@@ -1,0 +1,170 @@
+"""Checking a rule: apply it once to symbolic inputs, then hold every claim against real runs at many sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.testing.cases import Binding, Case
+from absint.testing.checks import check_outputs, hole_free, shape_text, truth
+from absint.testing.laws import check_behaviour, check_weaker, weaker
+from absint.testing.runs import Runner, by_function, execute, in_reference
+from lattices.tensor import Tensor, Value
+from transfer.op import Applied, Op, apply
+from transfer.rule import Rule, RuleError
+from transfer.table import Table, shipped
+
+if TYPE_CHECKING:
+    from onnx.reference.op_run import OpRun
+
+
+class Run(NamedTuple):
+    """A run of a case that succeeded."""
+
+    binding: Binding
+    outputs: Sequence[object]
+
+
+def check_rule(
+    rule: Rule,
+    cases: Iterable[Case],
+    *,
+    reference: Callable[..., object] | None = None,
+    kernels: Sequence[type[OpRun]] = (),
+    run: Runner | None = None,
+    seeds: int = 2,
+) -> int:
+    """Hold a rule against real runs, and against what every rule must keep to; the number of runs that succeeded.
+
+    Cases run by `reference`, a function on arrays (attributes are keywords; an exception is a run that fails); by
+    `kernels` for onnx.reference; by `run`, whatever it does; else in onnxruntime. Each binding runs with `seeds`
+    different random data. Checked are
+
+    - type, rank, dims, known elements and statements of every run that succeeds;
+    - of a `complete` rule, that a requirement is false where a run fails;
+    - the same with less known inputs (a dim, a rank, a type or elements unknown), which must not make the rule fail
+      nor say more;
+    - that it says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only.
+
+    Raises AssertionError for the first thing that is wrong; also if no binding of a case runs, which proves nothing.
+    """
+    given = [way for way in (reference, kernels or None, run) if way is not None]
+    if len(given) > 1:
+        raise ValueError("check_rule: give one of reference, kernels and run")
+    runner = run or (by_function(reference) if reference else in_reference(kernels) if kernels else execute)
+    ran = [_check_case(rule, _fitting(rule, case), runner, seeds) for case in cases]
+    if not ran:
+        raise AssertionError(f"{rule}: no case, so nothing is checked")
+    return sum(ran)
+
+
+def _fitting(rule: Rule, case: Case) -> Case:
+    """The case in the domain of the rule. Raises ValueError if it is for another operator or version."""
+    if not case.domain:
+        case = replace(case, domain=rule.domain)
+    if case.op not in rule.names or case.domain != rule.domain or not rule.holds_for(case.opset):
+        where = f"{case.domain}::{case.op}" if case.domain else case.op
+        raise ValueError(f"a case of {where}, version {case.opset}, is not one of {rule}: check op, domain and opset")
+    return case
+
+
+def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
+    inputs = [None if arg is None else arg.value() for arg in case.inputs]
+    applied = _applied(rule, case, inputs)
+    check_behaviour(str(case), applied, inputs, lambda: _op(rule, case, inputs))
+    _check_expected(case, applied)
+    failures: list[str] = []
+    runs = list(_runs(rule, case, applied, runner, range(seeds), failures))
+    if not runs and applied.rejected is None:
+        last = f"the last failure: {failures[-1]}" if failures else "it has none"
+        raise AssertionError(f"{case}: no binding runs, so nothing is checked ({last})")
+    for what, less in weaker(inputs):
+        found = _applied(rule, case, less, what)
+        if runs:
+            check_weaker(str(case), what, applied, found)
+        for run in runs:
+            check_outputs(case, found, run.binding, run.outputs, f" with {what}")
+    return len(runs)
+
+
+def apply_case(case: Case, table: Table | None = None) -> Applied:
+    """Apply the rule of a table, of the shipped one unless it is given, symbolically."""
+    rule = _rule_of(case, table)
+    return apply(rule, _op(rule, case, [None if arg is None else arg.value() for arg in case.inputs]))
+
+
+def run_case(case: Case, table: Table | None = None) -> int:
+    """Check a case at every binding; the number of bindings that ran. Raises AssertionError for a wrong claim."""
+    applied = apply_case(case, table)
+    _check_expected(case, applied)
+    return len(list(_runs(_rule_of(case, table), case, applied, execute)))
+
+
+def _rule_of(case: Case, table: Table | None) -> Rule:
+    rule = (table or shipped()).lookup(case.domain, case.op, case.opset)
+    if rule is None:
+        raise AssertionError(f"no rule for {case.domain or 'ai.onnx'}::{case.op}-{case.opset}")
+    return rule
+
+
+def _op(rule: Rule, case: Case, inputs: Sequence[Value | None]) -> Op:
+    return Op(rule, inputs, case.decoded(), version=case.opset, outputs=case.outputs, name=case.op)
+
+
+def _applied(rule: Rule, case: Case, inputs: Sequence[Value | None], what: object = "") -> Applied:
+    """The rule applied. Raises AssertionError, with the place, if it fails or asks for what is not there."""
+    at = f" with {what}" if what else ""
+    try:
+        applied = apply(rule, _op(rule, case, inputs))
+    except RuleError as error:
+        raise AssertionError(f"{case}{at}: {error}") from error
+    except Exception as error:
+        raise AssertionError(f"{case}{at}: {rule.failure(error)}") from error
+    return applied
+
+
+def _check_expected(case: Case, applied: Applied) -> None:
+    """The precision that the case demands."""
+    if case.expect is not None:
+        if len(case.expect) != len(applied.outputs):
+            raise AssertionError(f"{case}: {len(applied.outputs)} outputs, {len(case.expect)} expected")
+        for want, got in zip(case.expect, applied.outputs, strict=True):
+            if want is not None and shape_text(got) != want:
+                raise AssertionError(f"{case}: shape {shape_text(got)}, expected {want}")
+    if case.contents is not None:
+        first = applied.outputs[0]
+        found = hole_free(str(first.contents)) if isinstance(first, Tensor) else str(first)
+        if found != case.contents:
+            raise AssertionError(f"{case}: contents {found}, expected {case.contents}")
+
+
+def _runs(
+    rule: Rule,
+    case: Case,
+    applied: Applied,
+    runner: Runner,
+    seeds: Iterable[int] | None = None,
+    failures: list[str] | None = None,
+) -> Iterator[Run]:
+    """The runs that succeed, checked; those that fail are collected, and checked if the rule promises to say why."""
+    for number, binding in enumerate(case.bindings):
+        for seed in seeds if seeds is not None else (number,):
+            outputs, failure = runner(case, binding, seed)
+            if outputs is not None:
+                check_outputs(case, applied, binding, outputs)
+                yield Run(binding, outputs)
+                continue
+            if failures is not None:
+                failures.append(failure)
+            if rule.complete and not case.may_differ and not _explained(applied, binding):
+                raise AssertionError(f"{case} at {dict(binding)}: fails ({failure}) but every requirement holds")
+
+
+def _explained(applied: Applied, binding: Binding) -> bool:
+    """Some requirement does not hold under the binding, or the rule says that the node may fail."""
+    required = (s.relation for s in applied.statements if s.role == "required")
+    return bool(applied.may_fails) or any(truth(relation, binding) is not True for relation in required)
+
+
+__all__ = ["Run", "apply_case", "check_rule", "run_case"]

@@ -1,0 +1,183 @@
+"""The laws of an abstract domain, executable: what `lattices.lattice` promises, and soundness against concrete values.
+
+Whoever writes a domain calls `check_laws` with a dozen elements in a test of it. `LAWS` are the laws one by one, for
+tests that draw elements at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, product
+from typing import Final, Generic, TypeVar, cast
+
+from lattices.lattice import Lattice
+
+T = TypeVar("T")
+
+CHAIN_LIMIT: Final = 60
+"""How often a chain of widenings may change, beyond once for each of the elements that are given."""
+
+
+class LawError(AssertionError):
+    """A law does not hold; the text says which, and for which elements."""
+
+
+class Domain(Generic[T]):
+    """A lattice, and what its elements mean: which values of a finite universe each of them allows.
+
+    `factors` splits an element of a product into its parts with their lattices, where meet works factor by factor.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice[T],
+        universe: Sequence[object] = (),
+        allows: Callable[[T, object], bool] = lambda element, value: False,
+        factors: Callable[[T], Sequence[tuple[Lattice[object], object]] | None] = lambda element: None,
+    ) -> None:
+        self.lattice = lattice
+        self.universe = universe
+        self.allows = allows
+        self.factors = factors
+
+    def values(self, element: T) -> set[int]:
+        """What the element allows, as places in the universe."""
+        return {place for place, value in enumerate(self.universe) if self.allows(element, value)}
+
+
+def check_laws(
+    lattice: Lattice[T],
+    elements: Iterable[T],
+    *,
+    universe: Iterable[object] = (),
+    allows: Callable[[T, object], bool] = lambda element, value: False,
+    rising: Callable[[int], T] | None = None,
+) -> None:
+    """Hold a domain against every law, for every three of `elements`; bottom and top are added to them.
+
+    `universe` are some concrete values, and `allows(element, value)` says what an element means: then leq, join, meet
+    and widen are held against that too. `rising` gives the n-th of a sequence of elements that goes on forever, for a
+    domain that has one: widening must come to rest on it. Raises LawError for the first law that does not hold. The
+    time grows with the cube of the number of elements.
+    """
+    domain = cast("Domain[object]", Domain(lattice, tuple(universe), allows))
+    every = [lattice.bottom, lattice.top, *elements]
+    for law in LAWS.values():
+        for a, b, c in product(every, repeat=3):
+            law(domain, a, b, c)
+    for start in every:
+        widening_comes_to_rest(lattice, start, every, rising)
+
+
+def order(d: Domain[T], a: T, b: T, c: T) -> None:
+    """leq is a partial order."""
+    leq = d.lattice.leq
+    _hold(leq(a, a), "leq is reflexive", a)
+    _hold(a == b or not (leq(a, b) and leq(b, a)), "leq is antisymmetric", a, b)
+    _hold(leq(a, c) or not (leq(a, b) and leq(b, c)), "leq is transitive", a, b, c)
+
+
+def transitive_through_join(d: Domain[T], a: T, b: T, c: T) -> None:
+    """Transitivity on elements that are related, which random ones seldom are."""
+    join, leq = d.lattice.join, d.lattice.leq
+    above = join(join(a, b), c)
+    _hold(leq(a, above) and leq(b, above), "a join of joins is above all of them", a, b, c)
+
+
+def bounds(d: Domain[T], a: T, b: T, c: T) -> None:
+    """bottom is least and allows nothing, top is greatest and allows everything."""
+    lattice = d.lattice
+    bottom, top = lattice.bottom, lattice.top
+    _hold(lattice.leq(bottom, a), "bottom is least", a)
+    _hold(lattice.leq(a, top), "top is greatest", a)
+    _hold(lattice.join(bottom, a) == a == lattice.join(a, bottom), "join with bottom changes nothing", a)
+    _hold(lattice.join(top, a) == top == lattice.join(a, top), "join with top is top", a)
+    _hold(lattice.meet(top, a) == a == lattice.meet(a, top), "meet with top changes nothing", a)
+    _hold(lattice.meet(bottom, a) == bottom == lattice.meet(a, bottom), "meet with bottom is bottom", a)
+    _hold(lattice.widen(bottom, a) == a == lattice.widen(a, bottom), "widening with bottom changes nothing", a)
+    _hold(not d.values(bottom), "bottom allows no value", bottom)
+    _hold(len(d.values(top)) == len(d.universe), "top allows every value", top)
+
+
+def join_is_the_least_upper_bound(d: Domain[T], a: T, b: T, c: T) -> None:
+    """join is commutative, associative, idempotent, an upper bound, and below every other upper bound."""
+    join, leq = d.lattice.join, d.lattice.leq
+    ab = join(a, b)
+    _hold(leq(a, ab) and leq(b, ab), "join is an upper bound", a, b)
+    _hold(join(a, a) == a, "join is idempotent", a)
+    _hold(ab == join(b, a), "join is commutative", a, b)
+    _hold(join(ab, c) == join(a, join(b, c)), "join is associative", a, b, c)
+    _hold(leq(a, b) == (ab == b), "join agrees with leq", a, b)
+    for upper in (c, join(ab, c), d.lattice.widen(join(a, c), b)):
+        _hold(leq(ab, upper) or not (leq(a, upper) and leq(b, upper)), "join is the least upper bound", a, b, upper)
+
+
+def meet_is_at_least_as_exact(d: Domain[T], a: T, b: T, c: T) -> None:
+    """meet gives the smaller of comparable elements, and is below at least one operand, factor by factor."""
+    meet, leq = d.lattice.meet, d.lattice.leq
+    _hold(meet(a, a) == a, "meet is idempotent", a)
+    for upper in (b, d.lattice.join(a, b)):
+        if leq(a, upper):
+            _hold(meet(a, upper) == a == meet(upper, a), "meet is the smaller of two comparable elements", a, upper)
+    both = meet(a, b)
+    _hold(leq(both, meet(b, a)), "the order of meet's operands loses nothing", a, b)
+    of_both, of_a, of_b = d.factors(both), d.factors(a), d.factors(b)
+    if both == d.lattice.bottom or of_both is None or of_a is None or of_b is None:
+        _hold(leq(both, a) or leq(both, b), "meet is below an operand", a, b)
+        return
+    for (lattice, m), (_, x), (_, y) in zip(of_both, of_a, of_b, strict=True):
+        _hold(lattice.leq(m, x) or lattice.leq(m, y), "meet is below an operand, factor by factor", a, b)
+
+
+def widening_is_an_upper_bound(d: Domain[T], a: T, b: T, c: T) -> None:
+    """widen(old, new) is above both, and keeps what does not change."""
+    leq, widen = d.lattice.leq, d.lattice.widen
+    wider = widen(a, b)
+    _hold(leq(a, wider) and leq(b, wider), "widening is an upper bound", a, b)
+    _hold(wider == a or not leq(b, a), "widening by what is below changes nothing", a, b)
+
+
+def concretisation_is_sound(d: Domain[T], a: T, b: T, c: T) -> None:
+    """leq, join, meet and widen against the sets of values that the elements allow."""
+    lattice = d.lattice
+    of_a, of_b = d.values(a), d.values(b)
+    _hold(of_a <= of_b or not lattice.leq(a, b), "what is below allows no more", a, b)
+    _hold(of_a | of_b <= d.values(lattice.join(a, b)), "join allows what either allows", a, b)
+    _hold(of_a | of_b <= d.values(lattice.widen(a, b)), "widening allows what either allows", a, b)
+    _hold(of_a & of_b <= d.values(lattice.meet(a, b)), "meet allows what both allow", a, b)
+
+
+def widening_comes_to_rest(
+    lattice: Lattice[T], start: T, elements: Sequence[T], rising: Callable[[int], T] | None = None
+) -> None:
+    """Whatever is fed, and however long, the chain changes a bounded number of times."""
+    forever = [rising(n) for n in range(5 * CHAIN_LIMIT)] if rising is not None else []
+    current, changes = start, 0
+    for new in chain(forever, elements, forever, elements):
+        wider = lattice.widen(current, new)
+        _hold(lattice.leq(current, wider) and lattice.leq(new, wider), "widening is an upper bound", current, new)
+        changes += wider != current
+        current = wider
+        _hold(changes <= CHAIN_LIMIT + len(elements), "widening comes to rest", start, current)
+
+
+def _hold(condition: bool, law: str, *elements: object) -> None:
+    if not condition:
+        raise LawError(f"not so: {law}, for {' and '.join(map(repr, elements))}")
+
+
+LAWS: Final[Mapping[str, Callable[[Domain[object], object, object, object], None]]] = {
+    law.__name__: law
+    for law in (
+        order,
+        transitive_through_join,
+        bounds,
+        join_is_the_least_upper_bound,
+        meet_is_at_least_as_exact,
+        widening_is_an_upper_bound,
+        concretisation_is_sound,
+    )
+}
+"""The laws by name; each takes a domain and three elements of it, and raises LawError if it does not hold."""
+
+__all__ = ["CHAIN_LIMIT", "LAWS", "Domain", "LawError", "check_laws", "widening_comes_to_rest"]

@@ -1,0 +1,43 @@
+"""Tuples of elements of a domain, compared place by place: what is known of the outputs of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from lattices.lattice import Lattice
+
+T = TypeVar("T")
+
+
+class Rows(Generic[T]):
+    """The empty row is bottom, "not computed". Rows of two lengths only meet at the ends."""
+
+    def __init__(self, places: Lattice[T]) -> None:
+        self.places = places
+        self.bottom: tuple[T, ...] = ()
+        self.top: tuple[T, ...] = (places.top,)
+
+    def leq(self, a: tuple[T, ...], b: tuple[T, ...]) -> bool:
+        if a == b or not a or b == self.top:
+            return True
+        return len(a) == len(b) and all(map(self.places.leq, a, b))
+
+    def join(self, a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+        return self._pointwise(a, b, self.places.join)
+
+    def meet(self, a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
+        if a == self.top or b == self.top:
+            return b if a == self.top else a
+        return tuple(map(self.places.meet, a, b)) if len(a) == len(b) else self.bottom
+
+    def widen(self, old: tuple[T, ...], new: tuple[T, ...]) -> tuple[T, ...]:
+        return self._pointwise(old, new, self.places.widen)
+
+    def _pointwise(self, a: tuple[T, ...], b: tuple[T, ...], combine: Callable[[T, T], T]) -> tuple[T, ...]:
+        if not a or not b:
+            return a or b
+        return tuple(map(combine, a, b)) if len(a) == len(b) else self.top
+
+
+__all__ = ["Rows"]

@@ -1,0 +1,104 @@
+"""Constant nodes: what is known of the elements is what the node tests of the `onnx` package expect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import absint
+from absint.evaluation import RANDOM
+from lattices.tensor import Tensor
+from tests.soundness.claims import against
+from tests.soundness.models import node_tests, stripped
+
+SMALL = 1024
+
+
+def constant_models() -> Iterator[tuple[str, onnx.ModelProto]]:
+    """Node tests whose inputs are all small numeric tensors, as initialisers."""
+    for name, test in node_tests().items():
+        arrays = [item.data for item in test.inputs]
+        if not all(isinstance(a, np.ndarray) and a.dtype.kind in "iubf" and a.size <= SMALL for a in arrays):
+            continue
+        model = stripped(test)
+        for item in test.inputs:
+            model.graph.initializer.append(numpy_helper.from_array(item.data, item.name))
+        yield name, model
+
+
+def expected() -> dict[str, dict[str, Any]]:
+    """Outputs of each node test."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    cases = collect_testcases(None)
+    return {
+        case.name: {o.name: _read(a) for o, a in zip(case.model.graph.output, case.data_sets[0][1], strict=False)}
+        for case in cases
+    }
+
+
+def _read(output: Any) -> Any:
+    return numpy_helper.to_array(output) if isinstance(output, TensorProto) else output
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_known_elements_are_those_of_the_node_tests() -> None:
+    outputs = expected()
+    unknown: Counter[str] = Counter()
+    known = 0
+    for name, model in constant_models():
+        result = absint.analyze(model, refine=False)
+        for output, actual in outputs[name].items():
+            value = result[output]
+            problems = list(against(f"{name} {output}", value, actual, {}))
+            assert not problems, problems
+            if isinstance(value, Tensor) and isinstance(actual, np.ndarray) and actual.dtype.kind in "iub":
+                if value.contents is not None:
+                    known += 1
+                elif actual.size <= SMALL:
+                    unknown[model.graph.node[-1].op_type] += 1
+    assert known >= 300, known
+    # Floats decide these, or data that are no constants.
+    rounding = {"NonMaxSuppression", "QLinearMatMul", "QLinearConv", "QuantizeLinear", "DynamicQuantizeLinear"}
+    special = {"BitCast", "IsInf", "IsNaN"}  # of infinities and NaN, which are no known elements
+    assert set(unknown) <= rounding | special | RANDOM | {"BitShift", "MaxPool", "Cast"}, unknown
+
+
+def one_node(op: str, inputs: dict[str, np.ndarray[Any, Any]], **attributes: object) -> absint.Result:
+    """The analysis of a node whose inputs are constants."""
+    node = helper.make_node(op, list(inputs), ["y"], **attributes)
+    initialisers = [numpy_helper.from_array(array, name) for name, array in inputs.items()]
+    graph = helper.make_graph([node], "one", [], [onnx.ValueInfoProto(name="y")], initialisers)
+    return absint.analyze(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]))
+
+
+def test_sizes_that_constants_decide() -> None:
+    found = one_node("Unique", {"x": np.array([3, 1, 3, 3, 2])})
+    assert str(found["y"]) == "Tensor(INT64[3] = [1, 2, 3])"
+    found = one_node("NonZero", {"x": np.array([0.0, 2.0, 3.0], np.float32)})
+    assert str(found["y"]) == "Tensor(INT64[1, 2] = [[1, 2]])"
+
+
+def test_what_runtimes_differ_in_stays_unknown() -> None:
+    assert one_node("NonZero", {"x": np.array(3)}).shapes["y"][0].const is None
+
+
+def test_random_numbers_are_not_evaluated() -> None:
+    found = one_node("RandomUniformLike", {"x": np.array([1, 2])}, dtype=TensorProto.FLOAT)
+    assert str(found["y"]) == "Tensor(FLOAT[2])"
+
+
+def test_what_the_reference_refuses_stays_unknown() -> None:
+    found = one_node("MatMulInteger", {"a": np.ones((2, 3), np.int8), "b": np.ones((4, 2), np.int8)})
+    assert str(found.diagnostics[0]).startswith("error")
+
+
+@pytest.mark.parametrize("op", sorted(RANDOM))
+def test_random_operators_exist(op: str) -> None:
+    assert onnx.defs.has(op)

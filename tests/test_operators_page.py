@@ -1,0 +1,33 @@
+"""docs/operators.md is what its generator writes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.operators_page import PAGE, differences, general, observed, operators, page
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_is_up_to_date() -> None:
+    old, new = PAGE.read_text("utf-8"), page(observed())
+    versions = re.compile("with onnx .*")
+    if versions.findall(old) == versions.findall(new):
+        assert not differences(old, new), "run python -m tests.operators_page"
+    assert [line.split("|")[1] for line in old.splitlines() if line.startswith("| `")] == [
+        f" `{name}` " for _, name in operators()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("dims of axis -1 broadcast", "dims of axis n broadcast"),
+        ("the last dim is 4: N is not 3", "the last dim is n"),
+        ("X must have rank 2, found shape [N, 3]", "X must have rank n"),
+        ("the window fits spatial axis 0", "the window fits spatial axis n"),
+    ],
+)
+def test_reasons_are_general(reason: str, text: str) -> None:
+    assert general(reason) == text

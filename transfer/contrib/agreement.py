@@ -1,0 +1,110 @@
+"""What the inputs of one operator agree on: ranks, dims, numbers of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, as_dim
+from lattices.relation import divisible, ge
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.window import as_size
+
+
+def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:
+    """A tensor of these dims."""
+    return Tensor(dtype, shape_of(tuple(map(as_dim, dims))))
+
+
+def sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
+    """The dims of an input of fixed rank; unknown ones if it is left out or its rank is not known."""
+    shape = op.tensor(name).shape if op.has(name) else Shape(None)
+    op.require_rank(shape, rank, name)
+    if op.has(name) and shape.is_top:
+        op.may_fail(f"{name} has rank {rank}")
+    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
+
+
+def require_given(op: Op, *names: str) -> None:
+    """Inputs that must not be left out. Raises BadNodeError if one is."""
+    for name in names:
+        op.tensor(name)
+
+
+def require_dims(op: Op, name: str, *dims: Dim | int) -> None:
+    """The input, where it is given, has these dims."""
+    if not op.has(name):
+        return
+    for axis, (found, wanted) in enumerate(zip(sizes(op, name, len(dims)), dims, strict=True)):
+        op.require_equal(found, wanted, f"dim {axis} of {name} fits the other inputs")
+
+
+def require_like(op: Op, name: str, other: str) -> None:
+    """The input, where it is given, has the shape of the other one."""
+    if not op.has(name):
+        return
+    shape, wanted = op.tensor(name).shape, op.tensor(other).shape
+    if shape.is_top or wanted.is_top:
+        op.may_fail(f"{name} has the shape of {other}")
+        return
+    if len(shape) != len(wanted):
+        op.reject(f"{name} must have the rank of {other}, found shapes {shape} and {wanted}")
+    for axis, (found, dim) in enumerate(zip(shape, wanted, strict=True)):
+        op.require_equal(found, dim, f"dim {axis} of {name} is that of {other}")
+
+
+def first_known(*dims: Dim) -> Dim:
+    """The first of several equal dims that is known; the first one if none is."""
+    return next((dim for dim in dims if not dim.is_unknown), dims[0])
+
+
+def one_integer(op: Op, name: str) -> Dim:
+    """The one element of an input, as a size; unknown if it is not known."""
+    found = op.integers(name)
+    return as_size(found[0]) if found is not None and len(found) == 1 else UNKNOWN_SIZE
+
+
+def positive(op: Op, name: str) -> int:
+    """An integer attribute that must be given and at least 1."""
+    value = op.integer(name)
+    if value is None or value < 1:
+        op.reject(f"attribute {name} is missing or not positive")
+    return value
+
+
+def head_size(op: Op, hidden: Dim, heads: int) -> Dim:
+    """The size of one of the heads that make up a hidden size."""
+    op.require(divisible(hidden, heads), f"the hidden size is a multiple of {heads} heads", found=f"{hidden}")
+    return hidden // heads
+
+
+def packed_head_size(op: Op, hidden: Dim, heads: int, groups: int) -> Dim:
+    """The size of a head of the query, which holds keys and values too where no key is given."""
+    return head_size(op, hidden, heads if op.has("key") else heads + 2 * groups)
+
+
+def of_attribute(op: Op, name: str, choices: Sequence[str], default: str) -> str:
+    """A string attribute that must be one of these."""
+    value = op.string(name, default)
+    if value not in choices:
+        op.reject(f"{name} {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def kept(op: Op, name: str, rank: int) -> Tensor:
+    """A state of this rank that the operator updates and gives back in the same shape and type."""
+    return of_dims(op.dtype(name), *sizes(op, name, rank))
+
+
+def last_axis(op: Op, name: str) -> Dim:
+    """The size of the last axis of an input, which must have one that is not empty."""
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        op.may_fail(f"the last axis of {name} exists and is not empty")
+        return UNKNOWN_SIZE
+    if not len(shape):
+        op.reject(f"{name} is a scalar")
+    op.require(ge(shape[-1], 1), f"the last axis of {name} is not empty")
+    return shape[-1]

@@ -1,0 +1,103 @@
+"""The domain com.microsoft.nchwc: images with channels in blocks, as onnxruntime's optimiser makes them for a CPU.
+
+An image has the shape (N, C, H, W), with C padded to a multiple of the block size. The block size is that of the
+processor's vectors: 8 or 16. A model that was optimised on one processor may not run on another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.expr import UNKNOWN_SIZE, Dim, const
+from lattices.normal import ceildiv
+from lattices.relation import conjunction, disjunction, divisible, ge, le
+from lattices.shape import shape_of
+from lattices.tensor import Tensor, Value
+from lattices.truth import YES
+from transfer.contrib.channels_last import onnx_rule
+from transfer.contrib.views import NEWEST, restate
+from transfer.op import Op
+from transfer.rule import transfer
+
+NCHWC = "com.microsoft.nchwc"
+
+LEAST_BLOCK, LARGEST_BLOCK = 8, 16
+
+
+def _image(op: Op) -> Sequence[Dim]:
+    """The sizes of X, which has rank 4."""
+    shape = op.tensor("X").shape
+    op.require_rank(shape, 4, "X")
+    return (UNKNOWN_SIZE,) * 4 if shape.is_top else shape.dims
+
+
+def _require_blocks(op: Op, channels: Dim) -> None:
+    op.require(divisible(channels, LEAST_BLOCK), "channels of X are a multiple of the block size")
+    op.may_fail("the block size is that of the processor")
+
+
+@transfer("ReorderInput", inputs="X", domain=NCHWC)
+def reorder_input(op: Op) -> Tensor:
+    """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
+    batch, *sizes = _image(op)
+    channels = sizes.pop(-1 if op.integer("channels_last", 0) else 0)
+    op.require(divisible(channels, 4), "channels of X are a multiple of 4")
+    return Tensor(op.dtype("X"), shape_of((batch, _padded(op, channels), *sizes)))
+
+
+def _padded(op: Op, channels: Dim) -> Dim:
+    least, largest = (ceildiv(channels, block) * block for block in (LEAST_BLOCK, LARGEST_BLOCK))
+    if op.is_equal(least, largest) is YES:
+        return least
+    padded = op.fresh("padded")
+    bounds = conjunction(ge(padded, least), le(padded, largest), divisible(padded, LEAST_BLOCK))
+    op.define(bounds, "channels fill whole blocks")
+    return padded
+
+
+@transfer("ReorderOutput", inputs="X", domain=NCHWC)
+def reorder_output(op: Op) -> Tensor:
+    """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
+    batch, padded, *sizes = _image(op)
+    channels = op.integer("channels", 0)
+    if channels <= 0:
+        op.reject(f"channels must be positive, found {channels}")
+    _require_blocks(op, padded)
+    op.require(ge(padded, channels), "the blocks hold the channels")
+    op.require(le(padded, channels + LARGEST_BLOCK - 1), "no block is empty")
+    sizes.insert(len(sizes) if op.integer("channels_last", 0) else 0, const(channels))
+    return Tensor(op.dtype("X"), shape_of((batch, *sizes)))
+
+
+@transfer("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC)
+def pool(op: Op) -> Value:
+    """The rule of ONNX's operator of that name, for channels in blocks."""
+    _require_blocks(op, _image(op)[1])
+    return restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
+
+
+@transfer("Conv", inputs="X W B Sum", domain=NCHWC)
+def conv(op: Op) -> Value:
+    """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
+    channels = _image(op)[1]
+    small = le(channels, LARGEST_BLOCK - 1)
+    op.require(disjunction(small, divisible(channels, LEAST_BLOCK)), "channels of X are few or fill whole blocks")
+    op.may_fail("the block size is that of the processor, the weights fill blocks, and Sum fits")
+    return restate(op, onnx_rule(op, NEWEST), op.inputs[:2])[0]
+
+
+@transfer("Upsample", inputs="X", domain=NCHWC)
+def upsample(op: Op) -> Tensor:
+    """Height and width times the integers of the attribute scales."""
+    batch, channels, *sizes = _image(op)
+    scales = op.ints("scales")
+    _require_blocks(op, channels)
+    if scales is None or len(scales) != 4:
+        op.reject("scales must have 4 values")
+    if scales[:2] != [1, 1] or any(scale < 1 for scale in scales):
+        op.reject(f"scales must be positive, and 1 for batch and channels, found {scales}")
+    scaled = [size * scale for size, scale in zip(sizes, scales[2:], strict=True)]
+    return Tensor(op.dtype("X"), shape_of((batch, channels, *scaled)))
+
+
+__all__ = ["NCHWC", "conv", "pool", "reorder_input", "reorder_output", "upsample"]

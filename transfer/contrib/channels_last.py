@@ -1,0 +1,182 @@
+"""Images whose channels are the last axis: com.ms.internal.nhwc, and the operators of com.microsoft that allow it.
+
+Source: onnxruntime's schemas. Its layout optimiser moves the first input and the first output to (N, spatial..., C) and
+leaves weights and all else as ONNX has them. An operator here is a view of the rule of ONNX's operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lattices.expr import UNKNOWN_SIZE
+from lattices.relation import ge
+from lattices.shape import Shape
+from lattices.tensor import Tensor, Value
+from lattices.truth import YES
+from transfer import convolution, normalisation, pooling, resize, sampling, spatial
+from transfer.contrib.parameters import may_refuse_channels, may_refuse_parameters
+from transfer.contrib.views import channels_last, of_rank, restate, retyped
+from transfer.op import AttributeValue, Op
+from transfer.rule import MICROSOFT, ONNX, Rule, transfer
+from transfer.table import Table
+
+NHWC = "com.ms.internal.nhwc"
+
+IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, spatial))
+"""ONNX's operators on images."""
+
+
+def onnx_rule(op: Op, version: int) -> Rule:
+    """The rule of ONNX's operator of the same name."""
+    rule = IMAGES.lookup(ONNX, op.name, version)
+    assert rule is not None, f"no rule for {op.name}-{version} in ONNX's domain"
+    return rule
+
+
+@transfer(
+    "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool GlobalLpPool GlobalMaxPool "
+    "GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv",
+    inputs="X rest*",
+    outputs="Y rest*",
+    domain=NHWC,
+)
+def image(op: Op) -> Sequence[Value]:
+    """The rule of ONNX's operator of that name and version, for X and Y with the channels as the last axis."""
+    return channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
+
+
+@transfer("MaxUnpool", inputs="X I output_shape", outputs="output", domain=NHWC)
+def max_unpool(op: Op) -> Sequence[Value]:
+    """MaxUnpool with the channels of X and of the output as the last axis."""
+    outputs = channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
+    # No document says in which order the sizes are given.
+    return [of_rank(value) for value in outputs] if op.has("output_shape") else outputs
+
+
+@transfer("Resize", inputs="X roi scales sizes", domain=NHWC)
+def resize_image(op: Op) -> Sequence[Value]:
+    """Resize: scales and sizes that the model holds are in the order of X's axes, and others may not be."""
+    outputs = restate(op, onnx_rule(op, op.version), op.inputs, version=op.version)
+    constants = all(op.elements(name) is not None for name in ("scales", "sizes") if op.has(name))
+    return outputs if constants else [of_rank(value) for value in outputs]
+
+
+# Quantised images. The scale and the zero point of a tensor follow it in the inputs.
+
+
+_POOLED = "X x_scale x_zero_point y_scale y_zero_point"
+
+
+@transfer("QLinearAveragePool", inputs=_POOLED, domain=NHWC)
+def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
+    """AveragePool of a quantised image with the channels as the last axis."""
+    return channels_last(op, pooling.average_pool, op.inputs[:1])
+
+
+_CONVOLVED = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B"
+
+
+@transfer("QLinearConvTranspose", inputs=_CONVOLVED, outputs="y", domain=NHWC)
+def q_linear_conv_transpose(op: Op) -> Value:
+    """ConvTranspose of a quantised image with the channels as the last axis, in the type of y_zero_point."""
+    op.may_fail("scales and zero points fit")
+    inputs = [retyped(op.value(name), op.dtype("y_zero_point")) for name in ("x", "w", "B")]
+    return channels_last(op, convolution.conv_transpose, inputs)[0]
+
+
+def _laid_out(op: Op, rule: Rule, inputs: Sequence[Value | None]) -> Sequence[Value]:
+    """The outputs of a rule in the layout that the attribute channels_last asks for."""
+    return channels_last(op, rule, inputs) if op.integer("channels_last", 0) else restate(op, rule, inputs)
+
+
+@transfer("QLinearConv", inputs=_CONVOLVED, outputs="y", domain=MICROSOFT, complete=True)
+def q_linear_conv(op: Op) -> Sequence[Value]:
+    """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
+    may_refuse_parameters(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
+    may_refuse_channels(op, op.tensor("w").shape, "w_scale", "w_zero_point")
+    return _laid_out(op, convolution.qlinear_conv, op.inputs)
+
+
+@transfer("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+def q_linear_average_pool(op: Op) -> Sequence[Value]:
+    """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
+    may_refuse_parameters(op, *_POOLED.split()[1:])
+    return _laid_out(op, pooling.average_pool, op.inputs[:1])
+
+
+@transfer("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
+    """GlobalAveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
+    may_refuse_parameters(op, *_POOLED.split()[1:])
+    shape = op.tensor("X").shape
+    if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
+        op.may_fail("onnxruntime may refuse an image without elements")
+    return _laid_out(op, pooling.global_pool, op.inputs[:1])
+
+
+@transfer("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
+def nhwc_max_pool(op: Op) -> Sequence[Value]:
+    """MaxPool of an image with the channels as the last axis."""
+    return channels_last(op, pooling.max_pool, op.inputs)[:1]
+
+
+@transfer("NhwcConv", inputs="X W B", domain=MICROSOFT)
+def nhwc_conv(op: Op) -> Sequence[Value]:
+    """Conv of X (N, spatial..., C) with W (M, C/group, kernel...): N, positions of the window, M."""
+    return channels_last(op, convolution.conv, op.inputs)
+
+
+@transfer("NhwcFusedConv", inputs="X W B Z", domain=MICROSOFT)
+def nhwc_fused_conv(op: Op) -> Sequence[Value]:
+    """NhwcConv, then Z of the same shape is added, then an activation."""
+    if op.has("Z"):
+        op.may_fail("Z has the shape of the output")
+    return channels_last(op, convolution.conv, op.inputs[:3])
+
+
+# Windows that other inputs change
+
+
+@transfer("MaxpoolWithMask", inputs="X M", domain=MICROSOFT)
+def maxpool_with_mask(op: Op) -> Sequence[Value]:
+    """MaxPool of the elements of X that the mask M keeps."""
+    op.may_fail("the mask fits X")
+    return restate(op, pooling.max_pool, op.inputs[:1])[:1]
+
+
+@transfer("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT)
+def conv_transpose_with_dynamic_pads(op: Op) -> Value:
+    """ConvTranspose with the pads in an input."""
+    if not op.has("Pads"):
+        op.may_fail("onnxruntime wants the pads")
+        return _transposed(op, {})
+    for pad in op.integers("Pads") or ():
+        op.require(ge(pad, 0), "pads are not negative")
+    pads, shape = op.constants("Pads"), op.tensor("Pads").shape
+    rank = next((s.rank for s in (op.tensor("X").shape, op.tensor("W").shape) if s.rank is not None), None)
+    if rank is None:
+        op.may_fail("there are two pads for each spatial axis")
+        return Tensor(op.common_dtype("X", "W", "B"))
+    op.require_equal(shape.size, 2 * (rank - 2), "there are two pads for each spatial axis")
+    if pads is not None:
+        return _transposed(op, {"pads": pads})
+    # As if the output sizes were given: they depend on the pads.
+    op.may_fail("the output is not empty")
+    result = _transposed(op, {"output_shape": [1] * (rank - 2)})
+    if result.shape.is_top:
+        return result
+    return Tensor(result.dtype, Shape([*result.shape[:2], *[UNKNOWN_SIZE] * (rank - 2)]))
+
+
+def _transposed(op: Op, attributes: Mapping[str, AttributeValue]) -> Tensor:
+    inputs = [op.value(name) for name in ("X", "W", "B")]
+    result, *_ = restate(op, convolution.conv_transpose, inputs, attributes={**op.attributes, **attributes})
+    assert isinstance(result, Tensor)
+    return result
+
+
+__all__ = [
+    "NHWC", "conv_transpose_with_dynamic_pads", "image", "max_unpool", "maxpool_with_mask", "nhwc_conv",
+    "nhwc_fused_conv", "nhwc_max_pool", "onnx_rule", "q_linear_average_pool", "q_linear_average_pool_nhwc",
+    "q_linear_conv", "q_linear_conv_transpose", "q_linear_global_average_pool", "resize_image",
+]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Operators of com.microsoft on tensors in the format of a device: ordered int8 matrices, BFP, compiled graphs.
+
+No kernel of theirs runs on a CPU. The rules say what onnxruntime's docs/ContribOperators.md and its shape inference
+say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.contents import Contents
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, const
+from lattices.relation import ge
+from lattices.shape import TOP_SHAPE, Shape, shape_of
+from lattices.tensor import Tensor, Value
+from lattices.truth import YES
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+from transfer.window import as_size
+
+_ORDER = "the device has the order of elements"
+
+
+@transfer("QuantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+def quantize_with_order(op: Op) -> Tensor:
+    """The shape of the input, as int8."""
+    return Tensor(DType.INT8, _reordered(op))
+
+
+@transfer("DequantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+def dequantize_with_order(op: Op) -> Tensor:
+    """The shape of the input, in the type that the attribute `to` names."""
+    return Tensor(DType(op.integer("to", DType.UNDEFINED)), _reordered(op))
+
+
+def _reordered(op: Op) -> Shape:
+    """The shape of a matrix or of several; the documents do not say what becomes of a vector."""
+    op.may_fail(_ORDER)
+    shape = op.tensor("input").shape
+    return TOP_SHAPE if shape.rank in (0, 1) else shape
+
+
+@transfer("QOrderedGelu QOrderedLayerNormalization", inputs="X rest*", domain=MICROSOFT)
+def q_ordered_layer(op: Op) -> Tensor:
+    """The shape of X, as int8."""
+    op.may_fail(_ORDER)
+    return Tensor(DType.INT8, op.tensor("X").shape)
+
+
+@transfer("QOrderedLongformerAttention", inputs="input rest*", outputs="output", domain=MICROSOFT)
+def q_ordered_longformer_attention(op: Op) -> Tensor:
+    """The shape of the input (batch, length, hidden), as int8."""
+    op.require_rank(op.tensor("input").shape, 3, "input")
+    op.may_fail(_ORDER)
+    return Tensor(DType.INT8, op.tensor("input").shape)
+
+
+@transfer(
+    "QOrderedAttention",
+    inputs="input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest*",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def q_ordered_attention(op: Op) -> Tensor:
+    """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
+    shape, weight = op.tensor("input").shape, op.tensor("V_weight").shape
+    op.require_rank(shape, 3, "input")
+    op.require_rank(weight, 2, "V_weight")
+    op.may_fail(_ORDER)
+    batch, length, size = (UNKNOWN_SIZE,) * 3 if shape.is_top else shape.dims
+    hidden = UNKNOWN_SIZE if weight.is_top else weight[1]
+    return Tensor(DType.INT8, shape_of((batch, length, hidden if op.is_equal(size, hidden) is YES else UNKNOWN_SIZE)))
+
+
+# Block floating point
+
+
+@transfer("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT)
+def quantize_bfp(op: Op) -> Sequence[Tensor]:
+    """The bytes of x, a vector; the shape of x; its strides."""
+    shape = op.tensor("x").shape
+    op.may_fail("the device has the format")
+    if shape.is_top:
+        unknown = Tensor(DType.INT64, shape_of((UNKNOWN_SIZE,)))
+        return Tensor(DType.UINT8, unknown.shape), unknown, unknown
+    length = shape_of((const(len(shape)),))
+    sizes = Contents.of((len(shape),), list(shape.dims))
+    return (
+        Tensor(DType.UINT8, shape_of((UNKNOWN_SIZE,))),
+        Tensor(DType.INT64, length, sizes),
+        Tensor(DType.INT64, length),
+    )
+
+
+@transfer("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
+def dequantize_bfp(op: Op) -> Tensor:
+    """A tensor of the shape that the input says, in the type that the attribute dtype names."""
+    dtype, sizes = DType(op.integer("dtype", DType.FLOAT)), op.integers("shape")
+    op.may_fail("the device has the format")
+    if sizes is None:
+        return Tensor(dtype)
+    for size in sizes:
+        op.require(ge(size, 0), "sizes are not negative")
+    return Tensor(dtype, shape_of(tuple(map(as_size, sizes))))
+
+
+# Compiled graphs
+
+
+@transfer("EPContext", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+def ep_context(op: Op) -> Sequence[Value]:
+    """A graph compiled for a device: nothing is known of its outputs."""
+    op.may_fail("the device is there, and its graph takes the inputs")
+    return ()
+
+
+__all__ = [
+    "dequantize_bfp", "dequantize_with_order", "ep_context", "q_ordered_attention", "q_ordered_layer",
+    "q_ordered_longformer_attention", "quantize_bfp", "quantize_with_order",
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""Operators that onnxruntime keeps in ONNX's domain, which never had them or lost them before version 10."""
+
+from __future__ import annotations
+
+from lattices.expr import Dim
+from lattices.relation import ge
+from lattices.shape import TOP_SHAPE
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import of_dims, require_given, sizes
+from transfer.contrib.com_microsoft import unary
+from transfer.elementwise import identity
+from transfer.op import Op
+from transfer.rule import transfer
+from transfer.slicing import slice_input
+
+LAST = 9
+"""The last version of ONNX's domain that has them."""
+
+mapped = transfer("Affine ParametricSoftplus Scale ScaledTanh", inputs="X", until=LAST, complete=True)(unary.function)
+copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True)(identity.function)
+dynamic_slice = transfer("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST)(
+    slice_input.function
+)
+
+
+@transfer("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)
+def image_scaler(op: Op) -> Tensor:
+    """Images (N, C, H, W), scaled, with a bias for each channel: their shape."""
+    require_given(op, "input")
+    bias = op.attributes.get("bias")
+    batch, channels, height, width = sizes(op, "input", 4)
+    if not isinstance(bias, list):
+        op.reject("attribute bias is missing")
+    op.require_equal(channels, len(bias), "there is a bias for each channel")
+    return of_dims(op.dtype("input"), batch, channels, height, width)
+
+
+@transfer("Crop", inputs="input", outputs="output", until=LAST, complete=True)
+def crop(op: Op) -> Tensor:
+    """Images (N, C, H, W) without their borders, or as large as `scale` says from where the borders end."""
+    require_given(op, "input")
+    border, scale = op.ints("border") or [], op.ints("scale")
+    if len(border) != 4 or min(border) < 0:
+        op.reject(f"border must be four sizes, found {border}")
+    if scale and (len(scale) != 2 or min(scale) < 0):
+        op.reject(f"scale must be two sizes, found {scale}")
+    *lead, height, width = sizes(op, "input", 4)
+    left, top, right, bottom = border
+    cut = [_cut(op, height, top, scale[0] if scale else None, bottom, "height")]
+    cut.append(_cut(op, width, left, scale[1] if scale else None, right, "width"))
+    return of_dims(op.dtype("input"), *lead, *cut)
+
+
+def _cut(op: Op, size: Dim, before: int, kept: int | None, after: int, what: str) -> Dim | int:
+    """What is left of an axis."""
+    op.require(ge(size, before + (after if kept is None else kept)), f"the {what} has room for the border")
+    return size - (before + after) if kept is None else kept
+
+
+@transfer("GivenTensorFill", inputs="shape", outputs="X", until=LAST)
+def given_tensor_fill(op: Op) -> Tensor:
+    """A tensor of the shape of the attribute; else of the input's shape with `extra_shape` after it."""
+    shape, dims, dtype = op.tensor("shape").shape if op.has("shape") else TOP_SHAPE, op.ints("shape"), op.dtype("shape")
+    op.may_fail("the values fill the tensor")
+    if dims is not None:
+        return of_dims(dtype, *dims)
+    if shape.is_top or op.integer("input_as_shape", 0):
+        return Tensor(dtype)
+    return of_dims(dtype, *shape, *(op.ints("extra_shape") or []))
+
+
+@transfer("GRUUnit", inputs="hidden_prev gates seq_lengths t", outputs="hidden", until=LAST)
+def gru_unit(op: Op) -> Tensor:
+    """The hidden state after one more step of a GRU: the type of the state before."""
+    op.may_fail("the gates fit the state")
+    return Tensor(op.dtype("hidden_prev"))

@@ -1,0 +1,57 @@
+"""Mixtures of experts of the com.microsoft domain. onnxruntime is the specification."""
+
+from __future__ import annotations
+
+from lattices.expr import UNKNOWN_SIZE, Dim, product
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer(
+    "MoE",
+    inputs="input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
+    "fc3_experts_weights fc3_experts_bias",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def mixture_of_experts(op: Op) -> Tensor:
+    """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
+    return _routed(op)
+
+
+@transfer(
+    "QMoE",
+    inputs="input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
+    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points fc3_zero_points "
+    "router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale fc1_act_block_scale "
+    "fc2_act_block_scale",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def quantised_mixture_of_experts(op: Op) -> Tensor:
+    """MoE with packed weights."""
+    return _routed(op)
+
+
+def _routed(op: Op) -> Tensor:
+    x = op.tensor("input")
+    if x.shape.rank not in (None, 2, 3):
+        op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
+    op.may_fail("the weights fit the experts, and there are at least k of them")
+    tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
+    rows, experts = _sizes(op, "router_probs", 2)
+    op.require_equal(rows, tokens, "the router has a row for each token")
+    for name in ("fc1_experts_weights", "fc2_experts_weights"):
+        op.require_equal(_sizes(op, name, 3)[0], experts, f"{name} has the experts of the router")
+    op.require_equal(_sizes(op, "fc2_experts_weights", 3)[1], hidden, "fc2_experts_weights gives the size of a token")
+    return x
+
+
+def _sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
+    shape = op.tensor(name).shape
+    op.require_rank(shape, rank, name)
+    return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
+
+
+__all__ = ["mixture_of_experts", "quantised_mixture_of_experts"]

@@ -1,0 +1,153 @@
+"""Text generation: searches that run a decoder many times, and operators on the tokens they make.
+
+Source: onnxruntime's operator texts and CPU kernels. The graphs in the attributes of a search (decoder, encoder) are
+not read: a search pads every sequence to max_length, and only the size of a vocabulary depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const
+from lattices.normal import maximum
+from lattices.relation import conjunction, ge, gt, implies, le
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import first_known, of_dims, one_integer, positive, require_dims, sizes
+from transfer.elementwise import require_scalar
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+from transfer.window import as_size
+
+GPT, ENCODER_DECODER, WHISPER = 0, 1, 2
+"""The values of the attribute model_type."""
+
+BEAM_INPUTS: Final = (
+    "input_ids max_length min_length num_beams num_return_sequences length_penalty repetition_penalty vocab_mask "
+    "prefix_vocab_mask attention_mask decoder_input_ids logits_processor"
+)
+
+
+def _number(op: Op, name: str) -> Dim:
+    """The one number that an input holds, as a size."""
+    require_scalar(op, name)
+    return one_integer(op, name)
+
+
+def _vocabulary(op: Op) -> Dim:
+    """The attribute vocab_size; the decoder tells it otherwise."""
+    size = op.integer("vocab_size", 0)
+    return const(size) if size > 0 else UNKNOWN_SIZE
+
+
+def _prompt(op: Op, length: Dim) -> Dim:
+    """The rows of a prompt of tokens, which max_length must leave room after."""
+    batch, tokens = sizes(op, "input_ids", 2)
+    op.require(gt(length, tokens), "max_length is more than the length of the prompt")
+    return batch
+
+
+@transfer("GreedySearch Sampling", inputs="input_ids max_length", outputs="sequences filtered_logits", domain=MICROSOFT)
+def greedy_search(op: Op) -> Sequence[Tensor]:
+    """The sequences that a decoder generates, padded: (B, max_length), and the last logits, (B, vocabulary)."""
+    length = _number(op, "max_length")
+    batch = _prompt(op, length)
+    op.may_fail("the decoder runs")
+    return of_dims(op.dtype("input_ids"), batch, length), of_dims(DType.FLOAT, batch, _vocabulary(op))
+
+
+def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
+    """The number of rows, and the sequences, their scores, and the scores of each step."""
+    length, beams, returned = (_number(op, name) for name in ("max_length", "num_beams", "num_return_sequences"))
+    op.require(ge(returned, 1), "a sequence is returned")
+    op.require(le(returned, beams), "no more sequences are returned than there are beams")
+    op.may_fail("the decoder runs")
+    if model == GPT:
+        batch, prompt = _prompt(op, length), sizes(op, "input_ids", 2)[1]
+    else:
+        shape, prompt = op.tensor("input_ids").shape, UNKNOWN_SIZE
+        batch = UNKNOWN_SIZE if shape.is_top or not len(shape) else shape[0]
+    scores = op.common_dtype("length_penalty", "repetition_penalty")
+    steps = as_size(length - prompt)
+    return batch, [
+        of_dims(DType.INT32, batch, returned, length),
+        of_dims(scores, batch, returned),
+        of_dims(scores, steps, batch, beams, _vocabulary(op)),
+    ]
+
+
+@transfer("BeamSearch", inputs=BEAM_INPUTS, outputs="sequences sequences_scores scores", domain=MICROSOFT)
+def beam_search(op: Op) -> Sequence[Tensor]:
+    """The best sequences of a search, padded: (B, num_return_sequences, max_length), with their scores."""
+    return _beam_search(op, op.integer("model_type", GPT))[1]
+
+
+@transfer(
+    "WhisperBeamSearch",
+    inputs=f"{BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature",
+    outputs="sequences sequences_scores scores cross_qk non_speech_probs",
+    domain=MICROSOFT,
+)
+def whisper_beam_search(op: Op) -> Sequence[Tensor]:
+    """BeamSearch for speech, with attention (B, num_return_sequences, heads, tokens, frames) and probabilities (B)."""
+    batch, outputs = _beam_search(op, WHISPER)
+    returned = outputs[0].shape[1]
+    heads = sizes(op, "cross_qk_layer_head", 2)[0] if op.has("cross_qk_layer_head") else UNKNOWN_SIZE
+    attended = of_dims(DType.FLOAT, batch, returned, heads, UNKNOWN_SIZE, UNKNOWN_SIZE)
+    return *outputs, attended, of_dims(outputs[1].dtype, batch)
+
+
+# Operators on tokens
+
+
+@transfer("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT)
+def ngram_repeat_block(op: Op) -> Tensor:
+    """The scores, with those of tokens that would repeat an n-gram at -inf: their shape."""
+    positive(op, "ngram_size")
+    (batch, _), (rows, vocabulary) = sizes(op, "input_ids", 2), sizes(op, "scores", 2)
+    op.require_equal(batch, rows, "there are scores for each row of tokens")
+    op.may_fail("every token is in the vocabulary")
+    return of_dims(op.dtype("scores"), first_known(rows, batch), vocabulary)
+
+
+@transfer(
+    "BifurcationDetector",
+    inputs="src_tokens cur_tokens prev_suffix_match_idx pred_tokens",
+    outputs="tokens suffix_match_idx",
+    domain=MICROSOFT,
+)
+def bifurcation_detector(op: Op) -> Sequence[Tensor]:
+    """The current tokens and those of the predicted ones up to where they leave the source; an index as it came."""
+    (current,) = sizes(op, "cur_tokens", 1)
+    require_dims(op, "src_tokens", *sizes(op, "src_tokens", 1))
+    require_scalar(op, "prev_suffix_match_idx")
+    tokens = current
+    if op.has("pred_tokens"):
+        (predicted,) = sizes(op, "pred_tokens", 1)
+        op.may_fail("the predicted tokens go to the end of the source")
+        tokens = op.fresh("tokens")
+        op.define(ge(tokens, current), "tokens are added")
+        op.define(le(tokens, current + predicted), "no more tokens are added than predicted")
+    index = op.tensor("prev_suffix_match_idx")
+    return of_dims(DType.INT64, tokens), Tensor(DType.INT64, index.shape)
+
+
+@transfer("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT)
+def dynamic_time_warping(op: Op) -> Tensor:
+    """The cheapest path through a matrix of costs, (M, N) or (1, M, N): (2, steps)."""
+    shape = op.tensor("input").shape
+    if shape.is_top:
+        op.may_fail("the input is a matrix")
+        return of_dims(DType.INT32, 2, UNKNOWN_SIZE)
+    if len(shape) not in (2, 3):
+        op.reject(f"input must be a matrix, found shape {shape}")
+    if len(shape) == 3:
+        op.require_equal(shape[0], 1, "there is one matrix")
+    rows, columns = shape[-2:]
+    steps = op.fresh("steps")
+    op.define(le(steps, rows + columns), "a path visits no row and column together twice")
+    if isinstance(rows, Expr) and isinstance(columns, Expr):
+        some = conjunction(ge(rows, 1), ge(columns, 1))
+        op.define(implies(some, ge(steps, maximum(rows, columns))), "a path visits every row and column")
+    return of_dims(DType.INT32, 2, steps)

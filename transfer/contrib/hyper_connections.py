@@ -1,0 +1,185 @@
+"""Streams that run side by side through a model (hyper-connections), with their norms and gates.
+
+Source: onnxruntime's operator texts and its CPU kernels. C streams of H features are two axes, or one of size C * H
+where the attribute num_branches tells C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lattices.expr import Dim, const
+from lattices.relation import disjunction, divisible, eq, ge
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import (
+    last_axis,
+    of_attribute,
+    of_dims,
+    require_dims,
+    require_given,
+    require_like,
+    sizes,
+)
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+class Streams(NamedTuple):
+    """The axes of streams."""
+
+    lead: tuple[Dim, ...]
+    branches: Dim
+    width: Dim
+
+
+def _streams(op: Op, name: str) -> Streams | None:
+    """The axes of an input; None if its rank is not known."""
+    shape, count = op.tensor(name).shape, op.integer("num_branches", 0)
+    if count < 0:
+        op.reject(f"num_branches {count} is negative")
+    if shape.is_top:
+        op.may_fail(f"{name} holds streams, and the other inputs fit them")
+        return None
+    if len(shape) < (1 if count else 2):
+        op.reject(f"{name} has no axes for streams: {shape}")
+    if count:
+        op.require(ge(shape[-1], 1), f"{name} has features")
+        op.require(divisible(shape[-1], count), f"{name} holds {count} streams")
+        return Streams(shape[:-1], const(count), shape[-1] // count)
+    for axis, what in ((-2, "streams"), (-1, "features")):
+        op.require(ge(shape[axis], 1), f"{name} has {what}")
+    return Streams(shape[:-2], shape[-2], shape[-1])
+
+
+def _require_gate(op: Op, name: str, streams: Streams, *, flat: bool = False) -> None:
+    """A gate for each stream, (..., C) or (..., C, 1), or feature, (..., C, H) and with `flat` (..., C * H)."""
+    gate, (lead, branches, width) = op.tensor(name).shape, streams
+    if gate.is_top:
+        op.may_fail(f"{name} fits the streams")
+        return
+    if len(gate) not in (len(lead) + 1, len(lead) + 2):
+        op.reject(f"{name} must have a gate for each stream or feature, found shape {gate}")
+    for axis, (found, wanted) in enumerate(zip(gate, lead, strict=False)):
+        op.require_equal(found, wanted, f"dim {axis} of {name} is that of the streams")
+    reason = f"{name} has a gate for each stream or feature"
+    if len(gate) == len(lead) + 1:
+        per_stream = eq(gate[-1], branches)
+        op.require(disjunction(per_stream, eq(gate[-1], branches * width)) if flat else per_stream, reason)
+    else:
+        op.require_equal(gate[-2], branches, reason)
+        op.require(disjunction(eq(gate[-1], 1), eq(gate[-1], width)), reason)
+
+
+@transfer("HyperConnectionPreMix", inputs="streams pre_mix", outputs="output", domain=MICROSOFT, complete=True)
+def hyper_connection_pre_mix(op: Op) -> Tensor:
+    """The sum of the streams (..., C, H), each times its gate: (..., H)."""
+    streams, dtype = _streams(op, "streams"), op.dtype("streams")
+    if streams is None:
+        return Tensor(dtype)
+    _require_gate(op, "pre_mix", streams, flat=bool(op.integer("num_branches", 0)))
+    return Tensor(dtype, shape_of((*streams.lead, streams.width)))
+
+
+@transfer(
+    "HyperConnectionPostMix",
+    inputs="streams block_output post_mix stream_mix",
+    outputs="output",
+    domain=MICROSOFT,
+    complete=True,
+)
+def hyper_connection_post_mix(op: Op) -> Tensor:
+    """The streams mixed, and a block's output (..., H) added to each by its gate: the shape of the streams."""
+    require_given(op, "block_output", "post_mix")
+    streams = _streams(op, "streams")
+    if streams is not None:
+        require_dims(op, "block_output", *streams.lead, streams.width)
+        require_dims(op, "stream_mix", *streams.lead, streams.branches, streams.branches)
+        _require_gate(op, "post_mix", streams)
+    return Tensor(op.dtype("streams"), op.tensor("streams").shape)
+
+
+@transfer("BranchwiseRMSNorm", inputs="X scale", domain=MICROSOFT, complete=True)
+def branchwise_rms_norm(op: Op) -> Tensor:
+    """Root-mean-square normalisation of each stream: the shape of X."""
+    streams, x = _streams(op, "X"), op.tensor("X")
+    scale = op.optional("scale")
+    if streams is not None and scale is not None:
+        _require_scale(op, scale.shape, streams)
+    return Tensor(x.dtype, x.shape)
+
+
+def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
+    """A factor for each feature, of one stream or of all: (H), (C * H) or (C, H)."""
+    _, branches, width = streams
+    if scale.rank == 1:
+        wanted = disjunction(eq(scale[0], width), eq(scale[0], branches * width))
+        op.require(wanted, "scale has a factor for each feature")
+    elif scale.rank is None:
+        op.may_fail("scale fits the streams")
+    else:
+        require_dims(op, "scale", branches, width)
+
+
+@transfer("GatedRMSNorm", inputs="X scale gate", domain=MICROSOFT, complete=True)
+def gated_rms_norm(op: Op) -> Tensor:
+    """Root-mean-square normalisation of groups of the last axis, times an activated gate: the shape of X."""
+    require_given(op, "X", "scale", "gate")
+    x, groups = op.tensor("X"), op.tensor("scale").shape.size
+    of_attribute(op, "activation", ("silu", "swish", "sigmoid"), "silu")
+    require_like(op, "gate", "X")
+    op.require(ge(groups, 1), "scale is not empty")
+    if x.shape.is_top:
+        op.may_fail("the last axis is made up of groups")
+    elif not len(x.shape):
+        op.reject("X is a scalar")
+    else:
+        op.require(divisible(x.shape[-1], groups), "the last axis is made up of groups")
+    return Tensor(x.dtype, x.shape)
+
+
+@transfer("GatedAdd", inputs="X Y gate", outputs="output", domain=MICROSOFT, complete=True)
+def gated_add(op: Op) -> Tensor:
+    """X + Y * gate, with a gate (..., 1) for each row: the shape of X."""
+    require_given(op, "X", "Y", "gate")
+    last_axis(op, "X")
+    require_like(op, "Y", "X")
+    x = op.tensor("X")
+    if x.shape.is_top:
+        op.may_fail("gate fits the rows")
+    else:
+        require_dims(op, "gate", *x.shape[:-1], 1)
+    return Tensor(x.dtype, x.shape)
+
+
+@transfer("ScaledSiLU", inputs="X scale", domain=MICROSOFT, complete=True)
+def scaled_silu(op: Op) -> Tensor:
+    """SiLU of X times a scalar: the shape of X."""
+    scale = op.optional("scale")
+    if scale is not None:
+        op.require_rank(scale.shape, 0, "scale")
+        if scale.shape.is_top:
+            op.may_fail("scale is a scalar")
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@transfer(
+    "EngramGate",
+    inputs="key query value key_norm_scale query_norm_scale conv_norm_scale",
+    outputs="output gated_value_normed",
+    domain=MICROSOFT,
+    complete=True,
+)
+def engram_gate(op: Op) -> Sequence[Tensor]:
+    """A value (B, S, H) times a gate of each of C streams: (B, S, C, H), and normalised."""
+    require_given(op, "key", "query", "value", "key_norm_scale", "query_norm_scale")
+    batch, length, branches, width = sizes(op, "key", 4)
+    require_like(op, "query", "key")
+    require_dims(op, "value", batch, length, width)
+    for name in ("key_norm_scale", "query_norm_scale", "conv_norm_scale"):
+        require_dims(op, name, branches, width)
+    if op.wants(1) and not op.has("conv_norm_scale"):
+        op.reject("conv_norm_scale is missing, which gated_value_normed is computed with")
+    output = of_dims(op.common_dtype("key", "query", "value"), batch, length, branches, width)
+    return output, output

@@ -1,0 +1,67 @@
+"""Hashes of n-grams of tokens, which look up embeddings. Source: onnxruntime's operator texts and its CPU kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import Dim
+from lattices.relation import ge
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import of_dims, positive, require_dims, sizes
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+from transfer.window import as_size
+
+
+@transfer(
+    "NGramHashMapping",
+    inputs="input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids",
+    outputs="hash_ids present_ids",
+    domain=MICROSOFT,
+)
+def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
+    """Hashes of the n-grams that end at each token: (B, S, hashes), and the last tokens, (B, max_ngram_size - 1)."""
+    batch, length = sizes(op, "input_ids", 2)
+    return _hashes(op, (batch, length), batch)
+
+
+@transfer(
+    "VarlenNGramHashMapping",
+    inputs="input_ids multipliers vocab_sizes cumulative_sequence_length past_ids head_offsets eos_token_id "
+    "segment_ids past_segment_ids capture_count",
+    outputs="hash_ids present_ids present_segment_ids state_update",
+    domain=MICROSOFT,
+)
+def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
+    """NGramHashMapping on N tokens of B rows without padding; segments and captured states are given back too."""
+    (bounds,) = sizes(op, "cumulative_sequence_length", 1)
+    op.require(ge(bounds, 2), "there is a row")
+    batch, capacity = as_size(bounds - 1), op.integer("state_update_capacity", 0)
+    op.may_fail("the rows are those of the tokens")
+    if bool(capacity) != op.has("capture_count"):
+        op.reject("capture_count goes with a state_update_capacity")
+    require_dims(op, "capture_count", batch)
+    (tokens,) = sizes(op, "input_ids", 1)
+    op.require(ge(tokens, batch), "every row has a token")
+    hashes, present = _hashes(op, (tokens,), batch)
+    before = positive(op, "max_ngram_size") - 1
+    require_dims(op, "past_segment_ids", batch, before)
+    segments = of_dims(DType.INT32, batch, before)
+    return hashes, present, segments, of_dims(op.dtype("input_ids"), batch, capacity, before)
+
+
+def _hashes(op: Op, tokens: tuple[Dim, ...], batch: Dim) -> tuple[Tensor, Tensor]:
+    """The hashes of each token, and the tokens that the next call needs."""
+    longest = positive(op, "max_ngram_size")
+    if longest < 2:
+        op.reject(f"max_ngram_size {longest} is less than 2")
+    count, dtype = (longest - 1) * positive(op, "n_head_per_ngram"), op.common_dtype("input_ids", "multipliers")
+    op.require(ge(sizes(op, "multipliers", 1)[0], longest), "there is a multiplier for each position of an n-gram")
+    require_dims(op, "vocab_sizes", count)
+    require_dims(op, "head_offsets", count)
+    require_dims(op, "past_ids", batch, longest - 1)
+    require_dims(op, "segment_ids", *tokens)
+    require_dims(op, "eos_token_id")
+    op.may_fail("vocabularies are not empty")
+    return of_dims(dtype, *tokens, count), of_dims(dtype, batch, longest - 1)

@@ -1,0 +1,108 @@
+"""Attention on the tokens of all rows without padding, and the ways to there and back. No kernel runs on the CPU.
+
+Source: onnxruntime's operator texts and what it infers for a node. N tokens, B rows, S length of a padded row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import Dim
+from lattices.relation import le
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import (
+    head_size,
+    kept,
+    of_attribute,
+    of_dims,
+    packed_head_size,
+    positive,
+    require_dims,
+    sizes,
+)
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer(
+    "PackedMultiHeadAttention",
+    inputs="query key value bias token_offset cumulative_sequence_length attention_bias",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def packed_multi_head_attention(op: Op) -> Tensor:
+    """MultiHeadAttention on N tokens: (N, hidden size of the values)."""
+    heads, query, dtype = positive(op, "num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
+    op.may_fail("the inputs fit together")
+    if query.rank == 4:  # (N, H, 3, d)
+        require_dims(op, "query", query[0], heads, 3, query[3])
+        return of_dims(dtype, query[0], query[3] * heads)
+    tokens, hidden = sizes(op, "query", 2)
+    head_size(op, hidden, heads)
+    _, values = sizes(op, "value", 2)
+    require_dims(op, "key", tokens, hidden)
+    require_dims(op, "value", tokens, values)
+    return of_dims(dtype, tokens, values)
+
+
+PAGED = "query key value key_cache value_cache cumulative_sequence_length past_seqlens block_table"
+
+
+@transfer("PagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+def paged_attention(op: Op) -> Sequence[Tensor]:
+    """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
+    if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
+        return _paged(op)
+    heads, (tokens, width) = positive(op, "num_heads"), sizes(op, "query", 2)
+    head = op.integer("v_head_size", 0) or head_size(op, width, heads)
+    return _attended(op, tokens, head * heads)
+
+
+@transfer("SparsePagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
+    """PagedAttention on selected entries of the caches."""
+    return _paged(op)
+
+
+def _paged(op: Op) -> Sequence[Tensor]:
+    heads, groups = positive(op, "num_heads"), positive(op, "kv_num_heads")
+    tokens, width = sizes(op, "query", 2)
+    head = packed_head_size(op, width, heads, groups)
+    require_dims(op, "key", tokens, head * groups)
+    require_dims(op, "value", tokens, head * groups)
+    return _attended(op, tokens, head * heads)
+
+
+def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
+    op.may_fail("the inputs fit together")
+    return of_dims(op.dtype("query"), tokens, width), kept(op, "key_cache", 4), kept(op, "value_cache", 4)
+
+
+@transfer(
+    "RemovePadding",
+    inputs="input sequence_token_count",
+    outputs="output token_offset cumulated_seq_len max_seq_len",
+    domain=MICROSOFT,
+)
+def remove_padding(op: Op) -> Sequence[Tensor]:
+    """The tokens of all rows, (N, hidden), with their offsets (B, S), the sums of lengths (B + 1) and the longest."""
+    batch, length, hidden = sizes(op, "input", 3)
+    require_dims(op, "sequence_token_count", batch)
+    op.may_fail("no row has more tokens than its length")
+    tokens = op.fresh("tokens")
+    op.define(le(tokens, batch * length), "padding is taken away")
+    return (
+        of_dims(op.dtype("input"), tokens, hidden),
+        of_dims(DType.INT32, batch, length),
+        of_dims(DType.INT32, batch + 1),
+        of_dims(DType.INT32, 1),
+    )
+
+
+@transfer("RestorePadding", inputs="input token_offset", outputs="output", domain=MICROSOFT)
+def restore_padding(op: Op) -> Tensor:
+    """The tokens back in rows: (B, S, hidden)."""
+    _, hidden = sizes(op, "input", 2)
+    op.may_fail("the offsets fit the tokens")
+    return of_dims(op.dtype("input"), *sizes(op, "token_offset", 2), hidden)

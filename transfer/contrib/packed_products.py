@@ -1,0 +1,155 @@
+"""Products with packed matrices of the com.microsoft domain: a few bits for each element, with a scale for each block.
+
+Source: onnxruntime's docs/ContribOperators.md and its behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, as_dim
+from lattices.relation import ge
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor
+from transfer.linalg import matmul_shape
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+from transfer.window import as_size
+
+
+def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
+    """A times a packed matrix of `inner` rows and `columns` columns."""
+    a, dtype = op.tensor("A").shape, op.dtype("A")
+    if a.is_top:
+        op.may_fail("A has the columns that the packed matrix has rows")
+        return Tensor(dtype)
+    return Tensor(dtype, matmul_shape(op, a, shape_of((as_dim(inner), as_dim(columns)))))
+
+
+def _size(op: Op, name: str) -> int:
+    size = op.integer(name)
+    if size is None or size < 1:
+        op.reject(f"attribute {name} is missing or not positive")
+    return size
+
+
+@transfer("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT, complete=True)
+def matmul_n_bits(op: Op) -> Tensor:
+    """A @ B for a packed B of K rows and N columns, as the attributes say."""
+    rows, columns = _size(op, "K"), _size(op, "N")
+    if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16) or op.has("g_idx") or not _is_packed(op, rows, columns):
+        op.may_fail("the packed matrix fits its attributes")
+    if op.has("bias"):
+        op.may_fail("onnxruntime knows the shape of the bias when it loads the model")
+    return packed_product(op, rows, columns)
+
+
+def _is_packed(op: Op, rows: int, columns: int) -> bool:
+    """B and what goes with it have the shapes that the documentation gives, in a form that onnxruntime runs."""
+    bits, block = op.integer("bits", 4), op.integer("block_size", 0)
+    if bits not in (2, 4, 8) or block < 16 or block.bit_count() != 1:
+        return False
+    blocks = -(-rows // block)
+    packed = -(-blocks * bits // 8)
+    return (
+        _has_shape(op, "B", (columns, blocks, block * bits // 8))
+        and _has_shape(op, "scales", (columns, blocks), (columns * blocks,))
+        and _has_shape(op, "zero_points", (columns, packed), (columns * packed,))
+        and (not op.has("zero_points") or op.dtype("zero_points") is DType.UINT8)
+        and _has_shape(op, "bias", (columns,))
+    )
+
+
+def _has_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> bool:
+    """The input is left out, or has one of these shapes."""
+    return not op.has(name) or op.tensor(name).shape.concrete in shapes
+
+
+@transfer("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT)
+def matmul_bnb4(op: Op) -> Tensor:
+    """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
+    op.may_fail("the packed matrix fits its attributes")
+    sizes = _size(op, "K"), _size(op, "N")
+    return packed_product(op, *(sizes if op.integer("transB", 1) else sizes[::-1]))
+
+
+@transfer("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
+def matmul_fp_q4(op: Op) -> Tensor:
+    """A @ B for a packed B of the shape B_shape."""
+    op.may_fail("the packed matrix fits its shape")
+    sizes = op.integers("B_shape")
+    if sizes is None:
+        return packed_product(op, UNKNOWN_SIZE, UNKNOWN_SIZE)
+    if len(sizes) != 2:
+        op.reject(f"B_shape must have 2 values, found {len(sizes)}")
+    for size in sizes:
+        op.require(ge(size, 0), "sizes of B are not negative")
+    return packed_product(op, *map(as_size, sizes))
+
+
+@transfer("MatMulBlockQuantizedFp4Weight", inputs="A B weight_scale weight_scale_2 input_scale bias", domain=MICROSOFT)
+def matmul_fp4_weight(op: Op) -> Tensor:
+    """A times the transpose of B, whose bytes (N, K / 2) hold two columns each."""
+    return _weight_product(op, 2)
+
+
+@transfer("MatMulBlockQuantizedFp8Weight", inputs="A B b_scale a_scale bias", domain=MICROSOFT)
+def matmul_fp8_weight(op: Op) -> Tensor:
+    """A times the transpose of B (N, K)."""
+    return _weight_product(op, 1)
+
+
+def _weight_product(op: Op, packed: int) -> Tensor:
+    weight = op.tensor("B").shape
+    op.require_rank(weight, 2, "B")
+    op.may_fail("scales and bias fit the weight")
+    rows, columns = (UNKNOWN_SIZE,) * 2 if weight.is_top else weight.dims
+    return packed_product(op, packed * columns, rows)
+
+
+# Several products of one input
+
+
+@transfer(
+    "MatMulNBitsMlp",
+    inputs="A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias",
+    outputs="Y input_skip_bias_sum",
+    domain=MICROSOFT,
+)
+def matmul_n_bits_mlp(op: Op) -> Sequence[Tensor]:
+    """The product of two packed products of K rows and N columns, and the normalised sum of A and skip."""
+    return _products(op, "N")
+
+
+@transfer(
+    "MatMulNBitsQkv",
+    inputs="A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias",
+    outputs="Q K V input_skip_bias_sum",
+    domain=MICROSOFT,
+)
+def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
+    """Queries of Nq, keys and values of Nkv columns, and the sum of A and skip."""
+    return _products(op, "Nq", "Nkv", "Nkv")
+
+
+def _products(op: Op, *columns: str) -> list[Tensor]:
+    op.may_fail("the packed matrices fit their attributes, and skip fits A")
+    results = [packed_product(op, _size(op, "K"), _size(op, name)) for name in columns]
+    return [*results, Tensor(op.dtype("A"), _sum_shape(op))]
+
+
+def _sum_shape(op: Op) -> Shape:
+    """A plus skip: the shape of A, unless skip has more axes or sizes."""
+    a = op.tensor("A").shape
+    return a if not op.has("skip") or op.tensor("skip").shape == a else _of_rank(a)
+
+
+def _of_rank(shape: Shape) -> Shape:
+    return shape if shape.is_top else shape_of((*[UNKNOWN_SIZE] * (len(shape) - 1), *shape[-1:]))
+
+
+__all__ = [
+    "matmul_bnb4", "matmul_fp4_weight", "matmul_fp8_weight", "matmul_fp_q4", "matmul_n_bits", "matmul_n_bits_mlp",
+    "matmul_n_bits_qkv", "packed_product",
+]  # fmt: skip

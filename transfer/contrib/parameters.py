@@ -1,0 +1,62 @@
+"""Scales, zero points and biases: the small inputs of quantised operators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lattices.expr import ONE_EXPR, Dim
+from lattices.relation import Relation, disjunction, eq
+from lattices.shape import SCALAR, Shape, shape_of
+from lattices.tensor import Tensor, Value
+from lattices.truth import YES
+from transfer.op import Op
+
+_ONE_VALUE: Final = (SCALAR, shape_of((ONE_EXPR,)))
+
+
+def may_refuse_parameters(op: Op, *names: str) -> None:
+    """The node may fail unless each of these, where it is given, is one value."""
+    for name in names:
+        if op.has(name) and not is_one_value(op.value(name)):
+            op.may_fail(f"{name} is one value")
+
+
+def is_one_value(value: Value | None) -> bool:
+    """A scalar or a vector of one element."""
+    return isinstance(value, Tensor) and value.shape in _ONE_VALUE
+
+
+def may_refuse_channels(op: Op, weight: Shape, *names: str) -> None:
+    """The node may fail unless each of these is one value, or a vector with one for each row of the weight."""
+    for name in names:
+        shape = op.tensor(name).shape
+        fits = shape.rank == 1 and not weight.is_top and len(weight) and op.is_equal(shape[0], weight[0]) is YES
+        if not fits and not is_one_value(op.value(name)):
+            op.may_fail(f"{name} is one value, or one for each output channel")
+
+
+def require_one_value(op: Op, *names: str) -> None:
+    """Each of these, where it is given, is a scalar or a vector of one element."""
+    for name in names:
+        if op.has(name):
+            _require_vector(op, name, "is one value")
+
+
+def require_one_or_each(op: Op, count: Dim, *names: str, unless: Relation) -> None:
+    """Each of these, where it is given, is one value, or a vector with one for each of `count` columns."""
+    for name in names:
+        if op.has(name):
+            _require_vector(
+                op, name, "has one value, or one for each column", eq(op.tensor(name).shape.size, count), unless
+            )
+
+
+def _require_vector(op: Op, name: str, what: str, *instead: Relation) -> None:
+    shape = op.tensor(name).shape
+    if shape.rank == 1:
+        op.require(disjunction(eq(shape[0], 1), *instead), f"{name} {what}")
+    elif shape.rank != 0:
+        op.may_fail(f"{name} {what}")
+
+
+__all__ = ["is_one_value", "may_refuse_channels", "may_refuse_parameters", "require_one_or_each", "require_one_value"]

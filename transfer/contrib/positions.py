@@ -1,0 +1,53 @@
+"""Positions of tokens: rotary embeddings and biases by distance. onnxruntime is the specification."""
+
+from __future__ import annotations
+
+from lattices.expr import Dim
+from lattices.relation import ge, le
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import of_dims, one_integer, require_dims, require_like, sizes
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer(
+    "RotaryEmbedding MRotaryEmbedding",
+    inputs="input position_ids cos_cache sin_cache",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def rotary_embedding(op: Op) -> Tensor:
+    """The input with pairs of features rotated."""
+    shape, (angles, _) = op.tensor("input").shape, sizes(op, "cos_cache", 2)
+    if shape.rank not in (None, 3, 4):
+        op.reject(f"input must have rank 3 or 4, found shape {shape}")
+    require_like(op, "sin_cache", "cos_cache")
+    if not shape.is_top:
+        batch, length = shape[0], shape[-2]
+        _require_positions(op, batch, length)
+        if not op.flag("is_packed_batching"):
+            op.require(le(length, angles), "there is an angle for each position")
+    op.may_fail("the inputs fit together")
+    return Tensor(op.dtype("input"), shape)
+
+
+def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
+    """A position for each token, on three axes for images, or the first one alone."""
+    if op.name == "MRotaryEmbedding":
+        require_dims(op, "position_ids", 3, batch, length)
+        return
+    positions = op.tensor("position_ids").shape
+    if positions.rank == 1:
+        op.require_equal(positions[0], 1, "a vector of positions holds the first one")
+    elif positions.rank != 0:
+        require_dims(op, "position_ids", batch, length)
+
+
+@transfer("RelativePositionBias", inputs="bias_table query_length key_length", outputs="output", domain=MICROSOFT)
+def relative_position_bias(op: Op) -> Tensor:
+    """A bias for each head, query and key: (1, H, query_length, key_length)."""
+    _, heads = sizes(op, "bias_table", 2)
+    lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
+    for length in lengths:
+        op.require(ge(length, 1), "lengths are positive")
+    return of_dims(op.dtype("bias_table"), 1, heads, *lengths)

@@ -1,0 +1,90 @@
+"""Element-wise operators on quantised tensors, of the com.microsoft domain. onnxruntime is the specification."""
+
+from __future__ import annotations
+
+from lattices.dtype import DType
+from lattices.shape import TOP_SHAPE
+from lattices.tensor import Tensor, Value
+from transfer import quantised
+from transfer.contrib.parameters import require_one_value
+from transfer.contrib.views import restate
+from transfer.op import Op
+from transfer.reduction import by_attribute
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer(
+    "QLinearAdd QLinearMul",
+    inputs="A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point",
+    outputs="C",
+    domain=MICROSOFT,
+    complete=True,
+)
+def q_linear_binary(op: Op) -> Tensor:
+    """An element-wise operation on quantised tensors with broadcasting."""
+    _require_parameters(op, ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point"))
+    return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
+
+
+@transfer(
+    "QLinearWhere",
+    inputs="condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point",
+    outputs="Z",
+    domain=MICROSOFT,
+    complete=True,
+)
+def q_linear_where(op: Op) -> Tensor:
+    """Where on quantised tensors."""
+    _require_parameters(op, ("x_scale", "y_scale", "z_scale"), ("x_zero_point", "y_zero_point", "z_zero_point"))
+    shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
+    return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
+
+
+@transfer(
+    "QLinearSigmoid QLinearLeakyRelu",
+    inputs="X X_scale X_zero_point Y_scale Y_zero_point",
+    domain=MICROSOFT,
+    complete=True,
+)
+def q_linear_unary(op: Op) -> Tensor:
+    """An element-wise operation on a quantised tensor."""
+    _require_parameters(op, ("X_scale", "Y_scale"), ("X_zero_point", "Y_zero_point"))
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+def _require_parameters(op: Op, scales: tuple[str, ...], zero_points: tuple[str, ...]) -> None:
+    require_one_value(op, *scales, *zero_points)
+    if not all(op.has(name) for name in zero_points):
+        op.may_fail("onnxruntime wants every zero point")
+
+
+@transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT)
+def quantize_linear(op: Op) -> Value:
+    """QuantizeLinear of ONNX, with more types."""
+    return restate(op, quantised.quantize_linear, op.inputs)[0]
+
+
+@transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT)
+def dequantize_linear(op: Op) -> Value:
+    """DequantizeLinear of ONNX, with more types."""
+    return restate(op, quantised.dequantize_linear, op.inputs)[0]
+
+
+@transfer("MulInteger", inputs="A A_zero_point B B_zero_point", outputs="C", domain=MICROSOFT)
+def mul_integer(op: Op) -> Tensor:
+    """A * B of 8-bit integers with broadcasting, as int32."""
+    op.may_fail("zero points are single values")
+    return Tensor(DType.INT32, op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
+
+
+@transfer("ReduceSumInteger", inputs="data", outputs="reduced", domain=MICROSOFT)
+def reduce_sum_integer(op: Op) -> Tensor:
+    """The sum of 8-bit integers over the axes of an attribute, in 32 bits."""
+    result = by_attribute(None)(op)
+    return Tensor(DType.UNDEFINED, result.shape if isinstance(result, Tensor) else TOP_SHAPE)
+
+
+__all__ = [
+    "dequantize_linear", "mul_integer", "q_linear_binary", "q_linear_unary", "q_linear_where", "quantize_linear",
+    "reduce_sum_integer",
+]  # fmt: skip

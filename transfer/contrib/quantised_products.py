@@ -1,0 +1,123 @@
+"""Matrix products of the com.microsoft domain with quantised, sparse or float8 matrices.
+
+Source: onnxruntime's docs/ContribOperators.md and its behaviour.
+"""
+
+from __future__ import annotations
+
+from lattices.dtype import DType
+from lattices.expr import Dim
+from lattices.relation import FALSE, disjunction, eq, ne
+from lattices.shape import TOP_SHAPE
+from lattices.tensor import SparseTensor, Tensor, Value
+from lattices.truth import YES
+from transfer import linalg
+from transfer.contrib.fused_products import swapped
+from transfer.contrib.parameters import require_one_or_each, require_one_value
+from transfer.contrib.views import restate, retyped
+from transfer.linalg import matmul_shape
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer("QGemm", inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point", domain=MICROSOFT)
+def q_gemm(op: Op) -> Value:
+    """Gemm of quantised matrices: in the type of y_zero_point, else floats."""
+    dtype = op.dtype("y_zero_point") if op.has("y_zero_point") else DType.FLOAT
+    (result,) = restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B", "C")])
+    require_one_value(op, "a_scale", "a_zero_point", "y_scale", "y_zero_point")
+    if isinstance(result, Tensor) and not result.shape.is_top:
+        require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point", unless=FALSE)
+    if op.tensor("b_scale").shape.rank != op.tensor("b_zero_point").shape.rank:
+        op.may_fail("scale and zero point of B have one shape")
+    return result
+
+
+@transfer("DynamicQuantizeMatMul", inputs="A B b_scale b_zero_point bias", domain=MICROSOFT, complete=True)
+def dynamic_quantize_matmul(op: Op) -> Tensor:
+    """A @ B with A quantised on the fly."""
+    return _scaled_product(op, op.common_dtype("A", "b_scale"), "b_scale")
+
+
+@transfer(
+    "MatMulIntegerToFloat",
+    inputs="A B a_scale b_scale a_zero_point b_zero_point bias",
+    domain=MICROSOFT,
+    complete=True,
+)
+def matmul_integer_to_float(op: Op) -> Tensor:
+    """A @ B of integers, scaled to floats."""
+    require_one_value(op, "a_zero_point")
+    return _scaled_product(op, op.common_dtype("a_scale", "b_scale"), "a_scale", "b_scale")
+
+
+def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
+    """A @ B, times scales and plus a bias that are one value or one for each column."""
+    b = op.tensor("B").shape
+    shape = matmul_shape(op, op.tensor("A").shape, b)
+    if b.is_top or len(b) < 2:
+        op.may_fail("scales and bias fit the product")
+        return Tensor(dtype, shape)
+    empty = eq(shape.size, 0)
+    for name in scales:
+        _require_scale(op, name, b[-1])
+    require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
+    if op.has("bias"):
+        op.require(disjunction(eq(op.tensor("bias").shape.size, b[-1]), empty), "bias has one value for each column")
+    return Tensor(dtype, shape)
+
+
+def _require_scale(op: Op, name: str, columns: Dim) -> None:
+    """onnxruntime broadcasts the scale with the product, and may crash where that would give it more columns."""
+    require_one_or_each(op, columns, name, unless=eq(columns, 1))
+    shape = op.tensor(name).shape
+    if shape.rank == 1 and op.decide(disjunction(eq(shape[0], 1), ne(columns, 1))) is not YES:
+        op.may_fail(f"{name} has more values than the product has columns")
+
+
+@transfer("MatMulInteger16", inputs="A B", domain=MICROSOFT, complete=True)
+def matmul_integer_16(op: Op) -> Tensor:
+    """A @ B of 16-bit integers, summed in 32 bits."""
+    dtypes = {op.dtype("A"), op.dtype("B")}
+    if dtypes != {DType.INT16}:
+        op.may_fail("onnxruntime multiplies signed integers alone on a CPU")
+    known = DType.UINT32 if dtypes == {DType.UINT16} else DType.INT32
+    shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
+    return Tensor(DType.UNDEFINED if DType.UNDEFINED in dtypes else known, shape)
+
+
+@transfer("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)
+def gemm_float8(op: Op) -> Value:
+    """Gemm of float8 matrices, in the type that the attribute dtype names."""
+    dtype = DType(op.integer("dtype", DType.FLOAT))
+    op.may_fail("C and the scales fit the product")
+    return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
+
+
+@transfer(
+    "QOrderedMatMul",
+    inputs="A scale_A B scale_B scale_Y bias C scale_C",
+    domain=MICROSOFT,
+)
+def q_ordered_matmul(op: Op) -> Tensor:
+    """A @ B of int8 matrices, plus bias and C; how their elements are ordered changes no shape."""
+    op.may_fail("the order is known, and scales, bias and C fit the product")
+    return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
+
+
+@transfer("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT)
+def sparse_to_dense_matmul(op: Op) -> Tensor:
+    """A sparse matrix times a dense one, after the transpositions that the attributes ask for."""
+    sparse = op.value("A")
+    a = sparse.shape if isinstance(sparse, SparseTensor) else TOP_SHAPE
+    op.require_rank(a, 2, "A")
+    op.may_fail("the format of A is supported")
+    a = swapped(a, bool(op.integer("transA", 0)))
+    b = swapped(op.tensor("B").shape, bool(op.integer("transB", 0)))
+    return Tensor(op.dtype("B"), matmul_shape(op, a, b))
+
+
+__all__ = [
+    "dynamic_quantize_matmul", "gemm_float8", "matmul_integer_16", "matmul_integer_to_float", "q_gemm",
+    "q_ordered_matmul", "sparse_to_dense_matmul",
+]  # fmt: skip

@@ -1,0 +1,242 @@
+"""Layers with a state: linear attention, gated delta networks, causal convolutions, attention around an LSTM.
+
+Source: onnxruntime's operator texts, its CPU kernels, and what it infers for a node.
+B batch, S length, N tokens of rows without padding, H heads, d the size of a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, const, product
+from lattices.relation import conjunction, divisible, ge
+from lattices.shape import TOP_SHAPE, shape_of
+from lattices.tensor import Tensor
+from transfer.contrib.agreement import (
+    first_known,
+    head_size,
+    last_axis,
+    of_attribute,
+    of_dims,
+    positive,
+    require_dims,
+    require_given,
+    require_like,
+    sizes,
+)
+from transfer.op import Op
+from transfer.recurrent import DIRECTIONS
+from transfer.rule import MICROSOFT, transfer
+from transfer.window import as_size
+
+UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
+
+
+def _windowed(op: Op) -> tuple[Dim, ...]:
+    """The leading axis of a state that holds those of the last tokens."""
+    window = op.integer("state_window", 0)
+    if window < 0:
+        op.reject(f"state_window {window} is negative")
+    if window:
+        op.may_fail("onnxruntime's CPU kernel has no window of states")
+    return (const(window),) if window else ()
+
+
+@transfer(
+    "LinearAttention",
+    inputs="query key value past_state decay beta",
+    outputs="output present_state",
+    domain=MICROSOFT,
+)
+def linear_attention(op: Op) -> Sequence[Tensor]:
+    """Linear attention of packed heads: (B, S, most heads * value size), and a state for each head, (B, H, d, v)."""
+    heads, groups = positive(op, "q_num_heads"), positive(op, "kv_num_heads")
+    if max(heads, groups) % min(heads, groups):
+        op.reject(f"neither of {heads} query heads and {groups} key heads is a multiple of the other")
+    batch, length, width = sizes(op, "query", 3)
+    head = head_size(op, width, heads)
+    keys, values = sizes(op, "key", 3)[2], sizes(op, "value", 3)[2]
+    require_dims(op, "key", batch, length, keys)
+    require_dims(op, "value", batch, length, values)
+    op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys are made up of heads of the query's size")
+    value_head = head_size(op, values, groups)
+    state = (*_windowed(op), batch, const(groups), head, value_head)
+    require_dims(op, "past_state", *state)
+    _require_gates(op)
+    dtype = op.common_dtype("query", "key", "value")
+    return (
+        of_dims(dtype, batch, length, value_head * max(heads, groups)),
+        of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
+    )
+
+
+def _require_gates(op: Op) -> None:
+    rule = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    for name, part in (("decay", "gated"), ("beta", "delta")):
+        if part in rule and not op.has(name):
+            op.reject(f"update rule {rule} needs {name}")
+        if op.has(name):
+            op.may_fail(f"{name} fits the heads of the keys")
+
+
+@transfer(
+    "LinearAttentionGate",
+    inputs="a dt_bias decay_scale b",
+    outputs="decay beta",
+    domain=MICROSOFT,
+    complete=True,
+)
+def linear_attention_gate(op: Op) -> Sequence[Tensor]:
+    """How much of each head decays and is renewed: both in the shape of `a`, whose last axis is the heads."""
+    heads = last_axis(op, "a")
+    for name in ("dt_bias", "decay_scale"):
+        op.require_equal(op.tensor(name).shape.size, heads, f"{name} has a number for each head")
+    if op.wants(1):
+        if not op.has("b"):
+            op.reject("b is missing, which beta is computed from")
+        require_like(op, "b", "a")
+    a = op.tensor("a")
+    return a, Tensor(op.dtype("b"), a.shape)
+
+
+@transfer(
+    "GatedDeltaNet",
+    inputs="query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active",
+    outputs="output final_state state_update",
+    domain=MICROSOFT,
+)
+def gated_delta_net(op: Op) -> Sequence[Tensor]:
+    """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and what changed them."""
+    query, packed = op.tensor("query").shape, not op.has("key")
+    batch, heads, value, key = sizes(op, "initial_state", 4)
+    if packed and not op.has("initial_state"):
+        op.reject("initial_state is missing, which tells the heads of a packed query")
+    op.may_fail("the inputs fit together")
+    projected: Dim = UNKNOWN_SIZE
+    if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
+        op.reject(f"query must be (tokens, ...) or (batch, length, ...), found shape {query}")
+    if not packed and not query.is_top:
+        *_, of_values, of_value = sizes(op, "value", len(query))
+        heads, value, key = first_known(heads, of_values), first_known(value, of_value), first_known(key, query[-1])
+        require_dims(op, "initial_state", batch, of_values, of_value, query[-1])
+        projected = query[-2] * query[-1]
+    lead = () if query.is_top else query[: -1 if packed else -2]
+    if len(lead) == 2:
+        batch = first_known(batch, lead[0])
+    elif op.has("cu_seqlens"):
+        batch = first_known(batch, as_size(sizes(op, "cu_seqlens", 1)[0] - 1))
+    changes = op.integer("state_update_capacity", 0) * (heads + projected + heads * value)
+    return (
+        Tensor(op.dtype("query"), TOP_SHAPE if query.is_top else shape_of((*lead, heads, value))),
+        of_dims(DType.FLOAT, batch, heads, value, key),
+        of_dims(DType.FLOAT, batch, as_size(changes)),
+    )
+
+
+def _carried(op: Op, kernel: Dim) -> Dim:
+    """How many positions before the first one a causal convolution sees."""
+    dilation = op.integer("dilation", 1)
+    if dilation < 1:
+        op.reject(f"dilation {dilation} is not positive")
+    of_attribute(op, "activation", ("none", "silu", "swish"), "none")
+    op.require(ge(kernel, 1), "the kernel is not empty")
+    return as_size((kernel - 1) * dilation)
+
+
+@transfer(
+    "CausalConvWithState",
+    inputs="input weight bias past_state",
+    outputs="output present_state",
+    domain=MICROSOFT,
+    complete=True,
+)
+def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
+    """Causal convolution of each channel: the shape of the input; the state has (kernel - 1) * dilation positions."""
+    require_given(op, "input", "weight")
+    axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
+    if axes not in (1, 2, 3) or (channels_last and axes != 1):
+        op.reject(f"ndim {axes} is none of 1, 2, 3, or is not 1 where the channels are last")
+    if axes != 1:
+        op.may_fail("onnxruntime's CPU kernel has one spatial axis")
+    window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
+    kernel = sizes(op, "weight", axes + 2)[2:]
+    carried = _carried(op, kernel[-1])
+    if x.is_top:
+        op.may_fail("weight, bias and past_state fit the input")
+        return Tensor(dtype), Tensor(dtype)
+    if len(x) < 3 or (not channels_last and len(x) != axes + 2):
+        op.reject(f"input must have a batch, channels and {axes} spatial axes, found shape {x}")
+    channels = product(x[2:]) if channels_last else x[1]
+    require_dims(op, "weight", channels, 1, *kernel)
+    require_dims(op, "bias", channels)
+    state = (*window, x[0], carried, *x[2:]) if channels_last else (*window, *x[:-1], carried)
+    require_dims(op, "past_state", *state)
+    return Tensor(dtype, x), of_dims(dtype, *state)
+
+
+causal_conv_with_state_onnx = transfer(
+    "CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state"
+)(causal_conv_with_state.function)
+
+
+@transfer(
+    "VarlenCausalConvWithState",
+    inputs="input weight cumulative_sequence_length bias initial_state capture_count",
+    outputs="output final_state state_update",
+    domain=MICROSOFT,
+)
+def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
+    """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
+    tokens, channels = sizes(op, "input", 2)
+    kernel = sizes(op, "weight", 3)[2]
+    require_dims(op, "weight", channels, 1, kernel)
+    require_dims(op, "bias", channels)
+    batch, _, length = sizes(op, "initial_state", 3)
+    carried = first_known(_carried(op, kernel), length)
+    require_dims(op, "initial_state", batch, channels, carried)
+    require_dims(op, "cumulative_sequence_length", batch + 1)
+    op.require(ge(tokens, batch), "every row has a token")
+    op.may_fail("the rows are those of the tokens")
+    dtype = op.common_dtype("input", "weight", "initial_state")
+    return (
+        of_dims(dtype, tokens, channels),
+        of_dims(dtype, batch, channels, carried),
+        of_dims(dtype, batch, op.integer("state_update_capacity", 0), channels),
+    )
+
+
+@transfer(
+    "AttnLSTM",
+    inputs="X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW",
+    outputs="Y Y_h Y_c",
+    domain=MICROSOFT,
+)
+def attn_lstm(op: Op) -> Sequence[Tensor]:
+    """LSTM whose input is joined by an attention over a memory: (S, directions, B, hidden), and the last states."""
+    directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
+    hidden = op.integer("hidden_size")
+    size: Dim = const(hidden) if hidden is not None else sizes(op, "R", 3)[2]
+    steps, batch, width = sizes(op, "X", 3)
+    _, depth, attention = sizes(op, "MW", 3)
+    context = sizes(op, "AW", 3)[2] if op.has("AW") else depth
+    for name, dims in {
+        "W": (directions, 4 * size, width + context),
+        "R": (directions, 4 * size, size),
+        "B": (directions, 8 * size),
+        "P": (directions, 3 * size),
+        "sequence_lens": (batch,),
+        "initial_h": (directions, batch, size),
+        "initial_c": (directions, batch, size),
+        "QW": (directions, size, attention),
+        "MW": (directions, depth, attention),
+        "V": (directions, attention),
+        "M": (batch, sizes(op, "M", 3)[1], depth),
+        "memory_seq_lens": (batch,),
+        "AW": (directions, depth + size, context),
+    }.items():
+        require_dims(op, name, *dims)
+    op.may_fail("the lengths of the sequences are in range")
+    dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
+    return of_dims(dtype, steps, directions, batch, size), of_dims(dtype, *last), of_dims(dtype, *last)

@@ -1,0 +1,121 @@
+"""Attention that reads a part of its cache, and the operators that choose which.
+
+Source: onnxruntime's operator texts and what it infers for a node; SparseAttention runs on the CPU.
+B batch, S length of the query, P of the past, d the size of a head, N tokens of rows without padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.normal import mod
+from lattices.relation import lt
+from lattices.tensor import Tensor
+from transfer.cases import choose
+from transfer.contrib.agreement import (
+    kept,
+    of_attribute,
+    of_dims,
+    packed_head_size,
+    positive,
+    require_dims,
+    require_like,
+    sizes,
+)
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+
+
+@transfer(
+    "SparseAttention DynamicSparseAttention",
+    inputs="query key value past_key past_value",
+    outputs="output present_key present_value",
+    domain=MICROSOFT,
+)
+def sparse_attention(op: Op) -> Sequence[Tensor]:
+    """Attention whose heads share keys and values, in a cache that keeps its shape (B, kv_num_heads, P, d)."""
+    heads, groups, dtype = positive(op, "num_heads"), positive(op, "kv_num_heads"), op.dtype("query")
+    batch, length, width = sizes(op, "query", 3)
+    head = packed_head_size(op, width, heads, groups)
+    require_dims(op, "key", batch, length, head * groups)
+    require_like(op, "value", "key")
+    op.may_fail("the inputs fit together")
+    past: Dim = UNKNOWN_SIZE
+    if op.has("past_key"):
+        past = sizes(op, "past_key", 4)[2]
+        require_dims(op, "past_key", batch, groups, past, head)
+        require_like(op, "past_value", "past_key")
+    present = of_dims(dtype, batch, groups, past, head)
+    return of_dims(dtype, batch, length, head * heads), present, present
+
+
+def _policy(op: Op) -> tuple[bool, int, int]:
+    """Whether compressed blocks are chosen (csa) or tokens (qsa); the block size; how many are chosen."""
+    compressed = of_attribute(op, "policy_mode", ("qsa", "csa"), "") == "csa"
+    ratio = positive(op, "compress_ratio")
+    return compressed, ratio, positive(op, "index_topk") if compressed else positive(op, "token_budget") + ratio - 1
+
+
+@transfer(
+    "SparseAttentionIndexer",
+    inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key gate position_bias "
+    "head_weights position_ids past_sequence_length past_proj_buffer",
+    outputs="selected_indices present_key present_proj_buffer",
+    domain=MICROSOFT,
+)
+def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
+    """What each query may read: (B, S, capacity); the keys with the new ones, of which csa keeps one for a block."""
+    compressed, ratio, capacity = _policy(op)
+    batch, length, _ = sizes(op, "query", 3)
+    (size,) = sizes(op, "key_norm_weight", 1)
+    _, past, _ = sizes(op, "past_key", 3)
+    require_dims(op, "past_key", batch, past, size)
+    require_dims(op, "key", batch, length, size * (2 if compressed else 1))
+    op.may_fail("the inputs fit together")
+    dtype = op.common_dtype("query", "past_key")
+    selected = of_dims(DType.INT32, batch, length, capacity)
+    pending = sizes(op, "past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
+    added = (mod(pending, ratio) + length) // ratio if compressed else length
+    present = past if op.has("past_sequence_length") else past + added
+    return (
+        selected,
+        of_dims(dtype, batch, present, size),
+        of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size),
+    )
+
+
+def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
+    """How many projections wait after a call: the last complete block, if there is one, and what comes after it."""
+    if before.is_unknown or new.is_unknown:
+        return UNKNOWN_SIZE
+    return choose(op, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
+
+
+@transfer(
+    "PackedSparseAttentionIndexer",
+    inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
+    "past_sequence_lengths gate position_bias head_weights position_ids past_key_state past_kv_buffer "
+    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active",
+    outputs="selected_indices selected_counts present_key_state present_kv_buffer present_gate_buffer "
+    "present_state_lengths state_update",
+    domain=MICROSOFT,
+)
+def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
+    """What each of N tokens may read: (N, capacity), and how much of it; states in the shapes that they had."""
+    _, _, capacity = _policy(op)
+    tokens, _ = sizes(op, "query", 2)
+    (size,) = sizes(op, "key_norm_weight", 1)
+    op.may_fail("the inputs fit together")
+    batch = sizes(op, "past_key_state", 3)[0]
+    gate = kept(op, "past_gate_buffer", 3)
+    return (
+        of_dims(DType.INT32, tokens, capacity),
+        of_dims(DType.INT32, tokens),
+        kept(op, "past_key_state", 3),
+        kept(op, "past_kv_buffer", 3),
+        gate,
+        kept(op, "past_state_lengths", 2),
+        of_dims(op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size),
+    )

@@ -1,0 +1,175 @@
+"""Operators of the com.microsoft domain on tensors at large: ranges, windows, lookups, crops, transforms, dropout.
+
+Source: onnxruntime's operator texts, its CPU kernels, and what it infers for a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lattices.contents import Contents
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, const
+from lattices.normal import ceildiv
+from lattices.real import Real
+from lattices.relation import disjunction, eq, ge
+from lattices.shape import SCALAR, TOP_SHAPE, shape_of
+from lattices.tensor import Tensor, Value
+from transfer.contrib.agreement import first_known, of_dims, require_dims, require_like, sizes
+from transfer.contrib.com_microsoft import unary
+from transfer.contrib.views import restate
+from transfer.generators import arange
+from transfer.op import Op
+from transfer.rule import MICROSOFT, transfer
+from transfer.sampling import grid_sample
+from transfer.shape_ops import unsqueeze
+from transfer.window import as_size
+
+expand_dims = transfer("ExpandDims", inputs="data axes", domain=MICROSOFT)(unsqueeze.function)
+grid_sample_ms = transfer("GridSample", inputs="X grid", domain=MICROSOFT)(grid_sample.function)
+sample_op = transfer("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
+
+
+@transfer("Range", inputs="start limit delta", domain=MICROSOFT)
+def arange_by_one(op: Op) -> Sequence[Value]:
+    """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 where delta is left out."""
+    dtype = op.common_dtype("start", "limit", "delta")
+    one = Real.constant(1) if dtype.is_float else const(1)
+    step = op.value("delta") or Tensor(dtype, SCALAR, Contents.scalar(one))
+    return restate(op, arange, (op.value("start"), op.value("limit"), step))
+
+
+@transfer("UnfoldTensor", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
+def unfold_tensor(op: Op) -> Tensor:
+    """All windows along an axis: (..., floor((n - size) / step) + 1, ..., size)."""
+    x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
+    if size is None or size < 0 or step < 1:
+        op.reject(f"a window of size {size} that moves by {step} is none")
+    if x.dtype in (DType.STRING, DType.COMPLEX128, DType.UNDEFINED):
+        op.may_fail("onnxruntime unfolds elements of at most 8 bytes")
+    if x.shape.is_top:
+        op.may_fail("the axis exists, and a window fits")
+        return Tensor(x.dtype)
+    axis = op.axis(op.integer("dim", -1), len(x.shape), "dim")
+    op.require(ge(x.shape[axis], size), "a window fits the axis")
+    count = as_size((x.shape[axis] - size) // step + 1)
+    return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
+
+
+@transfer("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT)
+def crop_and_resize(op: Op) -> Tensor:
+    """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
+    channels = sizes(op, "X", 4)[1]
+    (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
+    require_dims(op, "rois", indices, 4)
+    require_dims(op, "crop_size", 2)
+    op.may_fail("every region is one of an image")
+    size = op.integers("crop_size")
+    height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
+    for dim in (height, width):
+        op.require(ge(dim, 1), "crops are not empty")
+    return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
+
+
+@transfer("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
+def word_conv_embedding(op: Op) -> Tensor:
+    """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
+    filters, _, window, size = sizes(op, "W", 4)
+    require_dims(op, "B", filters)
+    require_dims(op, "C", sizes(op, "C", 2)[0], size)
+    op.may_fail("every character has a vector")
+    words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
+    if words.rank == 1 or words.rank == 0:
+        op.reject(f"Sequence holds no words: {words}")
+    if words.rank != 2:
+        return of_dims(dtype, UNKNOWN_SIZE, filters)
+    op.require(disjunction(eq(words[0], 0), ge(words[1], window)), "a word is as long as the window")
+    return of_dims(dtype, words[0], filters)
+
+
+@transfer("TorchEmbedding", inputs="weight indices padding_idx scale_grad_by_freq", domain=MICROSOFT)
+def torch_embedding(op: Op) -> Tensor:
+    """The row of a table for each index: the shape of the indices, and the size of a row."""
+    _, size = sizes(op, "weight", 2)
+    indices = op.tensor("indices").shape
+    op.may_fail("every index is in the table")
+    return Tensor(op.dtype("weight"), indices if indices.is_top else shape_of((*indices, size)))
+
+
+# Numbers of two parts
+
+
+@transfer("ComplexMul ComplexMulConj", inputs="A B", outputs="C", domain=MICROSOFT)
+def complex_mul(op: Op) -> Tensor:
+    """The product of complex numbers, which the last axis holds as two reals, with broadcasting."""
+    shapes = [op.tensor(name).shape for name in ("A", "B")]
+    for name, shape in zip(("A", "B"), shapes, strict=True):
+        if shape.rank == 0:
+            op.reject(f"{name} is a scalar, which holds no complex number")
+        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[-1], 2, f"the last axis of {name} has two parts")
+    return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
+
+
+@transfer("Rfft Irfft", inputs="X", domain=MICROSOFT)
+def fft(op: Op) -> Tensor:
+    """The spectrum of real signals, (..., n) to (..., n//2 + 1, 2), or back to a length that is not said."""
+    x, forward = op.tensor("X"), op.name == "Rfft"
+    if op.integer("onesided", 1) != 1 or x.shape.is_top:
+        op.may_fail("the transform is one-sided, of a signal")
+        return Tensor(x.dtype)
+    if len(x.shape) < (1 if forward else 2):
+        op.reject(f"X holds no signal: {x.shape}")
+    if forward:
+        return of_dims(x.dtype, *x.shape[:-1], x.shape[-1] // 2 + 1, 2)
+    op.require_equal(x.shape[-1], 2, "the last axis has two parts")
+    return of_dims(x.dtype, *x.shape[:-2], UNKNOWN_SIZE)
+
+
+# Normalisation and dropout
+
+
+@transfer("GroupNorm", inputs="X gamma beta", domain=MICROSOFT)
+def group_norm(op: Op) -> Tensor:
+    """Normalisation of groups of channels of images (N, H, W, C), or (N, C, H, W): their shape."""
+    x = sizes(op, "X", 4)
+    channels = x[3] if op.integer("channels_last", 1) else x[1]
+    for name in ("gamma", "beta"):
+        require_dims(op, name, channels)
+    op.may_fail("the channels are made up of groups")
+    return of_dims(op.dtype("X"), *x)
+
+
+@transfer("BitmaskDropout", inputs="data ratio training_mode", outputs="output mask", domain=MICROSOFT)
+def bitmask_dropout(op: Op) -> Sequence[Tensor]:
+    """data with elements dropped, and which were kept: a bit for each element, 32 in a number."""
+    data = op.tensor("data")
+    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
+
+
+@transfer(
+    "BitmaskBiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT
+)
+def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
+    """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
+    require_like(op, "residual", "data")
+    op.may_fail("bias fits the data")
+    data = op.tensor("data")
+    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
+
+
+def _packed(bits: Dim) -> Dim:
+    return as_size(ceildiv(bits, 32))
+
+
+@transfer("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
+def is_all_finite(op: Op) -> Tensor:
+    """Whether no element of any input is infinite or no number."""
+    return Tensor(DType.BOOL, SCALAR)
+
+
+@transfer("Snpe", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+def snpe(op: Op) -> Sequence[Tensor]:
+    """What a compiled model in an attribute computes: tensors of the type of the inputs."""
+    op.may_fail("the compiled model fits the inputs")
+    dtype = op.same_dtype(*(tensor.dtype for tensor in op.variadic()))
+    return [Tensor(dtype, TOP_SHAPE)] * op.outputs

@@ -1,0 +1,85 @@
+"""Views: what the rule of one operator says of another one whose tensors are laid out in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from lattices.dtype import DType
+from lattices.shape import Shape, shape_of
+from lattices.tensor import Tensor, Value
+from transfer.op import AttributeValue, Op
+from transfer.rule import Rule
+
+NEWEST: Final = 1 << 30
+"""The version of an operator that has all attributes."""
+
+
+def restate(
+    op: Op,
+    rule: Rule,
+    inputs: Sequence[Value | None],
+    *,
+    version: int = NEWEST,
+    attributes: Mapping[str, AttributeValue] | None = None,
+) -> list[Value]:
+    """The outputs of another rule for these inputs. What it states is stated by `op`."""
+    inner = Op(
+        rule,
+        inputs,
+        op.attributes if attributes is None else attributes,
+        version=version,
+        outputs=op.outputs,
+        facts=op.facts,
+    )
+    inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
+    result = rule.function(inner)
+    return [result] if isinstance(result, Value) else list(result)
+
+
+def channels_last(op: Op, rule: Rule, inputs: Sequence[Value | None], *, version: int = NEWEST) -> list[Value]:
+    """The outputs of a rule for (N, C, spatial...), where the first input and output are (N, spatial..., C).
+
+    onnxruntime moves no other input and no other output to that layout: the sizes of further images are not said.
+    """
+    data, *rest = inputs
+    image, *others = restate(op, rule, [_channels_first(data), *rest], version=version)
+    return [_channels_last(image), *map(_unplaced, others)]
+
+
+def _channels_first(value: Value | None) -> Value | None:
+    if not isinstance(value, Tensor) or _is_plain(value.shape):
+        return value
+    batch, *spatial, channels = value.shape.dims
+    return Tensor(value.dtype, shape_of((batch, channels, *spatial)))
+
+
+def _channels_last(value: Value) -> Value:
+    if not isinstance(value, Tensor) or _is_plain(value.shape):
+        return value
+    batch, channels, *spatial = value.shape.dims
+    return Tensor(value.dtype, shape_of((batch, *spatial, channels)))
+
+
+def _unplaced(value: Value) -> Value:
+    return value if isinstance(value, Tensor) and _is_plain(value.shape) else of_rank(value)
+
+
+def of_rank(value: Value) -> Value:
+    """Only the type and the rank of a tensor."""
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        return value
+    return Tensor(value.dtype, Shape([None] * len(value.shape)))
+
+
+def retyped(value: Value | None, dtype: DType) -> Value | None:
+    """The shape of a tensor under another element type."""
+    return Tensor(dtype, value.shape) if isinstance(value, Tensor) else value
+
+
+def _is_plain(shape: Shape) -> bool:
+    """The shape is the same in both layouts."""
+    return shape.is_top or len(shape) < 3
+
+
+__all__ = ["NEWEST", "channels_last", "of_rank", "restate", "retyped"]

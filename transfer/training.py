@@ -1,0 +1,50 @@
+"""Preview operators of training: one step of an optimiser, and gradients of a part of the graph."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lattices.tensor import Tensor
+from transfer.op import Op
+from transfer.rule import Rule, transfer
+
+DOMAIN: Final = "ai.onnx.preview.training"
+
+
+def _optimiser(name: str, says: str, states: int) -> Rule:
+    """The rule of an optimiser that keeps `states` tensors beside each one that it trains.
+
+    The inputs after R (learning rate) and T (updates so far) are all trained tensors, then all gradients, then all
+    first states, and so on. The outputs are the trained tensors and then the states.
+    """
+
+    def rule(op: Op) -> tuple[Tensor, ...]:
+        rate, _, *tensors = op.variadic()
+        if len(tensors) % (2 + states):
+            op.reject(f"{len(tensors)} tensors are not {2 + states} for each one that is trained")
+        count = len(tensors) // (2 + states)
+        trained, gradients, *kept = (tensors[at : at + count] for at in range(0, len(tensors), count or 1))
+        steps = [op.broadcast(x.shape, g.shape) for x, g in zip(trained, gradients, strict=True)]
+        moved = [[op.broadcast(s.shape, step) for s, step in zip(group, steps, strict=True)] for group in kept]
+        news = [op.broadcast(rate.shape, *shapes) for shapes in zip(*moved, strict=True)]
+        results = zip(
+            (*trained, *(s for group in kept for s in group)), (*news, *(m for g in moved for m in g)), strict=True
+        )
+        return tuple(Tensor(old.dtype, shape) for old, shape in results)
+
+    rule.__doc__ = says
+    return transfer(name, inputs="R T inputs*", outputs="outputs*", domain=DOMAIN)(rule)
+
+
+adagrad = _optimiser("Adagrad", "A step of Adagrad: the trained tensors, then their accumulated squared gradients.", 1)
+adam = _optimiser("Adam", "A step of Adam: the trained tensors, then their two averages of gradients.", 2)
+momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, then their momenta.", 1)
+
+
+@transfer("Gradient", inputs="Inputs*", outputs="Outputs*", domain=DOMAIN)
+def gradient(op: Op) -> tuple[Tensor, ...]:
+    """The derivatives of `y` by each tensor of `xs`, the first inputs: the shapes of those inputs."""
+    return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])
+
+
+__all__ = ["DOMAIN", "adagrad", "adam", "gradient", "momentum"]
