@@ -55,7 +55,7 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     """
     if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, OPEN):
         return dim
-    facts = Facts([condition])
+    facts = _where(condition)
     chosen = rebuild(dim, _values(dim.atoms(), facts, extremes)) if extremes or choices(dim) else dim
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     fixed = facts.simplify(chosen)
@@ -79,9 +79,16 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
     return rebuild(dim, values)
 
 
+@lru_cache(maxsize=1 << 12)
+def _where(condition: Relation) -> Facts:
+    """The facts where a condition holds."""
+    return Facts([condition])
+
+
+@lru_cache(maxsize=1 << 14)
 def excludes(condition: Relation, relation: Relation) -> bool:
     """The relation cannot hold where the condition does."""
-    facts = Facts([condition])
+    facts = _where(condition)
     return facts.decide(relation.rebuild(_values(relation.atoms(), facts, extremes=True))) is NO
 
 
@@ -107,7 +114,7 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
     """No divisor in the dim is 0 where the condition holds: 0//N, which is written 0, has no value where N is 0."""
     if not isinstance(dim, Expr):
         return True
-    facts = Facts([condition])
+    facts = _where(condition)
     divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]
     return all(
         facts.decide(ne(restrict(divisor, condition), 0)) is YES for divisor in divisors if isinstance(divisor, Expr)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import onnx
 import pytest
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
+from absint.control import LOWERED
 from lattices.tensor import Tensor
 from tests.transfer.harness import Arg, Case, run_case, sizes
 from transfer.op import Op
@@ -107,3 +109,16 @@ def test_the_newest_versions_are_those_of_the_schemas() -> None:
     for schema in onnx.defs.get_all_schemas_with_history():
         newest[schema.domain] = max(newest.get(schema.domain, 0), schema.since_version)
     assert {domain: newest[domain] for domain in NEWEST} == dict(NEWEST) or onnx.defs.onnx_opset_version() != NEWEST[""]
+
+
+def test_every_operator_of_onnx_has_a_rule_in_every_version() -> None:
+    for schema in onnx.defs.get_all_schemas_with_history():
+        rule = shipped().lookup(schema.domain, schema.name, schema.since_version)
+        assert rule is not None or (schema.domain == "" and schema.name in LOWERED), schema.name
+
+
+def test_every_operator_of_onnxruntime_has_a_rule() -> None:
+    names = {(s.domain, s.name) for s in get_all_operator_schema() if s.domain.startswith("com.")}
+    ruled = {(rule.domain, name) for rule in shipped() for name in rule.names}
+    assert names <= ruled, sorted(names - ruled)
+    assert sum(domain == "com.microsoft" for domain, _ in ruled) >= 110

@@ -1,0 +1,187 @@
+"""Engines of shape inference, each run in a process of its own. `compare.py` starts them and talks in JSON lines.
+
+    python benchmarks/engines.py NAME
+
+A request names a model and how often to infer its shapes: `{"path": ..., "runs": 5, "external": false}`. The reply has
+the seconds of each run on the loaded model, the peak memory of the process in MB, and what the last run said:
+value name -> dims (a number, a text, or null), null where the rank is unknown.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import onnx
+
+if TYPE_CHECKING:
+    import absint
+
+Dims = list["int | str | None"]
+
+
+class Engine(NamedTuple):
+    """How to bring a loaded model into the form that the engine wants (not timed), and to infer its shapes (timed)."""
+
+    module: str
+    """What must be importable."""
+    infer: Callable[[Any], Any]
+    shapes: Callable[[Any], Iterator[tuple[str, Dims | None]]]
+    prepare: Callable[[onnx.ModelProto], Any] = lambda model: model
+
+
+def of_protos(model: onnx.ModelProto) -> Iterator[tuple[str, Dims | None]]:
+    """The shapes that a model holds."""
+    for info in (*model.graph.value_info, *model.graph.output):
+        kind = info.type.tensor_type
+        if info.type.HasField("tensor_type"):
+            yield info.name, [dim(d) for d in kind.shape.dim] if kind.HasField("shape") else None
+
+
+def dim(proto: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    """A number, a text, or None."""
+    kind = proto.WhichOneof("value")
+    return proto.dim_value if kind == "dim_value" else proto.dim_param or None
+
+
+def of_absint(result: absint.Result) -> Iterator[tuple[str, Dims | None]]:
+    """The shapes of a result."""
+    for name, shape in result.shapes.items():
+        yield name, None if shape is None else [stated(d) for d in shape]
+
+
+def stated(dim: absint.Dim) -> int | str | None:
+    """A dim as the other engines have it."""
+    return None if dim.is_unknown else int(dim) if dim.is_concrete else str(dim)
+
+
+def absint_infer(model: onnx.ModelProto) -> absint.Result:
+    """All shapes, named and ready to read."""
+    import absint
+
+    result = absint.analyze(model)
+    result.shapes  # noqa: B018
+    return result
+
+
+def onnx_infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    """onnx's own inference, shape arithmetic followed."""
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+def ir_prepare(model: onnx.ModelProto) -> Any:
+    """The model in onnx_ir."""
+    import onnx_ir
+
+    return onnx_ir.from_proto(model)
+
+
+def ir_infer(model: Any) -> Any:
+    """onnx-shape-inference, in place."""
+    from onnx_shape_inference import infer_symbolic_shapes
+
+    return infer_symbolic_shapes(model, warn_on_missing=False)
+
+
+def of_ir(model: Any) -> Iterator[tuple[str, Dims | None]]:
+    """The shapes of an onnx_ir model."""
+    for node in model.graph:
+        for value in node.outputs:
+            if value.name:
+                dims = None if value.shape is None else [d if isinstance(d, int) else d.value for d in value.shape]
+                yield value.name, dims
+
+
+def runtime_infer(auto_merge: bool) -> Callable[[onnx.ModelProto], onnx.ModelProto]:
+    """onnxruntime's script."""
+
+    def infer(model: onnx.ModelProto) -> onnx.ModelProto:
+        from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+        return SymbolicShapeInference.infer_shapes(model, auto_merge=auto_merge)
+
+    return infer
+
+
+def builder_infer(model: onnx.ModelProto) -> Any:
+    """yobx's ShapeBuilder."""
+    builder = import_module("yobx.xshape").BasicShapeBuilder()
+    builder.run_model(model)
+    return builder
+
+
+def of_builder(builder: Any) -> Iterator[tuple[str, Dims | None]]:
+    """The shapes that a ShapeBuilder holds."""
+    for name in builder._known_shapes:
+        yield name, list(builder.get_shape(name))
+
+
+ENGINES = {
+    "absint": Engine("absint", absint_infer, of_absint),
+    "onnx": Engine("onnx", onnx_infer, of_protos),
+    "onnx-shape-inference": Engine("onnx_shape_inference", ir_infer, of_ir, ir_prepare),
+    "onnxruntime": Engine("onnxruntime", runtime_infer(False), of_protos),
+    "onnxruntime auto_merge": Engine("onnxruntime", runtime_infer(True), of_protos),
+    "yobx": Engine("yobx.xshape", builder_infer, of_builder),
+}
+
+
+def load(path: Path, external: bool) -> onnx.ModelProto:
+    """The model without the exporter's own answers; its weights stay where they are unless they are asked for."""
+    model = onnx.load(path, load_external_data=external)
+    del model.graph.value_info[:]
+    for output in model.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    return model
+
+
+def timed(engine: Engine, model: onnx.ModelProto, runs: int) -> tuple[list[float], Any]:
+    """Seconds of each run on a fresh copy, and the last result."""
+    seconds, result = [], None
+    for _ in range(runs):
+        given = engine.prepare(copy.deepcopy(model))
+        gc.collect()
+        start = time.perf_counter()
+        result = engine.infer(given)
+        seconds.append(time.perf_counter() - start)
+    return seconds, result
+
+
+def peak() -> float:
+    """MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def serve(engine: Engine, requests: Iterable[str]) -> None:
+    """Answer each request with a line."""
+    import_module(engine.module)
+    replies, sys.stdout = sys.stdout, sys.stderr  # some engines print
+    for line in requests:
+        request = json.loads(line)
+        reply: dict[str, Any]
+        try:
+            model = load(Path(request["path"]), request["external"])
+            seconds, result = timed(engine, model, request["runs"])
+            reply = {"seconds": seconds, "peak": peak(), "shapes": dict(engine.shapes(result))}
+            if request["path"] and hasattr(result, "analysis"):
+                reply["rules"] = result.analysis.applications
+        except Exception as error:
+            reply = {"failure": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:200]}
+        print(json.dumps(reply, default=str), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    logging.disable()
+    serve(ENGINES[sys.argv[1]], sys.stdin)
