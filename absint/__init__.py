@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lattices.shape import Shape
     from lattices.tensor import Tensor
     from lattices.text import parse
+    from lattices.unify import POLICIES
     from solver.prove import Verdict
     from transfer.op import Op
     from transfer.rule import Rule, RuleError, transfer
@@ -64,6 +65,7 @@ _HOMES = {
     "check_laws": "lattices.laws",
     "Verdict": "solver.prove",
     "parse": "lattices.text",
+    "POLICIES": "lattices.unify",
     "Op": "transfer.op",
     "Rule": "transfer.rule",
     "RuleError": "transfer.rule",
@@ -72,6 +74,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "POLICIES",
     "TABLE",
     "AbsintError",
     "Analysis",

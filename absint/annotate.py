@@ -32,6 +32,9 @@ POLICIES: Final = ("skip", "override", "refine", "strict")
 MAX_SIZE: Final = 1000
 """Operations and operands of the largest dim that is written as an expression."""
 
+POLICY_KEY: Final = "absint.policy"
+"""The metadata that says of an annotated model that its shapes are claims."""
+
 _ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
 
 
@@ -42,10 +45,13 @@ def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = F
     """
     if merge not in POLICIES:
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
+    if merge == "strict":
+        result.require_sound("annotate with 'strict'")
     foreign: set[str] = set()
     while True:
         copy = ModelProto()
         copy.CopyFrom(result.model)
+        _label(copy, result.policy.label)
         bodies = list(_bodies(result, copy))
         declared = _Declared(result, copy, bodies, merge)
         writer = declared.writer(result, foreign)
@@ -56,6 +62,14 @@ def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = F
         if not wrong:
             return copy
         foreign |= wrong  # rare: the author uses a `_dN` that a dim without a text has been given
+
+
+def _label(copy: ModelProto, label: str) -> None:
+    """Say in the model's metadata that the shapes written into it are claims of an unsound policy."""
+    if label:
+        entry = next((item for item in copy.metadata_props if item.key == POLICY_KEY), None)
+        entry = copy.metadata_props.add(key=POLICY_KEY) if entry is None else entry
+        entry.value = label
 
 
 class _Body(NamedTuple):

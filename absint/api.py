@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from absint.collection import uncollected
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
 from absint.graph import Node, Operand, Scope
@@ -23,6 +24,7 @@ from lattices.relation import TRUE, Relation, eq
 from lattices.shape import Shape
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.text import TextError, parse_relation
+from lattices.unify import SOUND, Policy
 from transfer.table import Table, shipped
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from absint.explain import Explanation
     from absint.liveness import InputPolicy, ViewPolicy
     from absint.memory import Memory
+    from absint.policies import Claimed
     from absint.proving import Given, Proving
     from absint.recording import Recorded
     from solver.constraints import ConstraintSet
@@ -48,6 +51,7 @@ Assumption = str | Relation
 Refine = bool | Literal["smt"]
 
 
+@uncollected
 def analyze(
     model: ModelLike | Loaded,
     *,
@@ -60,6 +64,7 @@ def analyze(
     refine: Refine = True,
     plugins: bool = True,
     schema_inference: bool = True,
+    policy: str | Policy = SOUND,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -72,8 +77,17 @@ def analyze(
     An operator without a rule gets one that an installed package ships (`plugins`), and at last what the inference
     function of its onnx schema says (`schema_inference`), which nobody has checked: `diagnostics` and proofs name it.
 
+    `policy` says which of two dims is shown where a rule has to decide: by default what every run shows, by another
+    name of `absint.POLICIES` what a tool of the field would show. An unsound one is run once, without refinement; its
+    result makes claims, which nothing may be proved from.
+
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
     """
+    from absint.policies import policy_of, run_policy
+
+    policy = policy_of(policy)
+    if refine == "smt" and not policy.sound:
+        raise UsageError(f"{policy.label}: there is no round with Z3, which proves nothing from claims")
     loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     lowered = Lowerer(loaded, lookup).run()
@@ -84,7 +98,10 @@ def analyze(
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     graph = lowered.program.networkx()
-    rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine))
+    if policy.sound:
+        rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine))
+    else:
+        rounds = run_policy(lowered, graph, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, graph, assumptions)
     if refine == "smt" and not rounds.conflict:
         from absint.settling import settle
@@ -245,6 +262,26 @@ class Result:
         return states
 
     @property
+    def policy(self) -> Policy:
+        """How it was decided between two dims; what is shown under an unsound one are claims."""
+        return self.base.analysis.policy
+
+    @cached_property
+    def claims(self) -> tuple[Claimed, ...]:
+        """What an unsound policy took for granted where dims broadcast."""
+        from absint.policies import claims
+
+        return () if self.policy.sound else tuple(claims(self))
+
+    def require_sound(self, what: str) -> None:
+        """Raises UsageError if the policy is unsound: `what` needs a result that holds in every run."""
+        if not self.policy.sound:
+            raise UsageError(
+                f"{what} needs the sound analysis, and this result is of the {self.policy.label}: what it claims may "
+                f"be false; analyse the model without a policy"
+            )
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the graph inputs that a caller must feed."""
         return tuple(self._lowered.signature.inputs)
@@ -327,7 +364,12 @@ class Result:
     @cached_property
     def names(self) -> Mapping[Symbol, Dim]:
         """Invented symbols -> the symbols they are shown as (`_d0`, `_d1`, ...)."""
-        return display_names(self.nodes, self.states, set(self.symbols))
+        return display_names(self.nodes, self.states, self.taken)
+
+    @property
+    def taken(self) -> set[str]:
+        """Names that the model has, which no invented symbol may be shown as."""
+        return set(self.symbols).union(*(dim.free_symbols for dim in self.rounds.adopted))
 
     @cached_property
     def recorded(self) -> Recorded:
@@ -339,6 +381,7 @@ class Result:
     @cached_property
     def constraints(self) -> ConstraintSet:
         """What must hold for the model to run, and what holds of what it computes, under printed names."""
+        self.require_sound("the constraint set")
         return self.recorded.every.renamed(self.all_names)
 
     @cached_property
@@ -346,7 +389,7 @@ class Result:
         """Printed names of the symbols of values and constraints."""
         from absint.recording import symbols_in
 
-        return more_names(symbols_in(self.recorded.every), self.names, set(self.symbols))
+        return more_names(symbols_in(self.recorded.every), self.names, self.taken)
 
     @property
     def declared_premises(self) -> tuple[Relation, ...]:
@@ -380,7 +423,7 @@ class Result:
             *self._lowered.diagnostics,
             *self._declared.diagnostics,
             *node_diagnostics(self),
-            *declared_diagnostics(self, self._lowered.declared),
+            *(declared_diagnostics(self, self._lowered.declared) if self.policy.sound else ()),
         )
 
     @property
@@ -411,22 +454,26 @@ class Result:
 
         Raises UsageError for a text that does not parse and for names that are not there.
         """
+        self.require_sound("a proof")
         return self._proving.prove(query, given=given, assume=assume, confirm=confirm, seconds=seconds)
 
     def equal_dims(self) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed."""
+        self.require_sound("a class of equal dims")
         from absint.classes import equal_dims
 
         return equal_dims(self, self._proving.prover())
 
     def equal_shapes(self) -> Equalities[str]:
         """The values of the main graph in classes of equal shape in all runs that succeed."""
+        self.require_sound("a class of equal shapes")
         from absint.classes import equal_shapes
 
         return equal_shapes(self, self._proving.prover())
 
     def equal_buffers(self) -> Equalities[str]:
         """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
+        self.require_sound("a class of equal buffers")
         from absint.classes import equal_buffers
 
         return equal_buffers(self, self._proving.prover())
@@ -437,6 +484,7 @@ class Result:
         The clauses are necessary for every run. What they cannot say is listed beside them: requirements over sizes
         that only data decide, nodes that may fail on data, and the premises.
         """
+        self.require_sound("a contract")
         from absint.contracts import contract
 
         return contract(self)
@@ -446,6 +494,7 @@ class Result:
 
         Raises UsageError if no input has the symbol.
         """
+        self.require_sound("what is known of a symbol")
         from absint.contracts import symbol_facts
 
         known_symbols([name], self.symbols, f"symbol {name!r}")
@@ -481,6 +530,7 @@ class Result:
 
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
+        self.require_sound("a check of sizes")
         from absint.checking import check
 
         return check(self, binding)
@@ -490,12 +540,14 @@ class Result:
 
         Symbols that are left out have any size. Raises UsageError for an unknown name and an empty or negative range.
         """
+        self.require_sound("a check of sizes")
         from absint.checking import check_range
 
         return check_range(self, box)
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""
+        self.require_sound("a cost")
         from absint.cost import Cost
 
         return Cost(self)
@@ -506,6 +558,7 @@ class Result:
         Inputs are live to their last use (`freed`) or to the end (`kept`), or do not count (`apart`). The output of
         Reshape and the like is a value like others (`copied`), or shares the memory of its input (`shared`).
         """
+        self.require_sound("the memory")
         from absint.memory import Memory
 
         return Memory(self, inputs, views)
@@ -515,6 +568,7 @@ class Result:
 
         Raises AssertionError naming the first node that is not.
         """
+        self.require_sound("verification")
         from absint.verify import verify
 
         verify(self)
@@ -531,4 +585,5 @@ class Result:
         return annotate(self, merge, outputs=outputs)
 
     def __repr__(self) -> str:
-        return f"<Result of {self.origin}: {len(self.nodes)} nodes, symbols {', '.join(self.symbols) or 'none'}>"
+        label = "" if self.policy.sound else f", {self.policy.label}"
+        return f"<Result of {self.origin}: {len(self.nodes)} nodes, symbols {', '.join(self.symbols) or 'none'}{label}>"

@@ -15,6 +15,7 @@ import click
 from absint import __version__
 from absint.commands.analyze import analyze
 from absint.commands.annotate import annotate
+from absint.commands.audit import audit
 from absint.commands.check import check
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
 from absint.commands.constraints import constraints
@@ -22,7 +23,9 @@ from absint.commands.contract import contract
 from absint.commands.cost import cost
 from absint.commands.equal import equal
 from absint.commands.explain import explain
+from absint.commands.export_queries import export_queries
 from absint.commands.prove import prove
+from absint.commands.study import study
 from absint.errors import AbsintError
 from absint.report.plain import plain
 
@@ -64,7 +67,9 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (analyze, annotate, prove, equal, contract, check, constraints, cost, explain):
+COMMANDS = (analyze, annotate, prove, equal, contract, check, constraints, cost, explain, audit, study, export_queries)
+
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -19,6 +19,7 @@ from lattices.relation import FALSE, TRUE, Relation
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.policies import Claimed
     from solver.constraints import Constraint
 
 SCHEMA: Final = "absint.compare/1"
@@ -75,6 +76,8 @@ class Comparison:
     """What could not be compared, and why."""
     constraints: int
     """Constraints that the tensors settle."""
+    label: str = ""
+    """The unsound policy that makes the claims; empty for a sound result."""
 
     @property
     def wrong(self) -> tuple[Row, ...]:
@@ -95,7 +98,8 @@ class Comparison:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={size}" for name, size in self.binding.items())
-        lines = [f"{self.model} at {sizes}" if sizes else self.model]
+        title = f"{self.model} ({self.label})" if self.label else self.model
+        lines = [f"{title} at {sizes}" if sizes else title]
         values = [f"  {line}" for line in self._values()]
         lines += values[:_VALUES]
         if len(values) > _VALUES:
@@ -130,6 +134,8 @@ class Comparison:
     def to_json(self) -> str:
         """Everything, as JSON."""
         head = {"schema": SCHEMA, "model": self.model, "ok": self.ok, "binding": dict(self.binding)}
+        if self.label:
+            head["policy"] = self.label
         tail = {"unchecked": list(self.unchecked), "constraints": self.constraints}
         rows = ",\n  ".join(_text(asdict(row)) for row in self.rows)
         return f'{_text(head)[:-1]},\n "rows": [\n  {rows}],\n {_text(tail)[1:]}'
@@ -169,15 +175,24 @@ def compare(result: Result, inputs: Mapping[str, object], outputs: Mapping[str, 
     sizes.learn_conditions(result, actual)
     sizes.learn(others)
     rows = [*(sizes.judge(claim, premise=True) for claim in of_inputs), *(sizes.judge(claim) for claim in others)]
-    rows += [
-        _finding(constraints, sizes, ran=bool(outputs))
-        for constraints in result.constraints.distinct.values()
-        if sizes.settle(constraints[0]) is False
-    ]
+    if result.policy.sound:
+        rows += [
+            _finding(constraints, sizes, ran=bool(outputs))
+            for constraints in result.constraints.distinct.values()
+            if sizes.settle(constraints[0]) is False
+        ]
+    else:
+        rows += [_refuted(claim) for claim in result.claims if sizes.truth(claim.relation) is False]
     absent = [f"input {name!r}: not given" for name in result.inputs if name not in actual]
     absent += [f"output {name!r}: not given" for name in result.outputs if name not in actual]
     unchecked = (*absent, *claims.notes, *sizes.unsettled, *sizes.open_constraints())
-    return Comparison(result.origin, dict(sizes.known), tuple(rows), unchecked, sizes.settled)
+    return Comparison(result.origin, dict(sizes.known), tuple(rows), unchecked, sizes.settled, result.policy.label)
+
+
+def _refuted(claim: Claimed) -> Row:
+    """The row of what a policy took for granted and the tensors do not show."""
+    note = f"the policy takes {claim.relation} for granted ({claim.reason})"
+    return Row(claim.node, "constraint", None, str(claim.relation), True, False, False, note)
 
 
 def _finding(constraints: Sequence[Constraint], sizes: Sizes, ran: bool) -> Row:

@@ -69,9 +69,7 @@ def _is_discrete(value: Value) -> bool:
 
 def _is_known(value: Tensor) -> bool:
     """Every element is a constant."""
-    if value.contents is None or not _is_small(value):
-        return False
-    return all(_number(e) is not None for e in value.contents.elements)
+    return value.contents is not None and not value.contents.open and _is_small(value)
 
 
 def _number(element: Element) -> int | float | None:

@@ -37,29 +37,42 @@ def execute(
 
     Outputs of types that cannot be fetched are left out. Raises what onnxruntime raises of the last attempt.
     """
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    if folder is not None:
-        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    types = {info.name: info.type for info in session.get_outputs()}
-    fetched = [name for name in names if not any(part in types[name] for part in NOT_FETCHED)]
-    if not fetched:
-        raise ValueError(f"none of {', '.join(names)} is of a type that can be fetched")
-    quiet = ort.RunOptions()
-    quiet.log_severity_level = 4
+    session = Session(model, names, folder)
     for number, feeds in enumerate(attempts):
         try:
-            values = session.run(fetched, {name: _fed(value) for name, value in feeds.items()}, quiet)
-            return number, {name: types[name] for name in fetched}, dict(zip(fetched, values, strict=True))
+            return number, session.types, session.run(feeds)
         except Exception:
             if number == len(attempts) - 1:
                 raise
     raise ValueError("no feeds were given")
+
+
+class Session:
+    """A loaded model. Raises what onnxruntime raises, and ValueError if no output can be fetched."""
+
+    def __init__(self, model: bytes, names: Sequence[str], folder: str | None) -> None:
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        if folder is not None:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._quiet = ort.RunOptions()
+        self._quiet.log_severity_level = 4
+        types = {info.name: info.type for info in self._session.get_outputs()}
+        fetched = [name for name in names if not any(part in types[name] for part in NOT_FETCHED)]
+        if not fetched:
+            raise ValueError(f"none of {', '.join(names)} is of a type that can be fetched")
+        self.types: Mapping[str, str] = {name: types[name] for name in fetched}
+        """Types of the outputs that are fetched."""
+
+    def run(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
+        """The outputs by name."""
+        values = self._session.run(list(self.types), {name: _fed(value) for name, value in feeds.items()}, self._quiet)
+        return dict(zip(self.types, values, strict=True))
 
 
 def _fed(value: object) -> object:

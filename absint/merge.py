@@ -127,8 +127,8 @@ class Merger:
 
     def _facts(self, about: list[Relation]) -> Facts:
         """The assumptions, and the requirements of the model that share a symbol with a relation."""
-        if OPEN in about:
-            return Facts()
+        if OPEN in about or not self._result.policy.sound:
+            return Facts()  # what is stated over claims decides nothing
         if self._stated is None:
             result, needed = self._result, needed_nodes(self._result._lowered)
             self._stated = [

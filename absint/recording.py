@@ -49,6 +49,8 @@ class Recorder:
                 template = applied.get(node)
                 if template is not None and (template.statements or template.may_fails):
                     for statement in self._analysis.statements(node):
+                        if statement.role == "claimed":
+                            continue
                         self._state(node, statement.relation, statement.role, statement.reason)
                     for reason in template.may_fails:
                         self._doubt(node, reason)

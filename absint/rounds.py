@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.fixpoint import fixpoint
 from absint.lower import Lowered
 from absint.names import distinct_values
+from absint.renewal import Renewal
 from absint.shapes import ShapeAnalysis, State, Trace, birthplace
 from lattices.contents import element_symbols
-from lattices.expr import Dim, Expr, Symbol, expr_of, substitute
+from lattices.expr import Atom, Dim, Expr, Symbol, expr_of, substitute
 from lattices.facts import Facts, positive_factors, solve
 from lattices.normal import sole_atom
 from lattices.piecewise import choices, chosen
@@ -53,6 +54,8 @@ class Rounds(NamedTuple):
     rounds: tuple[Round, ...]
     conflict: tuple[Learned, ...] = ()
     """Requirements that contradict each other or what is given, if any do: the model can never run."""
+    adopted: tuple[Expr, ...] = ()
+    """Declared dims that an unsound policy shows in place of inferred ones."""
 
     @property
     def originals(self) -> Mapping[Symbol, Dim]:
@@ -74,10 +77,15 @@ def run_rounds(
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round:
         simplify = partial(replaced, change=partial(chosen, held=held)) if held else None
-        analysis = ShapeAnalysis(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace)
+        renews = rounds and not facts and not known.remainders
+        renewal = Renewal(rounds[0].analysis, known.mapping) if renews else None
+        analysis = ShapeAnalysis(
+            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewal=renewal
+        )
         return Round(analysis, fixpoint(graph, analysis).states, learned)
 
-    rounds = [run(facts, frozenset(), ())]
+    rounds: list[Round] = []
+    rounds.append(run(facts, frozenset(), ()))
     needed = needed_nodes(lowered) if refine else bytearray()
     learned: dict[Relation, Learned] = {}
     for _ in range(MAX_ROUNDS if refine else 0):
@@ -142,8 +150,7 @@ def open_conditions(states: Sequence[State]) -> set[Relation]:
     found = set(_truths(states))
     for value in distinct_values(states):
         for dim in _numbers(value):
-            if dim.const is None:
-                found.update(choices(dim))
+            found.update(choices(dim))
     return found | set(map(negation, found))
 
 
@@ -151,7 +158,7 @@ def _truths(states: Sequence[State]) -> Iterator[Relation]:
     """Elements that are relations, such as the condition of an If."""
     for value in distinct_values(states):
         if isinstance(value, Tensor) and value.contents is not None:
-            yield from (e for e in value.contents.elements if isinstance(e, Relation) and e.symbols)
+            yield from (e for e in value.contents.open if isinstance(e, Relation) and e.symbols)
 
 
 def teachings(analysis: ShapeAnalysis, needed: bytearray, wanted: Container[Relation] = ()) -> Iterator[Learned]:
@@ -216,13 +223,28 @@ def _divides(e: Expr) -> bool:
 def _worthwhile(facts: Facts, states: Sequence[State]) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
     back = narrowed(facts)
+    stays: dict[Atom, bool] = {}
     for value in distinct_values(states):
         if any(birthplace(s) is not None for s in _symbols(value)):
             return True
-        for dim in _numbers(value):
-            if dim.const is None and facts.simplify(dim) is not _renamed(dim, back, facts):
-                return True
+        if not all(_stays(dim, facts, back, stays) for dim in _numbers(value)):
+            return True
     return False
+
+
+def _stays(dim: Expr, facts: Facts, back: Mapping[Symbol, Dim], known: dict[Atom, bool]) -> bool:
+    """The facts do no more than narrow the symbols of the dim. A sum stays if its atoms do, but for congruences."""
+    if facts.remainders:
+        return dim.const is not None or facts.simplify(dim) is _renamed(dim, back, facts)
+    for mono, _ in dim.terms:
+        for atom in mono:
+            found = known.get(atom)
+            if found is None:
+                alone = expr_of(atom)
+                found = known[atom] = facts.simplify(alone) is _renamed(alone, back, facts)
+            if not found:
+                return False
+    return True
 
 
 def _decides(facts: Facts, states: Sequence[State]) -> bool:
@@ -237,11 +259,12 @@ def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:
 
 
 def _numbers(value: Value) -> Iterator[Expr]:
+    """Dims and elements that are no constants."""
     if isinstance(value, Tensor):
         if value.shape.rank:
-            yield from (dim for dim in value.shape.dims if isinstance(dim, Expr))
+            yield from (dim for dim in value.shape.dims if isinstance(dim, Expr) and dim.const is None)
         if value.contents is not None and not value.contents.is_fill:
-            yield from (e for e in value.contents.elements if isinstance(e, Expr))
+            yield from (e for e in value.contents.open if isinstance(e, Expr))
 
 
 def _symbols(value: Value) -> Iterator[Symbol]:
@@ -249,7 +272,7 @@ def _symbols(value: Value) -> Iterator[Symbol]:
         for number in _numbers(value):
             yield from number.symbols
         if value.contents is not None:
-            for element in value.contents.elements:
+            for element in value.contents.open:
                 yield from element_symbols(element)
 
 

@@ -186,7 +186,7 @@ def _run(
     folder = result._loaded.folder
     where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
-    number, types, found = execute(_with_outputs(result, added), [*result.outputs, *added], attempts, where)
+    number, types, found = execute(with_outputs(result, added), [*result.outputs, *added], attempts, where)
     taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
     return {
         name: cast("Array | list[object]", taken[name])
@@ -195,7 +195,7 @@ def _run(
     }
 
 
-def _with_outputs(result: Result, names: Sequence[str]) -> bytes:
+def with_outputs(result: Result, names: Sequence[str]) -> bytes:
     """The model with further outputs. Protobuf reads two messages in a row as one, their lists joined."""
     more = type(result.model)()
     for name in names:
@@ -215,7 +215,7 @@ def _in_process(
     try:
         return execute(model, names, attempts, folder)
     except Exception as error:
-        raise RunError(_in_one_line(str(error))) from None
+        raise RunError(in_one_line(str(error))) from None
 
 
 def _in_child(
@@ -238,7 +238,7 @@ def _in_child(
     except (EOFError, pickle.UnpicklingError):
         raise RunError(f"onnxruntime ended its process ({_end(done.returncode)})") from None
     if not ok:
-        raise RunError(_in_one_line(reply))
+        raise RunError(in_one_line(reply))
     return cast("Outcome", reply)
 
 
@@ -262,7 +262,7 @@ _NODE: Final = re.compile(r"Non-zero status code returned while running (\w+) no
 _SOURCE: Final = re.compile(r"\S+\.(?:h|cc|cpp|hpp|cu):\d+ ")
 
 
-def _in_one_line(message: str) -> str:
+def in_one_line(message: str) -> str:
     """What onnxruntime says, without the places in its own source code, and not too long."""
     text = _PREFIX.sub("", " ".join(message.split()))
     node = _NODE.search(text)
@@ -274,4 +274,7 @@ def _in_one_line(message: str) -> str:
     return f"onnxruntime: {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
 
 
-__all__ = ["MAX_ELEMENTS", "SECONDS", "RunError", "feeds_for", "load_feeds", "run", "sizes_at", "typed"]
+__all__ = [
+    "MAX_ELEMENTS", "SECONDS", "RunError", "feeds_for", "in_one_line", "load_feeds", "run", "sizes_at", "typed",
+    "with_outputs",
+]  # fmt: skip

@@ -24,10 +24,12 @@ from lattices.rows import Rows
 from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, VALUES, Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
+from lattices.unify import SOUND, Policy
 from transfer.op import HOLE, Op, Statement, apply
 
 if TYPE_CHECKING:
     from absint.loops import Carried
+    from absint.renewal import Renewal
 
 State = tuple[Value, ...]
 Trace = Callable[[int, State], None]
@@ -83,18 +85,27 @@ class ShapeAnalysis(Analysis[State]):
         simplify: Callable[[Value], Value] | None = None,
         memoise: bool = True,
         trace: Trace | None = None,
+        renewal: Renewal | None = None,
+        policy: Policy = SOUND,
     ) -> None:
-        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives."""
+        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives.
+
+        `policy` says which of two dims is shown where a rule has to decide.
+        """
         self.program = program
         self._simplify = simplify
         self.inputs = inputs or {}
         self._context: object = None if facts.narrows_only else frozenset(facts.relations)
         if simplify is not None:
             self._context = object()
+        if not policy.sound:
+            self._context = (policy, self._context)
+        self.policy = policy
         self.nodes = program.nodes
         self.facts = facts
         self.memoise = memoise
         self.trace = trace
+        self._renewal = renewal
         self.applied: dict[int, Template] = {}
         """What each node's rule said at its last visit."""
         self.crashes: dict[int, str] = {}
@@ -149,6 +160,10 @@ class ShapeAnalysis(Analysis[State]):
     def _apply(
         self, node: int, item: Node, kernel: Kernel, inputs: tuple[Value | None, ...], states: Sequence[State]
     ) -> Template:
+        if self._renewal is not None and item.gate < 0:
+            renewed = self._renewal.template(node)
+            if renewed is not None:
+                return renewed
         if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
             return Template((BOTTOM,) * kernel.outputs, ())
         facts = self.facts_at(item.gate)
@@ -177,6 +192,7 @@ class ShapeAnalysis(Analysis[State]):
             outputs=kernel.outputs,
             facts=facts,
             name=kernel.op_type,
+            policy=self.policy,
         )
         try:
             result = apply(kernel.rule, op)
@@ -332,6 +348,8 @@ class _Namer:
         return value if shape is value.shape and contents is value.contents else Tensor(value.dtype, shape, contents)
 
     def _contents(self, tag: str, contents: Contents, dtype: DType) -> Contents | None:
+        if not contents.open:
+            return contents
         bounds = Interval(*INTEGER_RANGES.get(dtype, (None, None)))
         elements: list[Element] = []
         for at, element in enumerate(contents.elements):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import isfinite, prod
 from pathlib import Path
 from typing import Final
@@ -52,10 +53,20 @@ def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
     limit = MAX_FLOATS if dtype.is_float else MAX_ELEMENTS
     if dtype not in _FORMATS or prod(dims) > limit:
         return Tensor(dtype, shape)
-    numbers = _numbers(tensor, dtype, prod(dims), folder)
-    if numbers is None:
-        return Tensor(dtype, shape)
-    return Tensor(dtype, shape, Contents.of(dims, map(element_maker(dtype), numbers)))
+    if tensor.HasField("raw_data") and tensor.data_location != _EXTERNAL:
+        return _of_bytes(dtype, dims, tensor.raw_data)
+    return _of_numbers(dtype, dims, _numbers(tensor, dtype, prod(dims), folder))
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_bytes(dtype: DType, dims: tuple[int, ...], raw: bytes) -> Tensor:
+    """Models repeat small constants."""
+    return _of_numbers(dtype, dims, _unpacked(dtype, prod(dims), raw))
+
+
+def _of_numbers(dtype: DType, dims: tuple[int, ...], numbers: Sequence[int | float | bool] | None) -> Tensor:
+    contents = None if numbers is None else Contents.of(dims, map(element_maker(dtype), numbers))
+    return Tensor(dtype, Shape(dims), contents)
 
 
 def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
@@ -68,14 +79,15 @@ def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
 
 
 def _numbers(tensor: TensorProto, dtype: DType, count: int, folder: Path | None) -> Sequence[int | float | bool] | None:
-    layout = f"<{count}{_FORMATS[dtype]}"
-    if tensor.data_location == _EXTERNAL:
-        raw: bytes | None = _external_bytes(tensor, struct.calcsize(layout), folder)
-    elif tensor.HasField("raw_data"):
-        raw = tensor.raw_data
-    else:
+    if tensor.data_location != _EXTERNAL:
         return _typed_numbers(tensor, dtype, count)
-    return None if raw is None or len(raw) != struct.calcsize(layout) else struct.unpack(layout, raw)
+    raw = _external_bytes(tensor, struct.calcsize(f"<{count}{_FORMATS[dtype]}"), folder)
+    return None if raw is None else _unpacked(dtype, count, raw)
+
+
+def _unpacked(dtype: DType, count: int, raw: bytes) -> Sequence[int | float | bool] | None:
+    layout = f"<{count}{_FORMATS[dtype]}"
+    return None if len(raw) != struct.calcsize(layout) else struct.unpack(layout, raw)
 
 
 def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[int | float | bool] | None:

@@ -43,10 +43,10 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
         where = str(result.nodes[node])
         if template.rejected is not None:
             needed = needed_nodes(result._lowered) if needed is None else needed
-            certain = needed[node] and result.nodes[node].gate < 0
+            certain = needed[node] and result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, template.rejected) + _given(result, node)
-            rest = "" if certain else " (only matters if a run gets there)"
+            rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
             yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
         for note in template.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))

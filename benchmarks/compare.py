@@ -46,8 +46,10 @@ LIMIT = 120
 class Worker:
     """The process of one engine; started again after it hangs or dies."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
+        """`folder` is for what the engine leaves behind."""
         self.name = name
+        self.folder = folder
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, path: Path, runs: int) -> dict[str, Any]:
@@ -55,10 +57,12 @@ class Worker:
         if self._process is None:
             command = [sys.executable, str(Path(__file__).with_name("engines.py")), self.name]
             pipe = subprocess.PIPE
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, cwd=self.folder
+            )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        request = {"path": str(path), "runs": runs, "external": False}
+        request = {"path": str(path.resolve()), "runs": runs, "external": False}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         killer = subprocess.Popen(["sleep", str(LIMIT)])
@@ -206,9 +210,9 @@ def main() -> None:
     console.print(
         f"engines: {', '.join(there)}; not installed: {', '.join(set(options.engines) - set(there)) or 'none'}"
     )
-    workers = {name: Worker(name) for name in there}
     figures: dict[str, dict[str, dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
+        workers = {name: Worker(name, Path(folder)) for name in there}
         for path in (*options.models, *(built(Path(folder)) if options.built else ())):
             figures[path.stem] = row = {}
             for name, worker in workers.items():
@@ -220,8 +224,8 @@ def main() -> None:
                     reply["graded"] = grade(path, options.truth, shapes)
             row["absint"]["nodes"] = len(onnx.load(path, load_external_data=False).graph.node)
             show(console, path.stem, row)
-    for worker in workers.values():
-        worker.close()
+        for worker in workers.values():
+            worker.close()
     summary(console, figures, there)
     if options.start:
         start_times(console)

@@ -43,10 +43,12 @@ Element = Dim | Relation | Real | Opaque
 class Contents:
     """The elements of a tensor. `shape` is None for a fill."""
 
-    __slots__ = ("__weakref__", "elements", "shape")
+    __slots__ = ("__weakref__", "elements", "open", "shape")
 
     shape: tuple[int, ...] | None
     elements: tuple[Element, ...]
+    open: tuple[Element, ...]
+    """The elements that are no constants."""
 
     @staticmethod
     def of(shape: Sequence[int], elements: Iterable[Element]) -> Contents | None:
@@ -103,7 +105,7 @@ class Contents:
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Contents | None:
         """Replace symbols in every element."""
-        return self.map(lambda e: replace_in(e, mapping))
+        return self if not self.open else self.map(lambda e: replace_in(e, mapping))
 
     def __str__(self) -> str:
         if self.shape is None:
@@ -132,6 +134,7 @@ def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Con
     def build() -> Contents:
         self = object.__new__(Contents)
         self.shape, self.elements = shape, elements
+        self.open = tuple([e for e in elements if not _is_constant(e)])
         return self
 
     found = _CONTENTS.get(key)
@@ -140,6 +143,14 @@ def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Con
 
 NO_CONTENTS: Final = _intern(None, ())
 """Bottom: no tensor at all. Only a meet gives it, and a value that has it is bottom itself."""
+
+
+def _is_constant(element: Element) -> bool:
+    if isinstance(element, Expr):
+        return element.const is not None
+    if isinstance(element, Real):
+        return element.num.const is not None
+    return element is TRUE or element is FALSE
 
 
 def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:

@@ -12,7 +12,7 @@ returns it when a result would outgrow the size budget: nothing here ever invent
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from math import gcd
@@ -557,13 +557,16 @@ def product(dims: Iterable[Dim | int]) -> Dim:
     return result
 
 
-def postorder(roots: Iterable[Atom]) -> list[Atom]:
-    """Every atom reachable from the roots, operands first, each once; iterative, so depth is no limit."""
+def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
+    """Every atom reachable from the roots, operands first, each once; iterative, so depth is no limit.
+
+    Those that are `known` are left out, with what is reached through them alone.
+    """
     done: dict[Atom, None] = {}
     stack: list[tuple[Atom, bool]] = [(root, False) for root in roots]
     while stack:
         node, expanded = stack.pop()
-        if node in done:
+        if node in done or node in known:
             continue
         if expanded or not node.args:
             done[node] = None
@@ -617,17 +620,32 @@ def expr_value(values: Values, expr: Expr) -> int:
     return total
 
 
+class Substitution:
+    """Replaces symbols in many expressions, simultaneously, and renormalises; each atom is rebuilt once."""
+
+    __slots__ = ("_mapping", "_values")
+
+    def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
+        """Symbols that are not in the mapping stay."""
+        self._mapping = mapping
+        self._values: dict[Atom, Dim] = {}
+
+    def __call__(self, expr: Expr) -> Dim:
+        """The expression over the new symbols."""
+        values, mapping = self._values, self._mapping
+        for node in postorder(expr.atoms(), values):
+            if isinstance(node, Symbol):
+                values[node] = mapping[node] if node in mapping else expr_of(node)
+            elif all(values[child] is expr_of(child) for child in node.children()):
+                values[node] = expr_of(node)
+            else:
+                values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+        return rebuild(expr, values)
+
+
 def substitute(expr: Expr, mapping: Mapping[Symbol, Dim]) -> Dim:
     """Replace symbols simultaneously and renormalise; symbols that are not in the mapping stay."""
-    values: dict[Atom, Dim] = {}
-    for node in postorder(expr.atoms()):
-        if isinstance(node, Symbol):
-            values[node] = mapping[node] if node in mapping else expr_of(node)
-        elif all(values[child] is expr_of(child) for child in node.children()):
-            values[node] = expr_of(node)
-        else:
-            values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
-    return rebuild(expr, values)
+    return Substitution(mapping)(expr)
 
 
 def rebuild(expr: Expr, values: Mapping[Atom, Dim]) -> Dim:

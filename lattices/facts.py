@@ -17,6 +17,7 @@ from lattices.expr import (
     Atom,
     Dim,
     Expr,
+    Substitution,
     Symbol,
     add,
     const,
@@ -39,7 +40,7 @@ _MAX_PASSES: Final = 8
 class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
-    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations")
+    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_replaced", "_sets", "contradiction", "relations")
 
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
         """`order` names symbols that an equality keeps, the first before the second; it solves for another one."""
@@ -57,6 +58,7 @@ class Facts:
                 self._learn(relation)
             if bound is self._mapping:
                 break
+        self._replaced = Substitution(self._mapping)
 
     def __bool__(self) -> bool:
         return bool(self.relations)
@@ -178,12 +180,17 @@ class Facts:
         """Symbols that have one of finitely many values."""
         return self._sets
 
+    @property
+    def remainders(self) -> Mapping[Symbol, Congruence]:
+        """Symbols of which a remainder is known."""
+        return self._congruences
+
     def simplify(self, dim: Dim) -> Dim:
         """The dim under solved equalities, bounds and congruences; the same value in every run that meets the facts."""
         if not isinstance(dim, Expr) or dim.const is not None:
             return dim
         if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
-            dim = substitute(dim, self._mapping)
+            dim = self._replaced(dim)
         if self._congruences and isinstance(dim, Expr) and not self._congruences.keys().isdisjoint(dim.symbols):
             dim = self._without_remainders(dim)
         return dim

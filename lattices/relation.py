@@ -177,7 +177,11 @@ class Relation(ex.Interned):
 
     def substitute(self, mapping: Mapping[Symbol, Dim]) -> Relation:
         """Replace symbols and renormalise."""
-        return _map_exprs(self, lambda e: ex.substitute(e, mapping))
+        return self.map(ex.Substitution(mapping))
+
+    def map(self, change: Callable[[Expr], Dim]) -> Relation:
+        """The relation with each expression that is compared with 0 changed."""
+        return _map_exprs(self, change)
 
 
 def _comparison_truth(r: Relation, values: ex.Values) -> bool | None:

@@ -1,12 +1,21 @@
-"""Unification of shapes: what two shapes become together, and what that takes."""
+"""Unification: what two shapes become together, and the policies by which tools decide between two dims.
+
+A policy is a value that an analysis is given. `sound`, the default, claims only what every run shows. The others are
+what the tools of the field do; they are run by the same engine, so that their claims can be counted and judged. A claim
+of theirs is never a constraint.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from lattices.expr import ONE_EXPR, Dim
+from lattices.dim import DIMS
+from lattices.expr import ONE_EXPR, Dim, Expr, Symbol
 from lattices.normal import broadcast as broadcast_dims
-from lattices.relation import FALSE, TRUE, Relation, broadcastable, conjunction
+from lattices.normal import maximum, sole_atom
+from lattices.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 
 
@@ -45,4 +54,159 @@ def broadcast(a: Shape, b: Shape) -> Broadcast:
     return Broadcast(shape_of(tuple(dims)), conjunction(*requirements), conflict)
 
 
-__all__ = ["Broadcast", "broadcast"]
+# Policies
+
+
+Fresh = Callable[[], Dim]
+"""Gives a size of which nothing is known; the engine names it."""
+
+Choice = Callable[[Dim, Dim, Fresh], Dim]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How to decide between two dims. What is None is decided soundly."""
+
+    name: str
+    summary: str
+    equal: Choice | None = None
+    """Of two dims that must be equal, the target and the source, the one that is shown."""
+    broadcasting: Choice | None = None
+    """The size of two different dims that broadcast; neither is 1, and neither is a constant."""
+    anchoring: Callable[[Dim, Dim], Dim] | None = None
+    """Of the inferred dim and the one that the author declared, the one that is shown."""
+    renames: bool = False
+    """A declared name takes the place of the inferred dim in every other value too."""
+    records: bool = False
+    """A dim that broadcasts with a constant is taken to be equal to it."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything that it shows holds in every run."""
+        return self.equal is None and self.broadcasting is None and self.anchoring is None
+
+    @property
+    def label(self) -> str:
+        """What every report says of its results; empty for a sound one."""
+        return "" if self.sound else f"unsound policy {self.name}"
+
+    def unify(self, target: Dim, source: Dim, fresh: Fresh) -> Dim:
+        """The dim that is shown for two that must be equal."""
+        if target is source and isinstance(target, Expr):
+            return target
+        return DIMS.meet(target, source) if self.equal is None else self.equal(target, source, fresh)
+
+    def broadcast(self, a: Dim, b: Dim, fresh: Fresh) -> Dim:
+        """The dim that is shown for two that broadcast."""
+        if self.broadcasting is None:
+            return broadcast_dims(a, b)
+        if (a is b and isinstance(a, Expr)) or b is ONE_EXPR:
+            return a
+        if a is ONE_EXPR:
+            return b
+        return a if _is_constant(a) else b if _is_constant(b) else self.broadcasting(a, b, fresh)
+
+    def adopt(self, inferred: Dim, declared: Dim) -> Dim:
+        """The dim that is shown where the author declared one."""
+        return inferred if self.anchoring is None else self.anchoring(inferred, declared)
+
+    def claim(self, a: Dim, b: Dim) -> Relation:
+        """What it takes for granted when these two broadcast, beyond what they require."""
+        if not self.records or ONE_EXPR in (a, b) or _is_constant(a) is _is_constant(b):
+            return TRUE
+        return eq(a, b)
+
+
+def _is_constant(dim: Dim) -> bool:
+    return isinstance(dim, Expr) and dim.const is not None
+
+
+def _unknown(a: Dim, b: Dim, fresh: Fresh) -> Dim:
+    return fresh()
+
+
+def _first(target: Dim, source: Dim, fresh: Fresh) -> Dim:
+    """The target if anything is known of it."""
+    return target if isinstance(target, Expr) else source
+
+
+def _target(target: Dim, source: Dim, fresh: Fresh) -> Dim:
+    """A constant, else the target."""
+    return source if _is_constant(source) and not _is_constant(target) else _first(target, source, fresh)
+
+
+def _constant(target: Dim, source: Dim, fresh: Fresh) -> Dim:
+    """A constant, else a size of which nothing is known."""
+    return _target(target, source, fresh) if _is_constant(target) or _is_constant(source) else fresh()
+
+
+def _largest(a: Dim, b: Dim, fresh: Fresh) -> Dim:
+    return maximum(a, b)
+
+
+def _shortest(a: Dim, b: Dim, fresh: Fresh) -> Dim:
+    """A constant, a symbol of the inputs, another symbol, an expression; of two of a kind the shorter text."""
+    known = [dim for dim in (a, b) if isinstance(dim, Expr)]
+    return min(known, key=_length, default=a)
+
+
+def _length(dim: Expr) -> tuple[bool, bool, bool, int, str]:
+    symbol, text = sole_atom(dim), str(dim)
+    is_symbol = isinstance(symbol, Symbol)
+    is_invented = is_symbol and text.startswith("%")
+    return dim.const is None, not is_symbol, is_invented, len(text), text
+
+
+def _anchor(inferred: Dim, declared: Dim) -> Dim:
+    """What was declared, but never a name for a constant."""
+    if not isinstance(declared, Expr) or (_is_constant(inferred) and not _is_constant(declared)):
+        return inferred
+    return declared
+
+
+SOUND: Final = Policy("sound", "claims what every run shows")
+
+POLICIES: Final[Mapping[str, Policy]] = {
+    policy.name: policy
+    for policy in (
+        SOUND,
+        Policy(
+            "keep-target",
+            "the ONNX symbolic-dim RFC: of two symbols that must be equal the target stays, a declared dim included",
+            equal=_target,
+            broadcasting=_unknown,
+            anchoring=_anchor,
+        ),
+        Policy("fresh", "ONNX 1.10: two different symbols become a new one", equal=_constant, broadcasting=_unknown),
+        Policy("prefer-concrete", "onnx_ir: a constant, else the first of the two", equal=_target, broadcasting=_first),
+        Policy(
+            "prefer-first",
+            "onnx-shape-inference: the first of the two, in a broadcast a constant before it",
+            equal=_first,
+            broadcasting=_first,
+        ),
+        Policy(
+            "max",
+            "yobx: a broadcast is the larger of two symbols, and a symbol beside a constant is that constant",
+            equal=_first,
+            broadcasting=_largest,
+            records=True,
+        ),
+        Policy(
+            "shortest-name",
+            "onnxruntime's auto_merge: a constant, else a symbol of the inputs, else the shortest text",
+            equal=_shortest,
+            broadcasting=_shortest,
+        ),
+        Policy(
+            "rename",
+            "anchors: a declared dim takes the place of the inferred one, everywhere",
+            anchoring=_anchor,
+            renames=True,
+        ),
+    )
+}
+"""Every policy by its name."""
+
+
+__all__ = ["POLICIES", "SOUND", "Broadcast", "Choice", "Fresh", "Policy", "broadcast"]

@@ -18,7 +18,8 @@ LAYERS = {
     "transfer": {"lattices", "numpy"},
     "solver": {"lattices", "z3"},
     "absint": {"lattices", "transfer", "solver"}
-    | {"click", "google", "networkx", "numpy", "onnx", "onnx_ir", "onnxruntime", "rich"},
+    | {"click", "google", "networkx", "numpy", "onnx", "onnx_ir", "onnxruntime", "rich"}
+    | {"cvc5", "distributed", "matplotlib", "onnx_shape_inference", "yobx"},
 }
 READS_AND_WRITES_MODELS = (
     "absint/load.py",
@@ -30,6 +31,10 @@ READS_AND_WRITES_MODELS = (
     "absint/schema_rules.py",
     "absint/testing/*",
     "absint/annotate.py",
+    "absint/auditing/bodies.py",
+    "absint/auditing/peer_child.py",
+    "absint/auditing/run_child.py",
+    "absint/auditing/runs.py",
     "absint/evaluation.py",
     "absint/merge.py",
 )
@@ -41,10 +46,18 @@ PLACES = {
     "onnx": READS_AND_WRITES_MODELS,
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/graph.py", "absint/fixpoint.py"),
+    "cvc5": ("absint/study/solvers.py",),
+    "distributed": ("absint/study/distributed.py",),
+    "matplotlib": ("absint/study/plots.py",),
+    "onnx_shape_inference": ("absint/auditing/peer_child.py",),
+    "yobx": ("absint/auditing/peer_child.py",),
 }
 
-# layer -> names it imports inside functions only: the backend, and the optional `run` and `dev` extras
-LAZY = {"absint": {"solver", "onnxruntime", "onnx_ir"}}
+# layer -> names it imports inside functions only: the backend, and the optional extras
+LAZY = {
+    "absint": {"solver", "onnxruntime", "onnx_ir", "cvc5", "distributed", "matplotlib"}
+    | {"onnx_shape_inference", "yobx"}
+}
 
 # files that are themselves imported inside functions only, and so may import the backend
 DEFERRED = tuple(f"absint/{name}.py" for name in ("recording", "proving", "contracts", "checking", "classes"))

@@ -9,7 +9,6 @@ from typing import Final
 
 from lattices import relation as rel
 from lattices.contents import OPAQUE, Contents
-from lattices.dim import DIMS
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_DIM, Dim, Expr
 from lattices.ramp import Ramps, added, scaled
@@ -263,7 +262,7 @@ def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
         op.reject(f"all inputs must have one shape, found {a} and {b}")
     for x, y in zip(a, b, strict=True):
         op.require_equal(x, y, "all inputs have one shape")
-    return shape_of(tuple(map(DIMS.meet, a, b)))
+    return shape_of(tuple(map(op.unified, a, b)))
 
 
 # Selection

@@ -93,6 +93,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 op.require(agree, f"the inputs agree on axis {axis}", found=found)
+    if known and op.policy.equal is not None:
+        return op.unified(*(s[axis] for s in shapes))
     if filled or not known:
         return filled[-1] if filled else UNKNOWN_SIZE
     result = first

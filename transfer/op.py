@@ -8,12 +8,13 @@ a requirement or a second output must mention too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast, overload
 
 from lattices import relation as rel
 from lattices.contents import ObjectArray
 from lattices.dtype import DTYPES, DType
-from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, as_dim, expr_of
+from lattices.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
 from lattices.facts import NO_FACTS, Facts
 from lattices.normal import broadcast
 from lattices.piecewise import given
@@ -21,6 +22,7 @@ from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import TOP, Tensor, Value
 from lattices.truth import NO, UNKNOWN, YES, Truth
+from lattices.unify import SOUND, Policy
 from transfer.rule import RuleError
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class Statement(NamedTuple):
     relation: Relation
     reason: str
     role: str
-    """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise)."""
+    """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise), or
+    `claimed` (an unsound policy takes it for granted; no constraint)."""
 
 
 class RejectedError(Exception):
@@ -61,6 +64,7 @@ class Op:
         "name",
         "notes",
         "outputs",
+        "policy",
         "rule",
         "statements",
         "version",
@@ -76,6 +80,7 @@ class Op:
         outputs: int = 1,
         facts: Facts = NO_FACTS,
         name: str = "",
+        policy: Policy = SOUND,
     ) -> None:
         self.rule = rule
         self.inputs = inputs
@@ -84,6 +89,7 @@ class Op:
         self.outputs = outputs
         self.facts = facts
         self.name = name or rule.names[0]
+        self.policy = policy
         self.statements: list[Statement] = []
         self.may_fails: list[str] = []
         self.notes: list[str] = []
@@ -359,6 +365,10 @@ class Op:
             for i in range(rank)
         )
 
+    def unified(self, *dims: Dim) -> Dim:
+        """One dim for several that must be equal; that they are is stated elsewhere."""
+        return reduce(lambda target, source: self.policy.unify(target, source, _unknown_size), dims)
+
     def _broadcast_axis(self, sizes: Iterable[Dim], axis: int) -> Dim:
         result, *rest = sizes
         for size in rest:
@@ -367,10 +377,25 @@ class Op:
             reason = f"dims of axis {axis} broadcast"
             relation = rel.broadcastable(result, size)
             self.require(relation, reason, found=f"{result} against {size}" if relation is FALSE else "")
+            if self.policy.broadcasting is not None:
+                result = self._broadcast_by_policy(result, size, reason)
+                continue
             if self.decide(rel.ne(result, 1)) is not YES:
                 result = size if self.decide(rel.ne(size, 1)) is YES else broadcast(result, size)
             result = given(relation, result)
         return result
+
+    def _broadcast_by_policy(self, a: Dim, b: Dim, reason: str) -> Dim:
+        """What an unsound policy makes of two dims that broadcast; what it takes for granted is a claim."""
+        result = self.policy.broadcast(a, b, _unknown_size)
+        for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
+            if relation not in (TRUE, OPEN):
+                self._state(relation, reason, "claimed")
+        return result
+
+
+def _unknown_size() -> Dim:
+    return UNKNOWN_SIZE
 
 
 _LONGEST_VECTOR: Final = 64

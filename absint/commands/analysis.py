@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from absint.errors import UsageError
+from lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
     from absint.api import Refine, Result
@@ -28,6 +29,13 @@ assume_option = click.option(
 set_option = click.option(
     "--set", "sizes", metavar="SYMBOL=SIZE", multiple=True, help="Fix an input symbol, as batch=4."
 )
+policy_option = click.option(
+    "--policy",
+    type=click.Choice(list(POLICIES)),
+    default=SOUND.name,
+    show_default=True,
+    help="Which of two dims to show where a rule must decide: what every run shows, or what a tool of the field shows.",
+)
 
 
 def format_option(*others: str) -> Callable[[Command], Command]:
@@ -45,6 +53,7 @@ def analysed(
     *,
     plugins: bool = True,
     schema_inference: bool = True,
+    policy: str = SOUND.name,
 ) -> Result:
     """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
     from absint.api import analyze
@@ -62,6 +71,7 @@ def analysed(
             refine=refine,
             plugins=plugins,
             schema_inference=schema_inference,
+            policy=policy,
         )
 
 
@@ -119,5 +129,6 @@ def _solver_errors() -> Iterator[None]:
 
 
 __all__ = [
-    "LARGE_MODEL", "analysed", "assume_option", "format_option", "model_argument", "set_option", "warm_up", "working",
+    "LARGE_MODEL", "analysed", "assume_option", "format_option", "model_argument", "policy_option", "set_option",
+    "warm_up", "working",
 ]  # fmt: skip

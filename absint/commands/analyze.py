@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option, working
+from absint.commands.analysis import (
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    policy_option,
+    set_option,
+    working,
+)
 from absint.commands.codes import FINE, NO
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
 @click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
+@policy_option
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
 @format_option()
 def analyze(
@@ -51,6 +60,7 @@ def analyze(
     trace: tuple[str, ...],
     no_plugins: bool,
     no_schema_inference: bool,
+    policy: str,
     strict: bool,
     form: str,
 ) -> int:
@@ -73,6 +83,7 @@ def analyze(
             _REFINE[refine],
             plugins=not no_plugins,
             schema_inference=not no_schema_inference,
+            policy=policy,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
     missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, model_argument
+from absint.commands.analysis import analysed, model_argument, policy_option
 from absint.commands.codes import FINE
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     help="Existing annotations are kept, replaced, made more exact, or an error where they contradict the result.",
 )
 @click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
+@policy_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
-def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, force: bool) -> int:
+def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, policy: str, force: bool) -> int:
     """Write a copy of MODEL with the inferred types in it.
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
@@ -38,12 +39,13 @@ def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, force: 
     from absint.report.files import check_binary_target, write_model
 
     check_binary_target(model, output, force)
-    result = analysed(model)
+    result = analysed(model, policy=policy)
     annotated = result.annotate(merge, outputs=outputs)
     write_model(annotated, model, output)
     if output != "-":
         count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
-        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}")
+        label = f", {result.policy.label}" if result.policy.label else ""
+        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}{label}")
     found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
     text.write((line for line in found if line.text), sys.stderr)
     return FINE

@@ -38,7 +38,7 @@ def check(
     assume: tuple[str, ...],
     form: str,
 ) -> int:
-    """Whether MODEL can run at given sizes, or with given arrays.
+    """Whether MODEL can run at given sizes or on given arrays.
 
     \b
     absint check MODEL batch=4 seq=7             the shapes of outputs, or the node that fails and why

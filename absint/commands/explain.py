@@ -6,7 +6,7 @@ import re
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option
+from absint.commands.analysis import analysed, assume_option, format_option, model_argument, policy_option, set_option
 from absint.commands.codes import FINE
 
 
@@ -29,6 +29,7 @@ class AxisCommand(click.Command):
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
 @assume_option
 @set_option
+@policy_option
 @format_option()
 def explain(
     model: str,
@@ -37,6 +38,7 @@ def explain(
     element: int | None,
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
+    policy: str,
     form: str,
 ) -> int:
     """Where a dim of VALUE comes from, node by node.
@@ -47,7 +49,7 @@ def explain(
     """
     from absint.explain import explain as explained
 
-    result = analysed(model, assume, sizes)
+    result = analysed(model, assume, sizes, policy=policy)
     path, name = "", value
     if value not in result.values:
         inner = [place for place in result.paths if value.startswith(f"{place}/")]

@@ -148,6 +148,8 @@ class Explanation:
     """`steps[k].id` is k."""
     left_out: int = 0
     """Sources that were not followed for want of room."""
+    label: str = ""
+    """The unsound policy that the numbers are claims of; empty for a sound result."""
 
     def to_json(self) -> str:
         """Every step, nothing folded or cut. The form is `absint.explain/1`; dims are texts of the grammar."""

@@ -19,6 +19,7 @@ from lattices.facts import NO_FACTS, Facts
 from lattices.real import Real
 from lattices.relation import Relation, boolean
 from lattices.tensor import Value
+from lattices.unify import Policy
 from transfer.op import HOLE, AttributeValue, Op, apply
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Trials:
         key = (kernel, inputs, facts.relations, first, preferred, output, place)
         found = self._known.get(key)
         if found is None:
-            trial = _Trial(kernel, inputs, facts, first, output, place)
+            trial = _Trial(kernel, inputs, facts, first, output, place, self._analysis.policy)
             number = number_at(self._states[node][output], place)
             found = self._known[key] = trial.unchanged(number, preferred) or trial.sources()
         return found
@@ -105,6 +106,7 @@ class _Trial:
         first: tuple[int, ...],
         output: int,
         place: Place,
+        policy: Policy,
     ) -> None:
         self.kernel = kernel
         self.inputs = inputs
@@ -112,6 +114,7 @@ class _Trial:
         self.first = first
         self.output = output
         self.place = place
+        self.policy = policy
         self.left = MAX_TRIALS
 
     # Unchanged
@@ -268,6 +271,7 @@ class _Trial:
             outputs=kernel.outputs,
             facts=self.facts if facts is None else facts,
             name=kernel.op_type,
+            policy=self.policy,
         )
         try:
             result = apply(kernel.rule, op)

@@ -57,10 +57,11 @@ class Steps:
         found, result = self._found, self._result
         found.follow(slots)
         numbers = {slot: at for at, slot in enumerate(found.origins)}
-        self._names = more_names(self._symbols(), result.all_names, set(result.symbols))
+        self._names = more_names(self._symbols(), result.all_names, result.taken)
         steps = tuple([self._step(slot, origin, numbers) for slot, origin in found.origins.items()])
         claims = tuple([numbers[slot] for slot in slots])
-        return Explanation(result.origin, value, path, result.value_of(operand), claims, steps, found.left_out)
+        shown = result.value_of(operand)
+        return Explanation(result.origin, value, path, shown, claims, steps, found.left_out, result.policy.label)
 
     def _symbols(self) -> Iterator[Symbol]:
         """Every symbol that the steps mention, in their order."""

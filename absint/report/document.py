@@ -38,6 +38,7 @@ def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Seque
         "absint": __version__,
         "model": result.origin,
         "can_run": result.can_run,
+        "policy": {"name": result.policy.name, "sound": result.policy.sound, "summary": result.policy.summary},
         "symbols": list(result.symbols),
         "inputs": inputs,
         "outputs": outputs,
@@ -57,6 +58,11 @@ def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Seque
             for d in result.diagnostics
         ],
     }
+    if not result.policy.sound:
+        whole["label"] = result.policy.label
+        whole["claims"] = [
+            {"relation": str(claim.relation), "node": claim.node, "reason": claim.reason} for claim in result.claims
+        ]
     if missing:
         whole["missing"] = {requirement: list(lines) for requirement, lines in missing.items()}
     if traced:

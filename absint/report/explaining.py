@@ -103,7 +103,8 @@ class _Text:
         """The whole text."""
         explanation = self.explanation
         where = f"  (in {plain(explanation.path)})" if explanation.path else ""
-        yield f"{plain(explanation.value)}: {_cut(plain(described(explanation.shown)))}{where}"
+        label = f"  ({explanation.label})" if explanation.label else ""
+        yield f"{plain(explanation.value)}: {_cut(plain(described(explanation.shown)))}{where}{label}"
         for claim in explanation.claims:
             entry = self.entry_of[claim]
             asked = replace(self.steps[claim].at, value=explanation.value, path="")

@@ -30,6 +30,8 @@ def document(explanation: Explanation) -> str:
         "claims": list(explanation.claims),
         "left_out": explanation.left_out,
     }
+    if explanation.label:
+        head["policy"] = explanation.label
     texts: dict[Element, str] = {}
     steps = ",\n  ".join(json.dumps(_step(step, texts), ensure_ascii=False) for step in explanation.steps)
     lines = [f"{json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in head.items()]

@@ -49,6 +49,11 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
     _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
 
 
+def write_file(text: str, target: str | os.PathLike[str]) -> None:
+    """Write the text to a temporary file beside the target, then rename it."""
+    _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
+
+
 def write_model(model: ModelProto, source: str, target: str) -> None:
     """Write the model as `write_text` writes a text; to standard output if the target is `-`.
 

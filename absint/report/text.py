@@ -69,6 +69,8 @@ def report(
 ) -> Iterator[Line]:
     """The lines of `absint analyze`."""
     yield from _title(result)
+    if not result.policy.sound:
+        yield Line(f"{result.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])
     for title, names in (("inputs", result.inputs), ("outputs", result.outputs)):
         known = result.values
         rows = [(name, described(known[name]) if name in known else "not computed") for name in names]
@@ -78,6 +80,7 @@ def report(
     for history in traced:
         yield from _trace(history, width)
     yield from _summary(result, width)
+    yield from _claims(result, width)
     yield from diagnostics(result.diagnostics, width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
@@ -111,6 +114,15 @@ def _values(result: Result, width: int) -> Iterator[Line]:
 def _trace(history: Traced, width: int) -> Iterator[Line]:
     rows = [(f"visit {change.visit}", described(change.value)) for change in history.changes]
     yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
+
+
+def _claims(result: Result, width: int) -> Iterator[Line]:
+    """What an unsound policy takes for granted; of many only the first few."""
+    if result.claims:
+        found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in result.claims))
+        more = len(found) - SHOWN_OF_A_KIND
+        rows = [*found[:SHOWN_OF_A_KIND], *([(f"and {more:,} more", "")] if more > 0 else [])]
+        yield from _section("taken for granted", rows, width)
 
 
 def _summary(result: Result, width: int) -> Iterator[Line]:

@@ -175,6 +175,16 @@ def test_case_27_strict_raises() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [("K", "2*N"), ("N + K", "2*N"), (None, "2*N"), (8, "2*N"), ("2*N", "2*N"), ("N + N", "N + N")],
+)
+def test_case_27_refine_prefers_an_expression_over_the_inputs(declared: int | str | None, expected: str) -> None:
+    nodes = [helper.make_node("Concat", ["x", "x"], ["a"], axis=0), helper.make_node("Relu", ["a"], ["y"])]
+    doubled = model(nodes, [value("x", ["N"])], [value("y", None)], declared=[value("a", [declared])])
+    assert written(absint.analyze(doubled).annotate("refine").graph)["a"][1] == [expected]
+
+
 def test_strict_accepts_what_only_adds() -> None:
     assert written(absint.analyze(chain([None, "M"], [4, "M"])).annotate("strict").graph)["a"][1] == [4, "M"]
 

@@ -230,6 +230,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
         "absint": absint.__version__,
         "model": "small.onnx",
         "can_run": True,
+        "policy": {"name": "sound", "sound": True, "summary": "claims what every run shows"},
         "symbols": ["N"],
         "inputs": [{"name": "x", **tensor}],
         "outputs": [{"name": "found", **nonzero}, {"name": "m", "kind": "unknown"}, {"name": "dims", **dims}],
@@ -360,6 +361,7 @@ assert not heavy, heavy
     assert done.returncode == 0, done.stderr
     listed = done.stdout.partition("Commands:\n")[2].partition("\nUsage:")[0].splitlines()
     names = ["analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "cost", "explain"]
+    names += ["audit", "study", "export-queries"]
     assert [line.split()[0] for line in listed] == names
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +16,7 @@ from onnx import ModelProto, helper
 import absint.explain.derivation
 from absint import UsageError, analyze
 from absint.api import Result
-from absint.explain import Explanation, Step, explain
+from absint.explain import Explanation, Stated, Step, explain
 from lattices.contents import element_symbols
 from lattices.expr import Expr
 from lattices.shape import shape_of
@@ -426,11 +426,18 @@ def check(found: Explanation, chance: random.Random) -> None:
             check_formula(step, step.formula, step.at.number, chance)
 
 
+def known(stated: Stated, binding: Mapping[str, int]) -> bool:
+    """The binding has every symbol of what is required."""
+    return {s.name for s in stated.relation.symbols} <= binding.keys()
+
+
 def check_formula(step: Step, formula: Expr, number: Expr, chance: random.Random) -> None:
     terms = {s.variable: s.at.number for s in step.sources if isinstance(s.at.number, Expr) and s.variable}
     symbols = sorted({s for term in (number, *terms.values()) for s in element_symbols(term)}, key=lambda s: s.name)
     for _ in range(20):
         binding = {s.name: chance.randint(max(s.bounds.lo or 0, 1), min(s.bounds.hi or 40, 40)) for s in symbols}
+        if any(stated.relation.evaluate(binding) is False for stated in step.requires if known(stated, binding)):
+            continue
         values = {name: term.evaluate(binding) for name, term in terms.items()}
         assert formula.evaluate(values) == number.evaluate(binding), (step, binding)
 

@@ -72,6 +72,27 @@ def test_each_function_has_its_own_opset() -> None:
         assert p.shape == q.shape == (size,)
 
 
+def test_equal_nodes_of_two_opsets_are_two_operators() -> None:
+    """Max broadcasts since opset 8; before it all inputs have one shape."""
+    largest = node("Max", ["x", "w"], ["y"])
+    old = helper.make_function("my", "Old", ["x", "w"], ["y"], [largest], [helper.make_opsetid("", 7)])
+    nodes = [largest, node("Old", ["x", "w"], ["z"], domain="my")]
+    made = model(nodes, [floats("x", "N"), floats("w", "M")], ["y", "z"], functions=[old])
+    result = analyze(made, refine=False)
+    assert (shape(result, "y"), shape(result, "z")) == ("[broadcast(M, N)]", "[M]")
+    required = {c.origin.path: str(c.relation) for c in result.constraints if c.origin.operator == "Max"}
+    assert required == {"": "M == N or M == 1 or N == 1", "Old#1": "M == N"}
+
+
+def test_equal_nodes_with_more_outputs_are_another_operator() -> None:
+    """Split into as many parts as there are outputs."""
+    parts = [node("Split", ["x"], [f"{count}_{k}" for k in range(count)], axis=0) for count in (2, 3)]
+    made = model(parts, [floats("x", "6*N")], ["2_1", "3_2"], opset=13)
+    result = analyze(made)
+    assert (shape(result, "2_1"), shape(result, "3_2")) == ("[3*N]", "[2*N]")
+    Runs(made, result).check(*sizes("N"))
+
+
 def flatten_function(**more: Any) -> FunctionProto:
     inner = reference(node("Flatten", ["x"], ["y"]), "axis", "at", onnx.AttributeProto.INT)
     return function("Flat", ["x"], ["y"], [inner], **more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,14 @@ def test_widening_covers_and_ends(a: Interval, others: list[Interval]) -> None:
         changes += wider != a
         a = wider
     assert changes <= 3  # the lower end to 0, then to minus infinity; the upper end to infinity
+
+
+@pytest.mark.parametrize(("down", "up"), [(0, 1), (1, 0), (1, 1), (-1, 1)])
+def test_widening_comes_to_rest_on_a_chain_that_rises_forever(down: int, up: int) -> None:
+    steps = [Interval(50 - down * step, 50 + up * step) for step in range(50)]
+    reached = list(accumulate(steps, Interval.widen))
+    assert len(set(reached)) <= 4
+    assert all(step.leq(reached[-1]) for step in steps)
 
 
 def test_empty_interval_is_the_least() -> None:

@@ -15,6 +15,9 @@ TRANSPOSE = [
     Case(
         "Transpose", [Arg(["A", "B", 3])], {"perm": [1, 0, 2]}, bindings=sizes(A=[0, 2], B=[1, 4]), expect=["[B, A, 3]"]
     ),
+    Case(
+        "Transpose", [Arg(["A", "B", 3])], {"perm": [1, 2, 0]}, bindings=sizes(A=[0, 2], B=[1, 4]), expect=["[B, 3, A]"]
+    ),
     Case("Transpose", [Arg(["A", "B"])], {"perm": [0, 0]}, bindings=sizes(A=[2], B=[2])),
     Case("Transpose", [Arg(["A", "B"])], {"perm": [0]}, bindings=sizes(A=[2], B=[2])),
     Case("Transpose", [Arg(["A", "B"])], {"perm": [-1, 0]}, bindings=sizes(A=[2], B=[3])),

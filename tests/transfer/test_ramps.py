@@ -42,6 +42,10 @@ KEPT: list[tuple[Case, str]] = [
     (Case("Squeeze", [grid("N", "3", "2", dims=[1, "N"]), ints(0)], bindings=N), "N + 2*[0]"),
     (Case("Reshape", [positions(), ints(-1, "N", 1)], bindings=sizes(N=[1, 2, 5])), "0 + 1*[1]"),
     (Case("Transpose", [grid("1", "M", "2", dims=["N", "M"])], bindings=NM), "1 + 2*[0] + M*[1]"),
+    (
+        Case("Transpose", [grid("0", "M", "2", "1", dims=["N", "M", 2])], {"perm": [1, 2, 0]}, bindings=NM),
+        "0 + 2*[0] + 1*[1] + M*[2]",
+    ),
     (Case("Expand", [grid("0", "1", "5", dims=["N", 1]), ints("N", "M")], bindings=NM), "0 + 1*[0]"),
     (Case("Expand", [positions(), ints("M", 1, "N")], bindings=NM), "0 + 1*[2]"),
     (Case("Add", [positions(), scalar("M")], bindings=NM), "M + 1*[0]"),

@@ -31,6 +31,7 @@ def restate(
         version=version,
         outputs=op.outputs,
         facts=op.facts,
+        policy=op.policy,
     )
     inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
     result = rule.function(inner)

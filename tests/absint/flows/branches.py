@@ -102,6 +102,21 @@ def if_squeezes_where_the_size_is_one() -> Flow:
 
 
 @flow
+def if_broadcasts_where_the_size_is_known() -> Flow:
+    """Below N == 2 the sum has the size N; where that is not so, and after the If, it may have that of w."""
+    then = branch([node("Add", ["x", "w"], ["a"])], untyped("a"))
+    other = branch([node("Add", ["x", "w"], ["b"])], untyped("b"))
+    nodes = [
+        *size_is("x", 0, 2),
+        node("If", ["is"], ["y"], then_branch=then, else_branch=other),
+        node("Add", ["x", "w"], ["z"]),
+    ]
+    made = model(nodes, [floats("x", "N"), floats("w", "M")], ["y", "z"])
+    together = [at for at in sizes("N", "M") if at["N"] == at["M"] or 1 in at.values()]
+    return Flow(made, together, expect={"z": "[broadcast(M, N)]"})
+
+
+@flow
 def if_with_sizes_born_in_a_branch() -> Flow:
     then = branch([node("NonZero", ["x"], ["n"]), node("Cast", ["n"], ["a"], to=1)], untyped("a"))
     other = branch([node("Identity", ["x"], ["b"])], untyped("b"))

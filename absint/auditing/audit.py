@@ -1,0 +1,87 @@
+"""The outcome of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Judgement(Enum):
+    """What is known of a claim."""
+
+    PROVED = "proved"
+    """It holds in every run that succeeds."""
+    REFUTED = "refuted"
+    """A run shows that it is false; or, for a model that cannot be run here, the proof rests on complete rules."""
+    NOT_ENTAILED = "not entailed"
+    """What is known allows it to be false, but no run has shown that."""
+    UNPROVED = "unproved"
+    """It was not decided."""
+
+
+class Place(NamedTuple):
+    """An axis of a value; without an axis, the value itself."""
+
+    value: str
+    axis: int | None = None
+
+    def __str__(self) -> str:
+        return self.value if self.axis is None else f"{self.value}[{self.axis}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim and what became of it."""
+
+    places: tuple[Place, ...]
+    """Where it is made, and the place it refers to, if there is one."""
+    relation: str
+    judgement: Judgement
+    counterexample: Mapping[str, int] | None = None
+    """Sizes of the inputs at which it is false; of a claim that is not entailed, a candidate."""
+    confirmed: bool = False
+    """A run at these sizes showed that it is false."""
+    because: tuple[str, ...] = ()
+    """What a proof rests on, what a run showed, or why there is no answer."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The claims of one source about one model."""
+
+    source: str
+    failure: str
+    """One line where the source failed."""
+    seconds: float
+    """What the source took to say it."""
+    judged: tuple[Judged, ...]
+    dims: int
+    """Dims that the source speaks of, known or not."""
+    resolved: int
+    """Dims that it gives a size, or a text without names of its own invention."""
+    solver_calls: int
+    judging: float = 0.0
+    """Seconds that judging took."""
+
+    @cached_property
+    def counts(self) -> Mapping[Judgement, int]:
+        """How many claims of each judgement."""
+        found = dict.fromkeys(Judgement, 0)
+        for item in self.judged:
+            found[item.judgement] += 1
+        return found
+
+    @property
+    def unconfirmed(self) -> int:
+        """Refuted claims that rest on a proof alone, since the model cannot be run here."""
+        return sum(item.judgement is Judgement.REFUTED and not item.confirmed for item in self.judged)
+
+    def of(self, judgement: Judgement) -> tuple[Judged, ...]:
+        """The claims of one judgement."""
+        return tuple(item for item in self.judged if item.judgement is judgement)
+
+
+__all__ = ["Audit", "Judged", "Judgement", "Place"]

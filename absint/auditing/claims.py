@@ -1,0 +1,195 @@
+"""What a source says, as relations between dims.
+
+A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size, the same
+everywhere in the model, bodies included (ONNX IR, "Static tensor shapes"): its first place, of inputs before others,
+stands for it, and every other place claims to be equal to that. Where names of which no place is known occur in a
+larger expression, the first place of the same expression stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.auditing.audit import Place
+from absint.auditing.bodies import bodies
+from absint.auditing.texts import read_text
+from absint.queries import Symbols
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
+from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
+from lattices.tensor import BOTTOM, Tensor, Value
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing.said import Said, Stated
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Claim:
+    """One statement about one value."""
+
+    place: Place
+    """A dim; without an axis, the rank."""
+    stated: Expr
+    """What it is said to equal, over symbols of the inputs and the names in `refers`."""
+    refers: Mapping[str, Place]
+    """The places that stand for names."""
+    relation: Relation
+    """The statement over what the analysis knows; OPEN where it knows too little."""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where it is made, then what it refers to."""
+        return (self.place, *self.refers.values())
+
+    def __str__(self) -> str:
+        if self.place.axis is None:
+            return f"rank({self.place.value}) == {self.stated}"
+        if len(self.refers) == 1 and self.stated is symbol(next(iter(self.refers))):
+            return f"{self.place} == {self.places[1]}"
+        where = ", ".join(f"{name} = {place}" for name, place in self.refers.items())
+        return f"{self.place} == {self.stated}" + (f" where {where}" if where else "")
+
+
+class Reading(NamedTuple):
+    """Everything that a source says."""
+
+    claims: tuple[Claim, ...]
+    dims: int
+    resolved: int
+
+
+class _Dim(NamedTuple):
+    """A dim that a source gives some text or size."""
+
+    place: Place
+    stated: Expr
+    known: Dim
+    """What the analysis has."""
+    computed: bool
+    """Of a value that a node computes."""
+
+
+_NOTHING: Mapping[str, Place] = {}
+
+
+def read_claims(result: Result, said: Said) -> Reading:
+    """The claims that a source makes of the values that the analysis knows."""
+    return _Reader(result, said).read()
+
+
+class _Reader:
+    def __init__(self, result: Result, said: Said) -> None:
+        self._result = result
+        self._said = said
+        inputs = Symbols(result, result.states)
+        self._inputs = {name: inputs[name] for name in result.symbols}
+        texts = {stated for shape in said.shapes.values() for stated in shape or () if isinstance(stated, str)}
+        alone = {text for text in texts if read_text(text, ()) is symbol(text)}
+        self._parsed = {text: read_text(text, {*self._inputs, *alone}) for text in texts}
+        self._relations: dict[tuple[Dim, Expr], Relation] = {}
+
+    def read(self) -> Reading:
+        places = self._operands()
+        found: list[Claim] = []
+        stated: list[_Dim] = []
+        dims = resolved = 0
+        main = self._result._lowered.program.main.names
+        for name, shape in self._said.shapes.items():
+            if shape is None or name not in places:
+                continue
+            node, at = places[name]
+            computed = self._result.nodes[node].value is None
+            if computed and name in main:  # not every source speaks of bodies
+                dims += len(shape)
+                resolved += sum(map(self._resolves, shape))
+            value = self._value(node, at)
+            known, rank = _known(value, len(shape))
+            if computed or rank is FALSE:
+                found.append(Claim(Place(name), const(len(shape)), _NOTHING, rank))
+            if known is not None:
+                stated += self._dims(name, shape, known, computed)
+        return Reading((*found, *self._claims(stated)), dims, resolved)
+
+    def _operands(self) -> dict[str, tuple[int, int]]:
+        """The values that are spoken of, by the names that sources give them."""
+        scopes = self._result._lowered.program.scopes
+        found: dict[str, tuple[int, int]] = {}
+        for body in bodies(self._result.model):
+            scope = scopes.get(body.path)
+            for name, operand in scope.names.items() if scope is not None else ():
+                if operand[0] >= 0:
+                    found.setdefault(body.key(name), operand)
+        return found
+
+    def _value(self, node: int, at: int) -> Value | None:
+        state = self._result.states[node]
+        return state[at] if at < len(state) else BOTTOM
+
+    def _resolves(self, stated: Stated) -> bool:
+        if not isinstance(stated, str):
+            return stated is not None
+        found = self._parsed[stated]
+        return found is not None and found.free_symbols.isdisjoint(self._said.anonymous)
+
+    def _dims(self, name: str, shape: tuple[Stated, ...], known: tuple[Dim, ...], computed: bool) -> Iterator[_Dim]:
+        for axis, (stated, dim) in enumerate(zip(shape, known, strict=True)):
+            expr = self._parsed[stated] if isinstance(stated, str) else None if stated is None else const(stated)
+            if expr is not None:
+                yield _Dim(Place(name, axis), expr, dim, computed)
+
+    def _claims(self, stated: list[_Dim]) -> Iterator[Claim]:
+        """Equalities with what is stated, or with the place that stands for it."""
+        first: dict[Expr, _Dim] = {}
+        for dim in sorted(stated, key=lambda d: d.computed):
+            if not dim.stated.free_symbols <= self._inputs.keys():
+                first.setdefault(dim.stated, dim)
+        alone = {name: dim for expr, dim in first.items() for name in expr.free_symbols if expr is symbol(name)}
+        for dim in stated:
+            expr = dim.stated
+            unknown = expr.free_symbols - self._inputs.keys()
+            if not unknown <= alone.keys():
+                alone_here = {_STANDS: first[expr]}
+                expr = _STANDS_EXPR
+            else:
+                alone_here = {name: alone[name] for name in sorted(unknown)}
+            if any(other.place == dim.place and expr is symbol(name) for name, other in alone_here.items()):
+                continue  # the place itself stands for the name
+            claim = self._claim(dim, expr, alone_here)
+            if dim.computed or claim.relation is not TRUE:
+                yield claim
+
+    def _claim(self, dim: _Dim, expr: Expr, refers: Mapping[str, _Dim]) -> Claim:
+        known: Mapping[str, Dim] = {name: other.known for name, other in refers.items()}
+        value = expr if expr.const is not None else self._over_symbols(expr, known)
+        relation = OPEN if value is None else self._equal(dim.known, value)
+        return Claim(dim.place, expr, {n: d.place for n, d in refers.items()} if refers else _NOTHING, relation)
+
+    def _over_symbols(self, expr: Expr, known: Mapping[str, Dim]) -> Expr | None:
+        names: Mapping[str, Dim] = {**self._inputs, **known}
+        found = substitute(expr, {s: names[s.name] for s in expr.symbols})
+        return found if isinstance(found, Expr) else None
+
+    def _equal(self, known: Dim, value: Expr) -> Relation:
+        relation = self._relations.get((known, value))
+        if relation is None:
+            relation = self._relations[known, value] = eq(known, value)
+        return relation
+
+
+_STANDS = "\\%that"
+_STANDS_EXPR = symbol(_STANDS)
+"""An expression that stands elsewhere as a whole."""
+
+
+def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Relation]:
+    """The dims of a value that is said to have this rank, and whether it has."""
+    if value is BOTTOM or (isinstance(value, Tensor) and value.shape.is_bottom):
+        return None, TRUE
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        return (UNKNOWN_SIZE,) * rank, OPEN
+    return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
+
+
+__all__ = ["Claim", "Reading", "read_claims"]

@@ -1,0 +1,220 @@
+"""Judging claims: trivially equal dims first, then runs at sizes that tell most claims apart, then the solver.
+
+Equal relations are judged once. A claim is refuted by a run in which it is false, so a wrong answer of the solver can
+refute nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+from absint.auditing.audit import Audit, Judged, Judgement
+from absint.auditing.claims import Claim, read_claims
+from absint.auditing.runs import Feeds, Observed, Runs
+from absint.auditing.sampling import Sampler, input_sizes, is_legal
+from absint.diagnostics import Severity
+from lattices.relation import OPEN, TRUE, Relation
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing.said import Said
+    from solver.prove import Decision, Prover
+
+Advance = Callable[[int, int], None]
+"""Told how many of how many relations have been judged."""
+
+BUDGET: Final = 60.0
+"""Seconds that the solver may take for one source."""
+
+QUESTION: Final = 5.0
+"""Seconds for one question."""
+
+MAX_ROUNDS: Final = 8
+"""Times that sizes which the solver proposes are run."""
+
+_RUNS: WeakKeyDictionary[Result, Runs] = WeakKeyDictionary()
+
+
+def judge(
+    result: Result,
+    said: Said,
+    *,
+    confirm: bool = True,
+    sizes: Sequence[Mapping[str, int]] = (),
+    runs: Sequence[Feeds] = (),
+    budget: float = BUDGET,
+    advance: Advance | None = None,
+) -> Audit:
+    """Hold every claim of a source against the analysis of the model that it speaks of.
+
+    With `confirm` the model is run. `sizes` are sizes of the inputs, and `runs` feeds, that it is known to run at: they
+    are tried first, unless they are none that its declarations allow. Runs are kept for the next source on the result.
+    """
+    start = perf_counter()
+    reading = read_claims(result, said)
+    judging = _Judging(result, reading.claims, confirm, budget, advance)
+    judging.run(sizes, runs)
+    judged = tuple(judging.judged(claim) for claim in reading.claims)
+    return Audit(
+        said.source, said.failure, said.seconds, judged, reading.dims, reading.resolved, judging.calls,
+        perf_counter() - start,
+    )  # fmt: skip
+
+
+class _Finding(NamedTuple):
+    """What became of a relation."""
+
+    judgement: Judgement
+    counterexample: Mapping[str, int] | None = None
+    because: tuple[str, ...] = ()
+
+
+_TRIVIAL: Final = _Finding(Judgement.PROVED)
+_OPEN: Final = _Finding(Judgement.UNPROVED, because=("the analysis has no expression for the size",))
+
+
+class _Judging:
+    def __init__(
+        self, result: Result, claims: Iterable[Claim], confirm: bool, budget: float, advance: Advance | None
+    ) -> None:
+        self._result = result
+        self._confirm = confirm
+        self._budget = budget
+        self._advance = advance
+        self._groups: dict[Relation, list[Claim]] = {}
+        for claim in claims:
+            if claim.relation is not TRUE:
+                self._groups.setdefault(claim.relation, []).append(claim)
+        self._findings: dict[Relation, _Finding] = {TRUE: _TRIVIAL}
+        self._refuted: dict[Claim, tuple[Mapping[str, int], str]] = {}
+        self._runs = _RUNS.setdefault(result, Runs(result)) if confirm else Runs(result)
+        self.calls = 0
+        """Questions that reached the solver."""
+
+    def run(self, sizes: Sequence[Mapping[str, int]], feeds: Sequence[Feeds]) -> None:
+        """Decide every relation."""
+        if not self._result.can_run:
+            self._never(str(d) for d in self._result.diagnostics if d.severity is Severity.ERROR)
+            return
+        if not self._groups:
+            return
+        prover = self._result._proving.prover()
+        if prover.consistent.entailed:
+            self._never(str(c) for c in prover.because(prover.consistent.core))
+            return
+        sampler = Sampler(self._result, prover)
+        if self._confirm:
+            self._explore(sampler, sizes, feeds)
+        self._decide(prover, sampler)
+
+    def _never(self, because: Iterable[str]) -> None:
+        """Nothing is proved of a model of which no run succeeds."""
+        never = _Finding(Judgement.UNPROVED, because=("no run of the model succeeds", *because))
+        self._findings = dict.fromkeys((TRUE, *self._groups), never)
+
+    # Runs
+
+    def _explore(self, sampler: Sampler, sizes: Sequence[Mapping[str, int]], feeds: Sequence[Feeds]) -> None:
+        """Runs at sizes that are known to be good, then at legal ones that make the most claims false."""
+        inner = self._inner()
+        given = [(input_sizes(self._result, one), one) for one in feeds]
+        self._runs.run([(at, one) for at, one in given if at is not None], inner=inner)
+        self._runs.at([at for at in sizes if is_legal(self._result, at)], inner=inner)
+        self._apply(self._runs.observed)
+        self._apply(self._runs.at(sampler.telling(self._open(), self._runs), inner=inner))
+        more = sampler.telling(self._open(), self._runs)
+        self._apply(self._runs.at(more, inner=inner))
+
+    def _open(self) -> list[Relation]:
+        """Relations of which some claim is not refuted."""
+        return [r for r, claims in self._groups.items() if any(claim not in self._refuted for claim in claims)]
+
+    def _inner(self) -> bool:
+        """Whether some claim is about a value that is not of the main graph."""
+        main = self._result._lowered.program.main.names
+        return any(claim.place.value not in main for claims in self._groups.values() for claim in claims)
+
+    def _apply(self, observed: Sequence[Observed]) -> None:
+        for run in observed:
+            for claims in self._groups.values():
+                for claim in claims:
+                    if claim not in self._refuted and (seen := run.contradicts(claim)):
+                        self._refuted[claim] = run.sizes, seen
+
+    # The solver
+
+    def _decide(self, prover: Prover, sampler: Sampler) -> None:
+        rounds, end = 0, perf_counter() + self._budget
+        prover.seconds = QUESTION
+        for number, relation in enumerate(self._groups):
+            if self._advance is not None:
+                self._advance(number, len(self._groups))
+            if all(claim in self._refuted for claim in self._groups[relation]):
+                continue
+            if relation is OPEN:
+                self._findings[relation] = _OPEN
+                continue
+            if perf_counter() > end:
+                self._findings[relation] = _Finding(Judgement.UNPROVED, because=("the time for proofs is used up",))
+                continue
+            decision = sampler.decide(relation)
+            self.calls += decision.tier == "z3"
+            if decision.entailed is False and self._confirm and rounds < MAX_ROUNDS:
+                sizes = sampler.sizes_of(decision)
+                if not self._runs.tried(sizes):
+                    rounds += 1
+                    self._apply(self._runs.at([sizes], inner=self._inner()))
+            self._findings[relation] = self._found(relation, decision, prover, sampler)
+
+    def _found(self, relation: Relation, decision: Decision, prover: Prover, sampler: Sampler) -> _Finding:
+        if decision.entailed:
+            core = prover.because(decision.core)
+            return _Finding(Judgement.PROVED, because=tuple(str(c) for c in core))
+        if decision.entailed is None:
+            return _Finding(Judgement.UNPROVED, because=(decision.reason or "it was not decided",))
+        sizes = sampler.sizes_of(decision)
+        if self._rests_on_rules(relation, sizes):
+            why = f"by proof alone: the model cannot be run here: {self._runs.failure}"
+            return _Finding(Judgement.REFUTED, sizes, (why,))
+        return _Finding(Judgement.NOT_ENTAILED, sizes, (self._why_not(relation, sizes),))
+
+    def _rests_on_rules(self, relation: Relation, sizes: Mapping[str, int]) -> bool:
+        """Where nothing can be run: the sizes alone make it false, and complete rules promise a run at them."""
+        from absint.checking import Outcome, check
+
+        if not self._confirm or self._runs.observed or not self._of_main(relation):
+            return False  # a body may not be visited
+        if not relation.free_symbols <= set(self._result.symbols):
+            return False
+        return check(self._result, sizes, zeros=True).outcome is Outcome.RUNS
+
+    def _of_main(self, relation: Relation) -> bool:
+        main = self._result._lowered.program.main.names
+        return all(claim.place.value in main for claim in self._groups[relation])
+
+    def _why_not(self, relation: Relation, sizes: Mapping[str, int]) -> str:
+        if not relation.free_symbols <= set(self._result.symbols):
+            return "it rests on sizes that only data decide"
+        if not self._confirm:
+            return "no run was asked for"
+        if any(run.sizes == sizes for run in self._runs.observed):
+            return "a run at these sizes does not contradict it"
+        if self._runs.tried(sizes):
+            return f"a run at these sizes fails: {self._runs.failure}"
+        return "sizes were run often enough"
+
+    # The outcome
+
+    def judged(self, claim: Claim) -> Judged:
+        """The claim with what became of it."""
+        if claim in self._refuted:
+            sizes, seen = self._refuted[claim]
+            return Judged(claim.places, str(claim), Judgement.REFUTED, sizes, True, (seen,))
+        found = self._findings[claim.relation]
+        return Judged(claim.places, str(claim), found.judgement, found.counterexample, False, found.because)
+
+
+__all__ = ["BUDGET", "Advance", "judge"]

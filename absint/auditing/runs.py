@@ -1,0 +1,243 @@
+"""Runs of a model, and the shapes that its values have in them.
+
+onnxruntime runs the model with every value of the main graph as an output. Where it has no kernel for a node, onnx's
+reference implementation takes its place, for a model that is small; it also shows the values of bodies, which count
+where it agrees with onnxruntime on all others. Either is a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from math import prod
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from onnx import FunctionProto
+
+from absint.auditing.bodies import bodies
+from absint.auditing.child import ChildError, kept
+from absint.auditing.run_child import MARK
+from absint.errors import AbsintError
+from absint.running import Kind, RunError, feeds_for, in_one_line, with_outputs
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing.audit import Place
+    from absint.auditing.claims import Claim
+
+Feeds = Mapping[str, object]
+Reply = dict[str, list[tuple[int, ...]]] | str
+"""The shapes of the values of a run, or one line of why there is none."""
+
+SECONDS: Final = 60.0
+MAX_BYTES_BY_REFERENCE: Final = 4 << 20
+MAX_ELEMENTS: Final = 1 << 22
+"""Of one input of a run."""
+
+_KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
+
+
+class Observed(NamedTuple):
+    """What one run showed."""
+
+    sizes: Mapping[str, int]
+    """Of the symbols of the inputs."""
+    shapes: Mapping[str, Sequence[tuple[int, ...]]]
+    """Of every value, each time that it was computed."""
+
+    def contradicts(self, claim: Claim) -> str:
+        """What the run shows where the claim is false in it; empty if it is not."""
+        for visit, shape in enumerate(self.shapes.get(claim.place.value, ())):
+            if claim.place.axis is None:
+                if len(shape) != claim.stated.const:
+                    return f"{claim.place} has shape {list(shape)}"
+                continue
+            if claim.place.axis >= len(shape):
+                return f"{claim.place.value} has shape {list(shape)}"
+            binding = self._binding(claim, visit)
+            stated = None if binding is None else _value(claim, binding)
+            if stated is not None and shape[claim.place.axis] != stated:
+                return f"{claim.place} is {shape[claim.place.axis]}, not {stated}"
+        return ""
+
+    def agrees(self, other: Observed) -> bool:
+        """Whether two runs show the same of the values that both computed once."""
+        return all(
+            shapes == other.shapes.get(name, shapes)
+            for name, shapes in self.shapes.items()
+            if len(shapes) == 1 and len(other.shapes.get(name, shapes)) == 1
+        )
+
+    def _binding(self, claim: Claim, visit: int) -> Mapping[str, int] | None:
+        """The sizes of what a claim is over; None where it refers to a size of which there are several."""
+        if not claim.refers:
+            return self.sizes
+        found = dict(self.sizes)
+        for name, place in claim.refers.items():
+            size = self._size(place, claim.place, visit)
+            if size is None:
+                return None
+            found[name] = size
+        return found
+
+    def _size(self, place: Place, seen_from: Place, visit: int) -> int | None:
+        shapes = self.shapes.get(place.value, ())
+        beside = self.shapes[seen_from.value]
+        if len(shapes) == len(beside):
+            shapes = shapes[visit : visit + 1]  # of the same visit, where both are computed in each
+        sizes = {shape[place.axis] for shape in shapes if place.axis is not None and place.axis < len(shape)}
+        return sizes.pop() if len(sizes) == 1 else None
+
+
+_FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
+_TRUE: Final = "absint.true"
+_BOOL: Final = 9
+
+
+def _value(claim: Claim, binding: Mapping[str, int]) -> int | None:
+    from lattices.expr import UndefinedError
+
+    try:
+        return claim.stated.evaluate(binding)
+    except (UndefinedError, KeyError, ValueError):
+        return None
+
+
+class Runs:
+    """The runs of one model, in the order in which they were made."""
+
+    def __init__(self, result: Result, seconds: float = SECONDS) -> None:
+        self._result = result
+        self._seconds = seconds
+        self._every = True
+        self._tried: dict[tuple[tuple[str, int], ...], str] = {}
+        self._failure = ""
+        self.observed: list[Observed] = []
+
+    @property
+    def failure(self) -> str:
+        """Why the last run that failed did."""
+        return in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure
+
+    def tried(self, sizes: Mapping[str, int]) -> bool:
+        """Whether there was a run at these sizes."""
+        return _key(sizes) in self._tried
+
+    def at(self, bindings: Sequence[Mapping[str, int]], *, inner: bool = False) -> list[Observed]:
+        """Runs at these sizes, where there was none yet, on random data, zeros and ones; what they showed.
+
+        With `inner` bodies are looked into as well.
+        """
+        attempts: list[tuple[Mapping[str, int], Feeds]] = []
+        for sizes in bindings:
+            if not self.tried(sizes):
+                self._tried[_key(sizes)] = ""
+                attempts += [(sizes, feeds) for feeds in self._feeds(sizes)]
+        return self.run(attempts, inner=inner)
+
+    def run(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, inner: bool = False) -> list[Observed]:
+        """Runs on these feeds; what those that succeeded showed."""
+        if not attempts:
+            return []
+        found = self._observed(attempts, reference=False)
+        alone = not any(found) and self._is_without_kernel()
+        if (inner or alone) and self._result.model.ByteSize() <= MAX_BYTES_BY_REFERENCE:
+            more = self._observed(attempts, reference=True)
+            pairs = zip(found, more, strict=True)
+            found += more if alone else [o for run, o in pairs if run is not None and o is not None and o.agrees(run)]
+        kept = [run for run in found if run is not None]
+        self.observed += kept
+        return kept
+
+    def _is_without_kernel(self) -> bool:
+        """Whether onnxruntime did not run the model for a reason that says nothing about the model."""
+        return any(part in self._failure for part in ("is not installed", "NOT_IMPLEMENTED"))
+
+    def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
+        shapes = (self._result.shapes.get(name) for name in self._result.inputs)
+        try:
+            if any(prod(shape.evaluate(sizes)) > MAX_ELEMENTS for shape in shapes if shape is not None):
+                self._failure = "the inputs are too large to be made for a run"
+                return
+            for kind in _KINDS:
+                yield feeds_for(self._result, sizes, seed=0, values=kind)
+        except (AbsintError, ValueError, ArithmeticError, KeyError) as error:
+            self._failure = str(error)
+
+    def _observed(
+        self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, reference: bool
+    ) -> list[Observed | None]:
+        """For each attempt what it showed, if it succeeded."""
+        feeds = [feeds for _, feeds in attempts]
+        replies: list[Reply] = []
+        try:
+            replies = self._replies(feeds, reference)
+        except ChildError as error:
+            self._failure = str(error)
+            if error.crashed:
+                replies = [self._reply(one, reference) for one in feeds] if len(feeds) > 1 else []
+            elif not reference and self._every:
+                self._every = False  # some value may be of a type that is no output
+                return self._observed(attempts, reference=False)
+        self._failure = next((reply for reply in replies if isinstance(reply, str)), self._failure)
+        if not replies:
+            return [None] * len(attempts)
+        pairs = zip(attempts, replies, strict=True)
+        return [None if isinstance(reply, str) else Observed(sizes, reply) for (sizes, _), reply in pairs]
+
+    def _reply(self, feeds: Feeds, reference: bool) -> Reply:
+        try:
+            return self._replies([feeds], reference)[0]
+        except ChildError as error:
+            return str(error)
+
+    def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
+        folder = self._result._loaded.folder
+        where = None if folder is None else str(folder.resolve())
+        if not reference and find_spec("onnxruntime") is None:
+            raise ChildError("onnxruntime is not installed: pip install 'absint[run]'")
+        model, names = self._by_paths() if reference else self._with_all_values()
+        request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
+        return cast("list[Reply]", kept("run_child.py").ask(request, self._seconds))
+
+    def _with_all_values(self) -> tuple[bytes, list[str]]:
+        """The model with every value that a node of the main graph computes as an output, if it loads like that."""
+        nodes = self._result.nodes
+        inner = self._result._lowered.program.main.names.items()
+        computed = [n for n, (node, _) in inner if self._every and node >= 0 and nodes[node].value is None]
+        outputs = self._result.outputs
+        try:
+            names = list(dict.fromkeys([*outputs, *computed]))
+            return with_outputs(self._result, [n for n in computed if n not in outputs]), names
+        except RunError as error:
+            raise ChildError(str(error)) from None
+
+    def _by_paths(self) -> tuple[bytes, list[str]]:
+        """The model with the graph of each body named by its path."""
+        copy = type(self._result.model)()
+        copy.CopyFrom(self._result.model)
+        calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
+        for body in bodies(copy):
+            if body.is_function or body.path.startswith(calls):
+                continue
+            if body.path:
+                body.graph.name = f"{MARK}{body.path}"
+            for node in body.graph.node:
+                if node.op_type == "Loop" and len(node.input) > 1 and not node.input[1]:
+                    node.input[1] = _TRUE  # the reference implementation takes an absent condition for false
+        copy.graph.initializer.add(name=_TRUE, data_type=_BOOL, raw_data=b"\1")
+        return copy.SerializeToString(), []
+
+    def _called_once(self) -> dict[tuple[str, str], str]:
+        calls: dict[tuple[str, str], list[str]] = {}
+        for body in bodies(self._result.model):
+            if isinstance(body.graph, FunctionProto):
+                calls.setdefault((body.graph.domain, body.graph.name), []).append(body.path)
+        return {function: paths[0] for function, paths in calls.items() if len(paths) == 1}
+
+
+def _key(sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(sizes.items()))
+
+
+__all__ = ["MAX_ELEMENTS", "SECONDS", "Feeds", "Observed", "Runs"]

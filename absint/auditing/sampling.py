@@ -1,0 +1,142 @@
+"""Sizes to run a model at: legal ones that make as many claims false as they can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from lattices.expr import Expr, Symbol
+from lattices.normal import sole_atom
+from lattices.relation import FALSE, OPEN, Relation
+from lattices.tensor import Tensor
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing.runs import Runs
+    from solver.prove import Decision, Prover
+
+Sizes = Mapping[str, int]
+
+POOL: Final = 60
+"""Legal sizes that are drawn."""
+
+CHOSEN: Final = 4
+"""Of these, how many are run at a time."""
+
+MOST: Final = 500
+"""Relations that sizes are chosen for."""
+
+_PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
+
+
+class Sampler:
+    """Draws legal sizes of the inputs of a model."""
+
+    def __init__(self, result: Result, prover: Prover) -> None:
+        self._result = result
+        self._prover = prover
+
+    @cached_property
+    def _pool(self) -> list[Sizes]:
+        """Values of all symbols that meet the constraints, the ones with the most distinct sizes first."""
+        from solver.classes import legal_bindings
+        from solver.prove import meets
+
+        symbols = [s for name in self._result.symbols for s in (Symbol(name, 0),)]
+        found = list(islice(legal_bindings(self._prover, symbols, POOL), POOL))
+        spread = self._spread(found[0] if found else {})
+        formulas = list(self._prover.constraints.distinct)
+        found += [at for at in spread if meets(formulas, at)]
+        names = self._result.symbols
+        return sorted(found, key=lambda at: -len({at.get(name, 1) for name in names} - {0, 1}))
+
+    def _spread(self, base: Sizes) -> Iterator[Sizes]:
+        """Sizes that differ from each other and share no factor, and those where ranks and dims may vanish."""
+        names = self._result.symbols
+        yield {**base, **{name: _PRIMES[number % len(_PRIMES)] for number, name in enumerate(names)}}
+        for size in (1, 0):
+            yield {**base, **dict.fromkeys(names, size)}
+
+    def own(self, values: Sizes) -> Sizes:
+        """The sizes of the inputs among values of all symbols."""
+        return {name: values.get(name, 1) for name in self._result.symbols}
+
+    def sizes_of(self, decision: Decision) -> Sizes:
+        """The sizes of the inputs at which a decision says that a relation is false."""
+        return self.own({**(self._pool[0] if self._pool else {}), **decision.model})
+
+    def decide(self, relation: Relation) -> Decision:
+        """Whether the constraints entail the relation; one that is false whatever the sizes is false at any of them."""
+        from solver.prove import Decision
+
+        if relation is FALSE:
+            return Decision(False, "normal form", model=self._prover.consistent.model)
+        known = next((at for at in self._pool if _is_false(relation, at)), None)
+        return Decision(False, "evaluation", model=known) if known is not None else self._prover.decide(relation)
+
+    def telling(self, relations: Iterable[Relation], runs: Runs) -> list[Sizes]:
+        """A few legal sizes at which there was no run yet, each with relations that are false at it.
+
+        Where some relation has no form that sizes of the inputs decide, also distinct sizes, and the smallest.
+        """
+        rest = list(islice(relations, MOST))
+        inputs = set(self._result.symbols)
+        decidable = [r for r in rest if r not in (FALSE, OPEN) and r.free_symbols <= inputs]
+        blind = len(decidable) < len(rest)
+        pool = {_key(own): own for at in self._pool if not runs.tried(own := self.own(at))}
+        false_at = {key: {r for r in decidable if _is_false(r, at)} for key, at in pool.items()}
+        chosen = (
+            [next(iter(pool)), min(pool, key=lambda key: (0 in key, sum(key))), min(pool, key=sum)]
+            if blind and pool
+            else []
+        )
+        while len(chosen) < CHOSEN and false_at:
+            best = max(false_at, key=lambda key: len(false_at[key]))
+            told = false_at.pop(best)
+            if not told:
+                break
+            chosen.append(best)
+            false_at = {key: rest - told for key, rest in false_at.items()}
+        return [pool[key] for key in dict.fromkeys(chosen)]
+
+
+def _key(sizes: Sizes) -> tuple[int, ...]:
+    return tuple(sizes.values())
+
+
+def _is_false(relation: Relation, values: Sizes) -> bool:
+    from solver.prove import holds
+
+    return relation is not OPEN and holds(relation, values) is False
+
+
+def is_legal(result: Result, sizes: Sizes) -> bool:
+    """Whether sizes are of all symbols of the inputs, and meet what is declared and assumed of these."""
+    from solver.prove import meets
+
+    return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *result.assumptions], sizes)
+
+
+def input_sizes(result: Result, feeds: Mapping[str, object]) -> Sizes | None:
+    """The sizes of the symbols of the inputs that feeds show; None if they do not show all, or are not as declared."""
+    found: dict[str, int] = {}
+    shown = [(dim, size) for dim, size in _shown(result, feeds) if isinstance(dim, Expr)]
+    for dim, size in shown:
+        if isinstance(atom := sole_atom(dim), Symbol):
+            found.setdefault(atom.name, size)
+    if not is_legal(result, found) or any(dim.evaluate(found) != size for dim, size in shown):
+        return None
+    return found
+
+
+def _shown(result: Result, feeds: Mapping[str, Any]) -> Iterator[tuple[object, int]]:
+    for name, array in feeds.items():
+        value = result.values.get(name)
+        shape: Sequence[int] = getattr(array, "shape", ())
+        if isinstance(value, Tensor) and value.shape.rank == len(shape):
+            yield from zip(value.shape.dims, shape, strict=True)
+
+
+__all__ = ["CHOSEN", "POOL", "Sampler", "input_sizes", "is_legal"]

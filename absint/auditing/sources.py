@@ -1,0 +1,99 @@
+"""What the author of a model says of its shapes, and what an analysis says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from absint.auditing.bodies import bodies
+from absint.auditing.said import Said, Stated
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, TensorShapeProto, TypeProto
+
+    from absint.api import Result
+    from absint.load import Loaded, ModelLike
+
+
+def declared(model: ModelProto) -> Said:
+    """The author's types of inner values, outputs, bodies and the values of functions (these once for each call)."""
+    return Said("declared", shapes_in(model))
+
+
+def shapes_in(model: ModelProto, *, inputs: bool = False) -> dict[str, tuple[Stated, ...] | None]:
+    """What the types in a model say of its tensors; of graph inputs only if asked for."""
+    found: dict[str, tuple[Stated, ...] | None] = {}
+    for body in bodies(model):
+        infos = [*(model.graph.input if inputs and not body.path else ()), *body.declared]
+        for info in infos:
+            stated = stated_shape(info.type)
+            if stated is not None or info.type.WhichOneof("value") == "tensor_type":
+                key = body.key(info.name)
+                found[key] = stated if found.get(key) is None else found[key]
+    return found
+
+
+def stated_shape(proto: TypeProto) -> tuple[Stated, ...] | None:
+    """The dims of a tensor type; None where the rank is unknown, and for what is no tensor."""
+    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
+        return None
+    return tuple(stated_dim(dim) for dim in proto.tensor_type.shape.dim)
+
+
+def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
+    """A size, a text, or None for an unknown dim."""
+    kind = proto.WhichOneof("value")
+    if kind == "dim_value":
+        return int(proto.dim_value) if proto.dim_value >= 0 else None
+    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
+
+
+def texts_in(model: ModelProto) -> set[str]:
+    """Every text that stands for a dim in the model."""
+    shapes = shapes_in(model, inputs=True).values()
+    return {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
+
+
+def by_policy(policy: str, model: ModelLike | Loaded) -> Said:
+    """What the analysis says under a unification policy. Raises UsageError for a policy that there is not."""
+    from absint.api import analyze
+
+    start = perf_counter()
+    result = analyze(model, policy=policy)
+    said = by_result(result.policy.label or f"policy {policy}", result)
+    return Said(said.source, said.shapes, seconds=perf_counter() - start, anonymous=said.anonymous)
+
+
+def by_result(source: str, result: Result) -> Said:
+    """What an analysis says of the values of the main graph. Invented symbols are its anonymous names."""
+    from absint.annotate import Writer
+    from lattices.tensor import Tensor
+
+    writer = Writer(result, set())
+    shapes: dict[str, tuple[Stated, ...] | None] = {}
+    for name, (node, at) in _computed(result):
+        state = result.states[node]
+        value = state[at] if at < len(state) else None
+        if isinstance(value, Tensor) and not value.shape.is_bottom:
+            known = value.shape.rank is not None
+            shapes[name] = tuple(writer.text(dim) for dim in value.shape.dims) if known else None
+    return Said(source, shapes, anonymous=_invented(result, shapes.values()))
+
+
+def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The values that nodes of the main graph compute."""
+    for name, operand in result._lowered.program.main.names.items():
+        if operand[0] >= 0 and result.nodes[operand[0]].value is None:
+            yield name, operand
+
+
+def _invented(result: Result, shapes: Iterable[tuple[Stated, ...] | None]) -> frozenset[str]:
+    """The names in the shapes that are no symbols of the inputs."""
+    from absint.auditing.texts import names_in
+
+    texts = {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
+    return frozenset(name for text in texts for name in names_in(text, result.symbols)) - set(result.symbols)
+
+
+__all__ = ["by_policy", "by_result", "declared", "shapes_in", "stated_dim", "stated_shape", "texts_in"]

@@ -1,0 +1,155 @@
+"""`absint audit`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import analysed, format_option, model_argument, warm_up
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing import Audit, Said
+    from absint.auditing.judging import Advance
+
+
+@click.command()
+@model_argument
+@click.option(
+    "--tool",
+    "tools",
+    metavar="TOOL",
+    multiple=True,
+    help="What an installed tool says: onnx, onnx-shape-inference, onnxruntime, onnxruntime-auto-merge, yobx.",
+)
+@click.option(
+    "--policy", "policies", metavar="NAME", multiple=True, help="What the analysis says under a unification policy."
+)
+@click.option("--declared", is_flag=True, help="What the author declares, beside tools and policies.")
+@click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the model (needs onnxruntime).")
+@click.option("--seconds", type=float, default=120.0, show_default=True, help="What a tool may take.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted, or a tool fails.")
+@click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
+@format_option("sarif")
+def audit(
+    model: str,
+    tools: tuple[str, ...],
+    policies: tuple[str, ...],
+    declared: bool,
+    confirm: bool,
+    seconds: float,
+    strict: bool,
+    everything: bool,
+    form: str,
+) -> int:
+    """Judge what is claimed of the shapes of MODEL.
+
+    Without an option, what its author declares of outputs and inner values, bodies and functions included. A claim is a
+    rank, a dim that is a size or an expression over symbols of the inputs, or two dims that share another name.
+
+    \b
+    proved        it holds in every run that succeeds
+    refuted       a run at the sizes that are shown makes it false
+    not entailed  what is known allows it to be false, but no run has shown that
+    unproved      it was not decided
+
+    Exit code: 1 if a claim is refuted, else 0 (or 3, see --strict).
+    """
+    _check(tools, policies, seconds)
+    warm_up()
+    result = analysed(model)
+    audits = []
+    for source, ask in _sources(result, tools, policies, declared, seconds):
+        with _progress(source) as advance:
+            audits.append(_judged(result, ask(), confirm, advance))
+    _write(result, audits, form, everything)
+    if any(map(_is_refuted, audits)):
+        return NO
+    return UNDECIDED if strict and any(map(_is_open, audits)) else FINE
+
+
+def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
+    """Mistakes are told before any work is done."""
+    from absint.auditing.peers import TOOLS, is_installed
+    from absint.policies import policy_of
+
+    if not 0 < seconds < inf:
+        raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+    for tool in tools:
+        if not is_installed(tool):
+            raise UsageError(f"--tool {tool}: {TOOLS[tool].package} is not installed")
+    for policy in policies:
+        policy_of(policy)
+
+
+def _sources(
+    result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
+) -> Iterator[tuple[str, Callable[[], Said]]]:
+    """What is asked, by name."""
+    from absint import auditing
+
+    if declared or not (tools or policies):
+        yield "declared", partial(auditing.declared, result.model)
+    for tool in dict.fromkeys(tools):
+        yield tool, partial(auditing.peer, tool, result.model, Path(result.origin), seconds)
+    for policy in dict.fromkeys(policies):
+        yield policy, partial(auditing.by_policy, policy, result._loaded)
+
+
+def _judged(result: Result, said: Said, confirm: bool, advance: Advance | None) -> Audit:
+    from absint.auditing import judge
+
+    return judge(result, said, confirm=confirm, advance=advance)
+
+
+@contextmanager
+def _progress(source: str) -> Iterator[Advance | None]:
+    """What is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(f"asking {escape(source)}") as status:
+        yield lambda done, total: status.update(f"judging {escape(source)}: {done:,} of {total:,}")
+
+
+def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:
+    if form == "json":
+        from absint.report.audit import document
+
+        click.echo(document(result, audits))
+    elif form == "sarif":
+        from absint.report.audit_sarif import document as sarif
+
+        click.echo(sarif(result, audits))
+    else:
+        from absint.report.audit import report
+        from absint.report.text import width_of, write
+
+        write(report(audits, width_of(), everything=everything))
+
+
+def _is_refuted(found: Audit) -> bool:
+    from absint.auditing import Judgement
+
+    return found.counts[Judgement.REFUTED] > 0
+
+
+def _is_open(found: Audit) -> bool:
+    from absint.auditing import Judgement
+
+    return bool(found.failure or found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
+
+
+__all__ = ["audit"]

@@ -1,0 +1,155 @@
+"""`absint study`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import format_option
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.study import Study
+    from absint.study.studying import Progress
+
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Processes that work at once; one per core without."
+)
+sources_option = click.option(
+    "--source",
+    "sources",
+    metavar="NAME",
+    multiple=True,
+    help="Whose claims: declared, a policy (sound, keep-target, ...) or a tool (onnx, ...); all without.",
+)
+seconds_option = click.option(
+    "--seconds", type=float, default=120.0, show_default=True, help="What one pair of model and source may take."
+)
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", help="Use the Dask cluster of this scheduler, as tcp://host:8786."
+)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--out", metavar="DIR", help="Keep results there, and continue from those that are there.")
+@sources_option
+@jobs_option
+@seconds_option
+@scheduler_option
+@click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the models at counterexamples.")
+@click.option("--retry", is_flag=True, help="Try pairs again that died, hung or ended in an error.")
+@click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --out too.")
+@format_option("csv")
+def study(
+    folder: str,
+    out: str | None,
+    sources: tuple[str, ...],
+    jobs: int | None,
+    seconds: float,
+    scheduler: str | None,
+    confirm: bool,
+    retry: bool,
+    plots: str | None,
+    form: str,
+) -> int:
+    """Count claims about the models of DIR, and false ones.
+
+    The claims are those of the models' authors, of each unification policy and of each tool that is installed. Each is
+    proved, refuted with sizes at which a run shows it to be false, or left open. docs/study.md says what the columns
+    mean.
+
+    With --out a study that was stopped continues. A pair whose process dies or hangs is counted as failed and stops
+    nothing.
+
+    Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
+    """
+    from absint.study import study as run_study
+
+    check_seconds(seconds)
+    if (plots is not None or retry) and out is None:
+        raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out")
+    with progress("pairs") as advance:
+        found = run_study(
+            folder,
+            out=out,
+            sources=sources,
+            jobs=jobs,
+            seconds=seconds,
+            confirm=confirm,
+            retry=retry,
+            scheduler=scheduler,
+            progress=advance,
+        )
+    if out is not None:
+        _write(found, Path(out), plots)
+    _print(found, form)
+    if any(row.refuted for row in found.table if row.source == "policy sound"):
+        return NO
+    return UNDECIDED if found.lost else FINE
+
+
+def check_seconds(seconds: float, option: str = "--seconds") -> None:
+    """Raises UsageError for a time limit that is none."""
+    if not 0 < seconds < inf:
+        raise UsageError(f"{option} {seconds:g}: expected a number above 0")
+
+
+def _write(found: Study, out: Path, plots: str | None) -> None:
+    from absint.report.files import write_file
+    from absint.study import tables
+
+    table = found.table
+    write_file(tables.to_csv(table), out / "table.csv")
+    write_file(tables.pairs_csv(found.records), out / "pairs.csv")
+    write_file(tables.to_json(table, found.records), out / "study.json")
+    if plots is not None:
+        from absint.study.plots import write_plots
+
+        write_plots(table, out, plots)
+
+
+def _print(found: Study, form: str) -> None:
+    from absint.study import tables
+
+    if form == "csv":
+        click.echo(tables.to_csv(found.table), nl=False)
+    elif form == "json":
+        click.echo(tables.to_json(found.table, found.records), nl=False)
+    else:
+        from absint.report.text import write
+
+        tables.show(found.table)
+        write(tables.notes(found))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress | None]:
+    """A bar on stderr, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from absint.report.plain import plain
+
+    last = TextColumn("{task.fields[last]}", markup=False)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), last)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, last="")
+
+        def advance(done: int, total: int, text: str) -> None:
+            bar.update(task, completed=done, total=total, last=plain(text))
+
+        yield advance
+
+
+__all__ = ["check_seconds", "progress", "study"]

@@ -1,0 +1,121 @@
+"""The outcome of an audit, as text and as JSON.
+
+The JSON form is versioned: a key is added without notice, but none changes its meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.auditing.audit import Judgement
+from absint.report.document import Json
+from absint.report.relations import plural, sizes
+from absint.report.text import Line, aligned, plain, wrapped
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing.audit import Audit, Judged
+
+SCHEMA: Final = "absint.audit/1"
+SHOWN: Final = 20
+"""Claims of one judgement that the text lists."""
+
+_STYLES: Final = {
+    Judgement.REFUTED: "bold red",
+    Judgement.NOT_ENTAILED: "bold yellow",
+    Judgement.UNPROVED: "yellow",
+    Judgement.PROVED: "green",
+}
+
+
+def report(audits: Sequence[Audit], width: int, *, everything: bool = False) -> Iterator[Line]:
+    """A section for each source."""
+    for number, audit in enumerate(audits):
+        if number:
+            yield Line("")
+        yield Line(_title(audit), "bold")
+        if audit.failure:
+            yield Line(f"  failed: {plain(audit.failure)}", "bold yellow")
+        for judgement, style in _STYLES.items():
+            found = audit.of(judgement) if everything or judgement is not Judgement.PROVED else ()
+            shown = found if everything else found[:SHOWN]
+            for item in shown:
+                yield from _block(item, style, width)
+            if len(found) > len(shown):
+                yield Line(f"  and {len(found) - len(shown):,} more {judgement.value} (--all shows them)", style)
+
+
+def _title(audit: Audit) -> str:
+    total = len(audit.judged)
+    found = [f"{count:,} {judgement.value}" for judgement, count in audit.counts.items() if count]
+    if audit.unconfirmed:
+        found.append(f"{audit.unconfirmed:,} of the refuted by proof alone")
+    return f"{plain(audit.source)}: {total:,} {plural('claim', total)}" + (f": {', '.join(found)}" if found else "")
+
+
+def _block(item: Judged, style: str, width: int) -> Iterator[Line]:
+    """The claim, and in indented rows what is known of it."""
+    head = item.judgement.value
+    for text in wrapped(f"  {head}  {plain(item.relation)}", width, len(head) + 4):
+        yield Line(text, style)
+    rows = [(name, text) for name, text in _rows(item) if text]
+    yield from (Line(f"  {text}") for text in aligned(rows, width - 2))
+
+
+def _rows(item: Judged) -> Iterator[tuple[str, str]]:
+    at = "" if item.counterexample is None else sizes(item.counterexample)
+    match item.judgement:
+        case Judgement.REFUTED:
+            yield "false at", at or "the sizes of the inputs, which are fixed"
+            yield ("a run shows" if item.confirmed else "refuted"), "; ".join(item.because)
+        case Judgement.NOT_ENTAILED:
+            yield "perhaps false at", at
+            yield "but", "; ".join(item.because)
+        case Judgement.UNPROVED:
+            yield "because", "; ".join(item.because)
+        case Judgement.PROVED:
+            for text in item.because:
+                yield "because", text
+
+
+def document(result: Result, audits: Iterable[Audit]) -> str:
+    """All claims of all sources, one a line."""
+    from absint import __version__
+
+    head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
+    lines = [f"{json.dumps(key)}: {json.dumps(text, ensure_ascii=False)}" for key, text in head.items()]
+    found = ",\n".join(map(_audit, audits))
+    return "{\n" + ",\n".join([*lines, f'"audits": [\n{found}\n]']) + "\n}"
+
+
+def _audit(audit: Audit) -> str:
+    head: dict[str, Json] = {
+        "source": audit.source,
+        "failure": audit.failure,
+        "seconds": round(audit.seconds, 6),
+        "judging": round(audit.judging, 6),
+        "dims": audit.dims,
+        "resolved": audit.resolved,
+        "solver_calls": audit.solver_calls,
+        "counts": {judgement.value: count for judgement, count in audit.counts.items()},
+        "unconfirmed": audit.unconfirmed,
+    }
+    claims = ",\n  ".join(json.dumps(_claim(item), ensure_ascii=False) for item in audit.judged)
+    return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "claims": [\n  {claims}\n]}}'
+
+
+def _claim(item: Judged) -> dict[str, Json]:
+    """A place without an axis is a whole value."""
+    return {
+        "relation": item.relation,
+        "places": [{"value": place.value, "axis": place.axis} for place in item.places],
+        "judgement": item.judgement.value,
+        "counterexample": None if item.counterexample is None else dict(item.counterexample),
+        "confirmed": item.confirmed,
+        "because": list(item.because),
+    }
+
+
+__all__ = ["SCHEMA", "document", "report"]

@@ -1,0 +1,84 @@
+"""The jobs of a study on a Dask cluster, for corpora that outgrow one machine.
+
+A group of jobs is one Dask task, so that a worker keeps what the jobs share. The worker does them in a process of its
+own, as on one machine: a job that dies or hangs costs itself. A worker that is lost costs its group nothing but
+time: Dask gives the group to another. The client alone writes results, each group's once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.errors import UsageError
+from absint.study.running import Done, Finished, Job, Worker, seconds_of
+from absint.study.sources import ours
+
+if TYPE_CHECKING:
+    import distributed
+
+TIMEOUT: Final = "20s"
+"""In which the scheduler must answer."""
+
+
+class OtherVersionError(RuntimeError):
+    """A worker has another version of this package."""
+
+
+def run_distributed(groups: Sequence[Sequence[Job]], perform: str, scheduler: str) -> Generator[Finished]:
+    """Do all jobs on the cluster of a scheduler; they are given as groups finish.
+
+    Raises UsageError if Dask is not installed, the scheduler does not answer, or a worker has another version.
+    """
+    client = _client(scheduler)
+    try:
+        yield from _results(client, groups, perform)
+    finally:
+        client.close()
+
+
+def _client(scheduler: str) -> distributed.Client:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("--scheduler: Dask is not installed: pip install 'absint[distributed]'") from None
+    try:
+        return distributed.Client(scheduler, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"--scheduler {scheduler}: no Dask scheduler answers there ({reason})") from None
+
+
+def _results(client: distributed.Client, groups: Sequence[Sequence[Job]], perform: str) -> Generator[Finished]:
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    futures = {client.submit(do_group, list(group), perform, ours(), pure=False): group for group in groups}
+    for future in as_completed(list(futures), loop=client.loop):
+        group = futures.pop(future)
+        try:
+            done = future.result()
+        except KilledWorker:
+            done = [Done("died", failure="every worker of the cluster that began it was lost")] * len(group)
+        except Exception as error:
+            raise UsageError(f"the cluster cannot run the study: {type(error).__name__}: {error}") from None
+        yield from map(Finished, group, done)
+        future.release()
+
+
+_own = threading.local()
+
+
+def do_group(group: Sequence[Job], perform: str, version: str) -> list[Done]:
+    """Do the jobs in a process that this thread of a Dask worker keeps."""
+    if ours() != version:
+        raise OtherVersionError(f"the client has {version}, a worker {ours()}")
+    worker: Worker | None = getattr(_own, perform, None)
+    if worker is None:
+        worker = Worker(perform)
+        setattr(_own, perform, worker)
+    return [worker.do(job, seconds_of(job)) for job in group]
+
+
+__all__ = ["OtherVersionError", "do_group", "run_distributed"]

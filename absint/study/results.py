@@ -1,0 +1,197 @@
+"""What a study has found, pair by pair, in a file that only grows: a study that was stopped continues from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import IO, Any, Final, Literal, NamedTuple, cast
+
+from absint.errors import UsageError
+from absint.study.running import Done
+from absint.study.tasks import Task
+
+Outcome = Literal["judged", "tool failed", "unreadable", "error", "timed out", "died"]
+"""`judged`: its claims were judged. `tool failed`: the source says nothing or not all, and says why. `unreadable`: the
+model cannot be read. `error`, `timed out`, `died`: the study itself failed at this pair."""
+
+LOST: Final = ("error", "timed out", "died")
+"""Outcomes of pairs of which nothing is known; another run may know more."""
+
+FILE: Final = "results.jsonl"
+
+
+class Key(NamedTuple):
+    """Which pair a record is of."""
+
+    model: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a study found of one source on one model. Counts are 0 where nothing was judged."""
+
+    model: str
+    source: str
+    kind: str
+    sha256: str
+    versions: str
+    confirm: bool
+    outcome: Outcome
+    failure: str = ""
+    seconds: float = 0.0
+    """Of the whole pair: the source's, the analysis if this pair had to make it, and judging."""
+    tool_seconds: float = 0.0
+    """Of the source alone."""
+    dims: int = 0
+    resolved: int = 0
+    claimed: int = 0
+    proved: int = 0
+    refuted: int = 0
+    confirmed: int = 0
+    not_entailed: int = 0
+    unproved: int = 0
+    solver_calls: int = 0
+    refutations: list[dict[str, object]] = field(default_factory=list)
+    """Refuted claims with their counterexamples; not more than a few dozen."""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.model, self.source)
+
+    @property
+    def is_lost(self) -> bool:
+        """The study failed at the pair."""
+        return self.outcome in LOST
+
+    @property
+    def failed(self) -> bool:
+        """There is no complete answer of the source."""
+        return self.outcome != "judged"
+
+    def answers(self, task: Task) -> bool:
+        """It is a result for this pair, of this very model file and these versions."""
+        same = (self.sha256, self.versions, self.confirm) == (task.sha256, task.versions, task.confirm)
+        return same and bool(task.sha256)
+
+
+def record(task: Task, done: Done) -> Record:
+    """What became of a pair."""
+    base = Record(
+        task.model, str(task.source), task.source.kind, task.sha256, task.versions, task.confirm,
+        outcome="judged", seconds=round(done.seconds, 3),
+    )  # fmt: skip
+    known = asdict(base)
+    if done.outcome == "done":
+        known |= cast("dict[str, Any]", done.answer)
+        known["outcome"] = "tool failed" if known["failure"] else "judged"
+    else:
+        known |= {"outcome": done.outcome, "failure": done.failure}
+    return Record(**known)
+
+
+class Store:
+    """Records in a file, one a line. A line that was cut off when a study was killed counts for nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises UsageError if the folder cannot be made, or another study is writing to it."""
+        self.path = folder / FILE
+        self.damaged = 0
+        """Lines that are no record."""
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"--out {folder} is a file: give a folder")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = self.path.open("a+b")
+        except OSError as error:
+            raise UsageError(f"--out {folder} cannot be written: {error.strerror or error}") from None
+        if not _locked(self._file):
+            self._file.close()
+            raise UsageError(f"--out {folder}: another study is writing there")
+        self._known = {found.key: found for found in self._read()}
+
+    def of(self, task: Task) -> Record | None:
+        """The result for a pair, if there is one for this model file and these versions."""
+        found = self._known.get(Key(task.model, str(task.source)))
+        return found if found is not None and found.answers(task) else None
+
+    def add(self, found: Record) -> None:
+        """Write a record. It replaces the earlier ones of its pair."""
+        self._known[found.key] = found
+        self._file.write(json.dumps(asdict(found), ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let others write."""
+        self._file.close()
+
+    def _read(self) -> Iterator[Record]:
+        self._file.seek(0)
+        content = self._file.read()
+        for line in content.splitlines():
+            found = _parsed(line)
+            if found is not None:
+                yield found
+            else:
+                self.damaged += 1
+        self._file.seek(0, os.SEEK_END)
+        if content and not content.endswith(b"\n"):
+            self._file.write(b"\n")
+
+
+def read_records(path: Path) -> list[Record]:
+    """The last record of each pair in a file. Raises UsageError if it cannot be read."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    return list({found.key: found for found in map(_parsed, lines) if found is not None}.values())
+
+
+def by_source(records: Iterable[Record]) -> Mapping[str, list[Record]]:
+    """Records by source, in order of appearance."""
+    found: dict[str, list[Record]] = {}
+    for item in records:
+        found.setdefault(item.source, []).append(item)
+    return found
+
+
+_FIELDS: Final = {f.name: str(f.type) for f in fields(Record)}
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "str": str,
+    "Outcome": str,
+    "bool": bool,
+    "int": int,
+    "float": (int, float),
+}
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or found.keys() != _FIELDS.keys():
+        return None
+    if not all(isinstance(found[name], _TYPES.get(kind, list)) for name, kind in _FIELDS.items()):
+        return None
+    return Record(**found)
+
+
+def _locked(file: IO[bytes]) -> bool:
+    """Whether nobody else has the file; it is ours until it is closed."""
+    try:
+        import fcntl
+    except ImportError:  # a platform without file locks
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+__all__ = ["FILE", "LOST", "Key", "Outcome", "Record", "Store", "by_source", "read_records", "record"]

@@ -1,0 +1,114 @@
+"""Whose claims a study holds against the sound analysis: the models' authors, unification policies, installed tools."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from absint import __version__
+from absint.auditing.peers import TOOLS, is_installed
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from lattices.unify import Policy
+
+Kind = Literal["declared", "policy", "tool"]
+
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True)
+class Source:
+    """Somebody who makes claims."""
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        if self.kind != "policy":
+            return self.name
+        return f"policy {self.name}" if policies()[self.name].sound else f"unsound policy {self.name}"
+
+
+DECLARED: Final = Source("declared", "declared")
+
+
+def available() -> list[Source]:
+    """Everybody: the authors, each policy, each tool that is installed."""
+    return [DECLARED, *(Source("policy", name) for name in policies()), *(Source("tool", t) for t in installed())]
+
+
+def installed() -> list[str]:
+    """The tools that can be imported here."""
+    return [tool for tool in TOOLS if is_installed(tool)]
+
+
+def read_sources(names: Sequence[str]) -> list[Source]:
+    """The sources of these names, each once; all that are available for none.
+
+    Raises UsageError for a name that nobody has, and for a tool that is not installed.
+    """
+    if not names:
+        return available()
+    return list(dict.fromkeys(_read(name) for name in names))
+
+
+def _read(name: str) -> Source:
+    if name == "declared":
+        return DECLARED
+    if name in policies():
+        return Source("policy", name)
+    if name in TOOLS:
+        if name not in installed():
+            raise UsageError(f"--source {name}: not installed: pip install {TOOLS[name].package}")
+        return Source("tool", name)
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    known = ", ".join(("declared", *policies(), *TOOLS))
+    raise UsageError(f"--source {shown}: no such source; there are: {known}")
+
+
+def policies() -> Mapping[str, Policy]:
+    """The policies that there are."""
+    from lattices.unify import POLICIES
+
+    return POLICIES
+
+
+def versions(source: Source) -> str:
+    """What a result for this source depends on beside the model: a result of other versions is no longer one."""
+    found = [ours(), _version("onnx"), _version("onnxruntime")]
+    if source.kind == "tool":
+        found.append(_version(TOOLS[source.name].package))
+    return ", ".join(dict.fromkeys(filter(None, found)))
+
+
+def ours() -> str:
+    """The version of this package, and eight digits of its source, which changes within a version."""
+    return f"absint {__version__} {_digest()}"
+
+
+@cache
+def _version(distribution: str) -> str:
+    try:
+        return f"{distribution} {version(distribution)}"
+    except PackageNotFoundError:
+        return ""
+
+
+@cache
+def _digest() -> str:
+    home = Path(__file__).resolve().parents[2]
+    found = hashlib.sha256()
+    for package in ("absint", "lattices", "solver", "transfer"):
+        for file in sorted((home / package).rglob("*.py")):
+            found.update(f"{file.relative_to(home).as_posix()}\n".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()[:8]
+
+
+__all__ = ["DECLARED", "Source", "available", "installed", "ours", "policies", "read_sources", "versions"]

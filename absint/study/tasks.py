@@ -1,0 +1,199 @@
+"""The pairs of a study, a model and a source, and how one of them is done.
+
+A pair travels to the process that does it as a JSON object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from absint.errors import ModelError, UsageError
+from absint.study.recorded import feeds_of, recorded
+from absint.study.sources import Source, versions
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.auditing import Audit, Judged, Said
+    from absint.study.running import Job, Json
+
+PERFORM: Final = "absint.study.tasks:perform"
+"""What does a pair, by name."""
+
+EXAMPLES: Final = 50
+"""Refuted claims of a pair that are kept with their counterexample; all are counted."""
+
+_TOOL: Final = 0.4
+_PROVING: Final = 0.25
+"""Parts of a pair's time that the tool and the solver may take; the rest is for the analysis and for runs."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model and a source. A result for it is good as long as none of the fields has changed."""
+
+    model: str
+    """The path below the folder of the study, with slashes."""
+    path: str
+    sha256: str
+    """Of the file at the path."""
+    source: Source
+    versions: str
+    seconds: float
+    """What the whole pair may take."""
+    confirm: bool
+    """Run counterexamples."""
+    runs: Mapping[str, Json] = field(default_factory=dict)
+    """Recorded runs of the model."""
+
+    def to_job(self) -> Job:
+        """As a JSON object."""
+        return {**vars(self), "source": {"kind": self.source.kind, "name": self.source.name}}
+
+    @staticmethod
+    def from_job(job: Job) -> Task:
+        """The pair that `to_job` wrote."""
+        fields = cast("dict[str, Any]", job)
+        return Task(**{**fields, "source": Source(**fields["source"])})
+
+
+def pairs(
+    folder: str | os.PathLike[str], sources: Sequence[Source], *, seconds: float, confirm: bool = True
+) -> list[list[Task]]:
+    """The pairs of each model below a folder, models in the order of their paths.
+
+    Raises UsageError for a folder that is none or has no model, and for recorded runs that do not parse.
+    """
+    known = {source: versions(source) for source in sources}
+    found = []
+    runs: dict[Path, Mapping[str, dict[str, Json]]] = {}
+    for name, path, digest in models(Path(folder)):
+        if path.parent not in runs:
+            runs[path.parent] = recorded(path.parent)
+        own = runs[path.parent].get(path.stem, {})
+        found.append(
+            [
+                Task(name, str(path), digest, source, known[source] + _runs(own), seconds, confirm, own)
+                for source in sources
+            ]
+        )
+    return found
+
+
+def _runs(own: Mapping[str, Json]) -> str:
+    """A result depends on the runs that are recorded."""
+    return f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
+
+
+def models(folder: Path) -> list[tuple[str, Path, str]]:
+    """The models below a folder: name, absolute path, SHA-256. Raises UsageError if there is none."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file: give the folder that the models are in")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} does not exist")
+    found = [
+        (path.relative_to(folder).as_posix(), path.resolve(), digest_of(path))
+        for path in sorted(folder.rglob("*.onnx"))
+        if path.is_file()
+    ]
+    if not found:
+        raise UsageError(f"{folder} has no model: no file below it ends with .onnx")
+    return found
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file; empty for one that cannot be read, as its pairs will say."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+# What a process of the study does
+
+
+def perform(job: Job) -> Json:
+    """Judge what the source says of the model: counts, and the refuted claims."""
+    return answer(audit(Task.from_job(job)))
+
+
+def audit(task: Task) -> Audit:
+    """Judge what the source says of the model. Raises ModelError if it cannot be read or is another by now."""
+    from absint.auditing import judge
+
+    result = analysed(task)
+    spoken = said(task, result)
+    runs = list(feeds_of(result, task.runs)) if task.confirm else []
+    return judge(result, spoken, confirm=task.confirm, runs=runs, budget=task.seconds * _PROVING)
+
+
+_latest: dict[tuple[str, str], Result] = {}
+"""The analysis of the model that was asked about last: its pairs come one after the other."""
+
+
+def analysed(task: Task) -> Result:
+    """The sound analysis of the model."""
+    from absint.api import analyze
+
+    key = task.path, task.sha256
+    if key not in _latest:
+        _latest.clear()
+        path = Path(task.path)
+        if path.is_file() and digest_of(path) != task.sha256:
+            raise ModelError(f"{task.path} has changed since the study began")
+        _latest[key] = analyze(task.path)
+    return _latest[key]
+
+
+def said(task: Task, result: Result) -> Said:
+    """What the source says of the model."""
+    from absint.auditing import by_policy, declared, peer
+
+    match task.source.kind:
+        case "declared":
+            return declared(result.model)
+        case "policy":
+            return by_policy(task.source.name, task.path)  # its folder may hold external data
+        case "tool":
+            return peer(task.source.name, result.model, Path(task.path), task.seconds * _TOOL)
+
+
+def answer(found: Audit) -> dict[str, Json]:
+    """An audit as a JSON object."""
+    from absint.auditing import Judgement
+
+    refuted = [claim for claim in found.judged if claim.judgement is Judgement.REFUTED]
+    return {
+        "failure": " ".join(found.failure.split())[:300],
+        "tool_seconds": found.seconds,
+        "dims": found.dims,
+        "resolved": found.resolved,
+        "claimed": len(found.judged),
+        "proved": found.counts.get(Judgement.PROVED, 0),
+        "refuted": len(refuted),
+        "confirmed": sum(claim.confirmed for claim in refuted),
+        "not_entailed": found.counts.get(Judgement.NOT_ENTAILED, 0),
+        "unproved": found.counts.get(Judgement.UNPROVED, 0),
+        "solver_calls": found.solver_calls,
+        "refutations": [_refutation(claim) for claim in refuted[:EXAMPLES]],
+    }
+
+
+def _refutation(claim: Judged) -> Json:
+    return {
+        "relation": claim.relation,
+        "places": list(map(str, claim.places)),
+        "counterexample": dict(claim.counterexample or {}),
+        "confirmed": claim.confirmed,
+    }
+
+
+__all__ = [
+    "PERFORM", "Task", "analysed", "answer", "audit", "digest_of", "models", "pairs", "perform", "said",
+]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Processes that serve, crash and hang, and the runs that they make."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from onnx import ModelProto
+
+import absint
+from absint.auditing import Judgement, Said, judge
+from absint.auditing.child import Child, ChildError, one_line
+from absint.auditing.runs import Observed, Runs
+from tests.absint.auditing.models import SUM, model
+
+SCRIPT = """
+import os, time
+from absint.auditing.served import serve
+
+def work(request):
+    print("noise")
+    if request == "die":
+        os.abort()
+    if request == "sleep":
+        time.sleep(60)
+    if request == "fail":
+        raise ValueError("no\\nanswer")
+    return os.getpid(), request
+
+serve(work)
+"""
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Child]:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    child = Child(str(script))
+    yield child
+    child.end()
+
+
+def test_one_process_serves_many_requests(child: Child) -> None:
+    replies = [child.ask(request, 60) for request in ("a", b"b" * 1_000_000, ["c"])]
+    assert [reply[1] for reply in replies] == ["a", b"b" * 1_000_000, ["c"]]
+    assert len({reply[0] for reply in replies}) == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "seconds", "reason", "crashed"),
+    [
+        ("fail", 60, "ValueError: no answer", False),
+        ("die", 60, r"it ended its process \(SIGABRT\)", True),
+        ("sleep", 3, "it did not end within 3 s", False),
+    ],
+)
+def test_a_process_that_gives_no_answer(
+    child: Child, request_: str, seconds: float, reason: str, crashed: bool
+) -> None:
+    child.ask("warm", 60)
+    with pytest.raises(ChildError, match=f"^{reason}$") as caught:
+        child.ask(request_, seconds)
+    assert caught.value.crashed is crashed
+    assert child.ask("again", 60)[1] == "again"
+
+
+def test_one_line() -> None:
+    assert one_line("a\n  b") == "a b"
+    assert one_line("x" * 400) == "x" * 297 + "..."
+
+
+def runs_of(proto: ModelProto) -> Runs:
+    return Runs(absint.analyze(proto))
+
+
+def test_runs_show_every_value_of_the_main_graph() -> None:
+    found = runs_of(model("(float[N] x) => (z) {y = Concat<axis = 0>(x, x) z = Relu(x)}")).at([{"N": 3}])
+    assert found == [Observed({"N": 3}, {"x": [(3,)], "y": [(6,)], "z": [(3,)]})] * 3  # three kinds of data
+
+
+def test_sizes_are_run_once() -> None:
+    runs = runs_of(model(SUM))
+    assert len(runs.at([{"N": 2, "M": 1}])) == 3
+    assert runs.at([{"M": 1, "N": 2}]) == []
+    assert len(runs.observed) == 3
+
+
+def test_a_run_that_fails_shows_nothing() -> None:
+    runs = runs_of(model(SUM))
+    assert runs.at([{"N": 2, "M": 3}]) == []
+    assert "Attempting to broadcast" in runs.failure
+    assert len(runs.at([{"N": 2, "M": 3}, {"N": 2, "M": 2}])) == 3
+
+
+def test_inputs_that_are_too_large_are_not_made() -> None:
+    runs = runs_of(model("(float[N, M] x) => (z) {z = Relu(x)}"))
+    assert runs.at([{"N": 1 << 20, "M": 1 << 20}]) == []
+    assert runs.failure == "the inputs are too large to be made for a run"
+
+
+def test_each_visit_of_a_body_is_seen() -> None:
+    text = """(float[N] x) => (y) {t = Constant<value_int = 2>() y = Loop(t, , x)
+        <body = b (int64 i, bool c, float[K] v) => (bool d, float[L] w)
+        {d = Identity(c) w = Concat<axis = 0>(v, v)}>}"""
+    found = runs_of(model(text)).at([{"N": 1}], inner=True)
+    seen = [run for run in found if "Loop#1/body/w" in run.shapes]
+    assert seen[0].shapes["Loop#1/body/w"] == [(2,), (4,)]
+    assert seen[0].shapes["y"] == [(4,)]
+
+
+def test_where_onnxruntime_is_missing_the_reference_implementation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("absint.auditing.runs.find_spec", lambda name: None)
+    proto = model(SUM)
+    (item,) = judge(absint.analyze(proto), Said("somebody", {"z": ("M",)})).of(Judgement.REFUTED)
+    assert item.confirmed
+
+
+def test_a_model_that_is_not_valid_has_no_run() -> None:
+    """The reference implementation would run it, but that it does is no evidence."""
+    proto = model("(float[N] x) => (z) {z = Relu<alpha = 1.0>(x)}")
+    runs = runs_of(proto)
+    assert runs.at([{"N": 2}]) == []
+    assert "alpha" in runs.failure
+
+
+def test_the_child_finds_what_this_process_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here_only.py").write_text("VALUE = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    script = tmp_path / "script.py"
+    script.write_text("from absint.auditing.served import serve\nimport here_only\nserve(lambda _: here_only.VALUE)\n")
+    assert str(tmp_path) in sys.path
+    child = Child(str(script))
+    assert child.ask(None, 60) == 7
+    child.end()

@@ -1,0 +1,272 @@
+"""`absint audit`: its texts, its JSON and SARIF, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import onnx
+import pytest
+
+import absint
+from absint.auditing import Audit, Judged, Judgement, Place
+from absint.cli import run
+from absint.report.audit import SHOWN, report
+from absint.report.audit_sarif import document as sarif
+from tests.absint.auditing.models import LIE, SUM, model
+
+TRUE = "(float[N] x) => (float[N] y) {y = Relu(x)}"
+COUNTED = "(float[N] x) => (float[1, N] y) {a = Exp(x) y = NonZero(a)}"
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("true", TRUE), ("lie", LIE), ("sum", SUM), ("counted", COUNTED)):
+        onnx.save(model(text), f"{name}.onnx")
+
+
+REFUTED = """\
+declared: 4 claims: 3 proved, 1 refuted
+  refuted  y[0] == N
+    false at     N=2
+    a run shows  y[0] is 4, not 2
+"""
+OPEN = """\
+declared: 3 claims: 2 proved, 1 not entailed
+  not entailed  y[1] == N
+    perhaps false at  N=2
+    but               it rests on sizes that only data decide
+"""
+
+
+def masked(text: str) -> str:
+    """Which sizes are tried is the sampler's affair."""
+    numbers = re.compile(r"(?<=N=)[0-9]+|(?<=is )[0-9]+|(?<=not )[0-9]+")
+    return numbers.sub("#", text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed", "code"),
+    [
+        (["true.onnx"], "declared: 2 claims: 2 proved\n", 0),
+        (["true.onnx", "--strict"], "declared: 2 claims: 2 proved\n", 0),
+        (["lie.onnx"], REFUTED, 1),
+        (["counted.onnx"], OPEN, 0),
+        (["counted.onnx", "--strict"], OPEN, 3),
+        (["lie.onnx", "--strict"], REFUTED, 1),
+        (["sum.onnx", "--policy", "fresh"], "unsound policy fresh: 1 claim: 1 proved\n", 0),
+        (
+            ["true.onnx", "--policy", "sound", "--declared"],
+            "declared: 2 claims: 2 proved\n\npolicy sound: 2 claims: 2 proved\n",
+            0,
+        ),
+        (
+            ["true.onnx", "--all"],
+            "declared: 2 claims: 2 proved\n  proved  rank(y) == 1\n  proved  y[0] == N\n",
+            0,
+        ),
+    ],
+)
+def test_text_and_code(arguments: list[str], printed: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", *arguments]) == code
+    assert masked(capsys.readouterr().out) == masked(printed)
+
+
+def test_a_tool_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "sum.onnx", "--tool", "onnx-shape-inference"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("onnx-shape-inference ")
+    assert "refuted  z[0] == N" in printed
+
+
+def test_a_tool_that_fails_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "sum.onnx", "--tool", "onnxruntime"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  failed: Exception: Incomplete symbolic shape inference"
+    assert run(["audit", "sum.onnx", "--tool", "onnxruntime", "--strict"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["true.onnx", "--tool", "onix"], "unknown tool 'onix': it is one of onnx, onnx-shape-inference, "),
+        (["true.onnx", "--policy", "nobody's"], 'unknown policy "nobody\'s": it is one of sound, '),
+        (["true.onnx", "--seconds", "0"], "--seconds 0: expected a number above 0"),
+        (["absent.onnx"], "absent.onnx does not exist"),
+    ],
+)
+def test_bad_usage(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", *arguments]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.startswith(f"absint: error: {complaint}")
+    assert found.err.count("\n") == 1
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "lie.onnx", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["model"]) == ("absint.audit/1", "lie.onnx")
+    (audit,) = found["audits"]
+    assert audit["counts"] == {"proved": 3, "refuted": 1, "not entailed": 0, "unproved": 0}
+    assert (audit["source"], audit["dims"], audit["resolved"], audit["unconfirmed"]) == ("declared", 2, 2, 0)
+    (claim,) = (claim for claim in audit["claims"] if claim["judgement"] == "refuted")
+    assert claim["places"] == [{"value": "y", "axis": 0}]
+    assert claim["confirmed"] is True
+    assert claim["counterexample"]["N"] > 0
+
+
+MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+LOGICAL = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"name": {"type": "string"}, "fullyQualifiedName": {"type": "string"}, "kind": {"type": "string"}},
+}
+ARTIFACT = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"uri": {"type": "string", "format": "uri-reference"}, "index": {"type": "integer", "minimum": -1}},
+}
+LOCATION = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "physicalLocation": {"type": "object", "properties": {"artifactLocation": ARTIFACT}},
+        "logicalLocations": {"type": "array", "uniqueItems": True, "items": LOGICAL},
+    },
+}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "shortDescription": MESSAGE,
+        "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}},
+    },
+}
+RESULT = {
+    "type": "object",
+    "required": ["message"],
+    "properties": {
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "kind": {"enum": ["notApplicable", "pass", "fail", "review", "open", "informational"]},
+        "level": LEVEL,
+        "message": MESSAGE,
+        "locations": {"type": "array", "items": LOCATION},
+        "relatedLocations": {"type": "array", "items": LOCATION, "uniqueItems": True},
+        "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+        "properties": {"type": "object"},
+    },
+    "if": {"properties": {"kind": {"not": {"const": "fail"}}}},
+    "then": {"properties": {"level": {"const": "none"}}},
+}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool"],
+                "properties": {
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "required": ["name"],
+                                "properties": {
+                                    "name": {"type": "string"},
+                                    "version": {"type": "string"},
+                                    "rules": {"type": "array", "uniqueItems": True, "items": RULE},
+                                },
+                            }
+                        },
+                    },
+                    "automationDetails": {"type": "object", "properties": {"id": {"type": "string"}}},
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["executionSuccessful"],
+                            "properties": {
+                                "executionSuccessful": {"type": "boolean"},
+                                "toolExecutionNotifications": {
+                                    "type": "array",
+                                    "items": {"required": ["message"], "properties": {"message": MESSAGE}},
+                                },
+                            },
+                        },
+                    },
+                    "artifacts": {"type": "array", "items": {"properties": {"location": ARTIFACT}}},
+                    "results": {"type": "array", "items": RESULT},
+                    "properties": {"type": "object"},
+                },
+            },
+        },
+    },
+}
+"""What the schema of SARIF 2.1.0 requires of the parts that are written."""
+
+
+@pytest.mark.parametrize("name", ["true", "lie", "sum", "counted"])
+def test_sarif_is_of_its_schema(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["audit", f"{name}.onnx", "--declared", "--tool", "onnxruntime", "--policy", "max", "--format", "sarif"])
+    log = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(SARIF)
+    jsonschema.validate(log, SARIF)
+    assert len(log["runs"]) == 3
+
+
+def test_sarif_of_a_refuted_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "lie.onnx", "--format", "sarif"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = found["results"]
+    assert found["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "shape-claim-refuted"
+    assert (result["kind"], result["level"]) == ("fail", "error")
+    assert result["message"]["text"].startswith("declared says y[0] == N: refuted at N=")
+    (location,) = result["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "lie.onnx"
+    assert location["logicalLocations"] == [{"name": "y", "fullyQualifiedName": "y[0]", "kind": "value"}]
+    assert found["properties"]["counts"]["proved"] == 3
+
+
+def test_sarif_of_every_judgement() -> None:
+    places = (Place("a/b", 1), Place("c", 0))
+    judged = tuple(Judged(places, "a/b[1] == c[0]", judgement) for judgement in Judgement)
+    log = json.loads(sarif(absint.analyze("true.onnx"), [Audit("somebody", "it died", 0.0, judged, 4, 4, 0)]))
+    jsonschema.validate(log, SARIF)
+    (found,) = log["runs"]
+    assert [(r["kind"], r["level"]) for r in found["results"]] == [
+        ("fail", "error"),
+        ("review", "none"),
+        ("open", "none"),
+    ]
+    assert found["invocations"][0]["executionSuccessful"] is False
+    assert found["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "it died"
+    assert found["results"][0]["relatedLocations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "c[0]"
+
+
+def test_many_claims_are_cut_short() -> None:
+    judged = tuple(Judged((Place("y", n),), f"y[{n}] == 1", Judgement.UNPROVED) for n in range(SHOWN + 5))
+    audit = Audit("somebody", "", 0.0, judged, SHOWN + 5, 0, 0)
+    assert [line.text for line in report([audit], 100)][-1] == "  and 5 more unproved (--all shows them)"
+    assert len(list(report([audit], 100, everything=True))) == SHOWN + 6
+
+
+def test_by_proof_alone_is_said() -> None:
+    item = Judged((Place("y", 0),), "y[0] == 1", Judgement.REFUTED, {"N": 2}, because=("by proof alone: no kernel",))
+    lines = [line.text for line in report([Audit("somebody", "", 0.0, (item,), 1, 1, 0)], 100)]
+    assert lines[0] == "somebody: 1 claim: 1 refuted, 1 of the refuted by proof alone"
+    assert lines[3] == "    refuted   by proof alone: no kernel"

@@ -1,0 +1,102 @@
+"""`absint study`: claims of real sources about small models, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from absint.cli import run
+from absint.commands.study import progress
+from tests.absint.study.models import write
+
+SOURCES = ("declared", "sound", "max", "onnx")
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "models")
+
+
+def test_a_study(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["study", "models", "--out", "out", "--jobs", "2", "--format", "json", "--plots", "svg"]
+    arguments += [argument for source in SOURCES for argument in ("--source", source)]
+    assert run(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    table = {row["source"]: row for row in found["table"]}
+    assert list(table) == ["declared", "policy sound", "unsound policy max", "onnx"]
+    for row in table.values():
+        assert (row["models"], row["failed"]) == (6, 1)
+        assert row["proved"] + row["refuted"] + row["open"] == row["claimed"]
+        assert row["confirmed"] == row["refuted"]
+    assert table["policy sound"]["refuted"] == 0
+    assert table["policy sound"]["resolved"] >= max(row["resolved"] for row in table.values())
+    pairs = {(pair["model"], pair["source"]): pair for pair in found["pairs"]}
+    (false,) = pairs["halved.onnx", "declared"]["refutations"]
+    assert (false["relation"], false["places"], false["confirmed"]) == ("down[3] == W", ["down[3]"], True)
+    assert false["counterexample"]["W"] != 0
+    assert pairs["picked.onnx", "declared"]["refuted"] == 1
+    assert {pair["outcome"] for (model, _), pair in pairs.items() if model == "broken.onnx"} == {"unreadable"}
+    assert {path.name for path in Path("out").iterdir()} == {
+        "results.jsonl", "table.csv", "pairs.csv", "study.json", "claims.svg", "dims.svg",
+    }  # fmt: skip
+    assert json.loads(Path("out/study.json").read_text()) == found
+
+    arguments[arguments.index("json")] = "text"
+    assert run(arguments) == 0
+    text = capsys.readouterr().out
+    assert "24 of 24 results are of an earlier run" in text
+    assert "declared is wrong on halved.onnx: down[3] == W is false at " in text
+
+
+class Terminal(io.StringIO):
+    """What a bar is drawn on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with progress("pairs") as advance:
+        assert advance is not None
+        advance(3, 7, "odd[bold].onnx\x1b[2J, onnx")
+    shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "pairs" in shown
+    assert "3/7" in shown
+    assert "odd[bold].onnx\\x1b" in shown
+
+
+def test_elsewhere_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("pairs") as advance:
+        assert advance is None
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere does not exist"),
+        (["models/true.onnx"], "models/true.onnx is a file: give the folder that the models are in"),
+        (["models", "--source", "keep"], "--source keep: no such source; there are: declared, sound, keep-target, "),
+        (["models", "--source", "yobx"], "--source yobx: not installed: pip install yobx"),
+        (["models", "--seconds", "0"], "--seconds 0: expected a number above 0"),
+        (["models", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1."),
+        (["models", "--plots", "png"], "--plots needs --out"),
+        (["models", "--retry"], "--retry needs --out"),
+        (["models", "--out", "models/true.onnx"], "--out models/true.onnx is a file: give a folder"),
+        (["models", "--out", "models/true.onnx/x"], "--out models/true.onnx/x cannot be written: Not a directory"),
+        (["models", "--scheduler", "nonsense://x"], "--scheduler nonsense://x: no Dask scheduler answers there"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], message: str, models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["study", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

@@ -1,0 +1,83 @@
+"""What may fail on data, or for a reason that no rule states, is never said to run; each failure is shown by a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx.parser
+import onnxruntime as ort
+import pytest
+
+from absint import analyze
+from absint.checking import Outcome
+
+
+class Failing(NamedTuple):
+    """A model with inputs of one shape on which it runs, and on which it fails."""
+
+    text: str
+    sizes: Mapping[str, int]
+    good: Mapping[str, Any]
+    bad: Mapping[str, Any]
+    complete: bool
+    """The rule says itself what may fail."""
+
+
+def ones(*dims: int) -> np.ndarray:
+    return np.ones(dims, np.float32)
+
+
+CLASSES = {"x": ones(3, 2)}
+POOLED = {"x": ones(1, 1, 2)}
+REGION = {"x": ones(1, 1, 3, 3), "b": ones(1, 4)}
+
+CASES = {
+    "Gather": Failing(
+        "(float[N] x, int64[M] i) => (float[K] y) { y = Gather(x, i) }",
+        {"N": 3, "M": 1},
+        {"x": ones(3), "i": np.array([2])},
+        {"x": ones(3), "i": np.array([7])},
+        True,
+    ),
+    "NegativeLogLikelihoodLoss": Failing(
+        "(float[N, C] x, int64[N] i) => (float y) { y = NegativeLogLikelihoodLoss(x, i) }",
+        {"N": 3, "C": 2},
+        {**CLASSES, "i": np.array([0, 1, 1])},
+        {**CLASSES, "i": np.array([0, 1, 7])},
+        False,
+    ),
+    "RoiAlign": Failing(
+        "(float[1, 1, N, N] x, float[R, 4] b, int64[R] i) => (float[p, q, r, s] y) { y = RoiAlign(x, b, i) }",
+        {"N": 3, "R": 1},
+        {**REGION, "i": np.array([0])},
+        {**REGION, "i": np.array([7])},
+        False,
+    ),
+    "MaxUnpool": Failing(
+        "(float[1, 1, N] x, int64[1, 1, N] i) => (float[p, q, r] y) "
+        "{ y = MaxUnpool<kernel_shape = [2], strides = [2]>(x, i) }",
+        {"N": 2},
+        {**POOLED, "i": np.array([[[0, 2]]])},
+        {**POOLED, "i": np.array([[[0, 99]]])},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_may_fail_is_not_said_to_run(name: str) -> None:
+    case = CASES[name]
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> {name} {case.text}')
+    session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    session.run(None, dict(case.good))
+    with pytest.raises(Exception, match="Non-zero status code"):
+        session.run(None, dict(case.bad))
+    result = analyze(made)
+    checked = result.check(case.sizes)
+    assert checked.outcome is Outcome.HOLDS
+    assert name in {doubt.origin.operator for doubt in checked.doubts}
+    ranged = result.check_range({symbol: (size, size + 2) for symbol, size in case.sizes.items()})
+    assert ranged.outcome is Outcome.HOLDS
+    assert bool(ranged.doubts) or not case.complete

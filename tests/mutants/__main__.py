@@ -1,0 +1,59 @@
+"""Plant each fault of the catalogue and see that the suite catches it.
+
+python -m tests.mutants [--only NAME ...] [--jobs N] [--list]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+
+from tests.mutants.catalogue import CATALOGUE
+from tests.mutants.hunting import hunt, unsound
+from tests.mutants.mutant import Mutant
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the catalogue; 1 if a mutant survives or an oracle fails without one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=list(CATALOGUE), help="these mutants alone")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--list", action="store_true", help="show the catalogue and run nothing")
+    arguments = parser.parse_args(argv)
+    for name in arguments.only:
+        if name not in CATALOGUE:
+            near = get_close_matches(name, CATALOGUE, 3)
+            parser.error(f"no mutant {name!r}" + (f": did you mean {', '.join(near)}?" if near else ": see --list"))
+    chosen = [CATALOGUE[name] for name in arguments.only]
+    if arguments.list:
+        for mutant in chosen:
+            print(f"{mutant.name}: {mutant.breaks}")
+        return 0
+    return check(chosen, max(arguments.jobs, 1))
+
+
+def check(chosen: Sequence[Mutant], jobs: int) -> int:
+    """Run the oracles without a fault, then with each of these."""
+    oracles = {oracle for mutant in chosen for oracle in mutant.oracles}
+    print(f"{len(oracles)} oracles without a fault", flush=True)
+    failing = list(unsound(sorted(oracles), jobs))
+    for oracle, outcome in failing:
+        print(f"  {outcome.state} without a fault: {oracle}: {outcome.by}", flush=True)
+    if failing:
+        return 1
+    survived = 0
+    width = max(len(mutant.name) for mutant in chosen)
+    with ThreadPoolExecutor(jobs) as pool:
+        for verdict in pool.map(hunt, chosen):
+            survived += not verdict.caught
+            state = "caught" if verdict.caught else "SURVIVED"
+            print(f"{state:8} {verdict.mutant.name:{width}} {verdict.seconds:5.1f} s  {verdict.by[:160]}", flush=True)
+    print(f"{len(chosen)} mutants, {len(chosen) - survived} caught, {survived} survived")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""All mutants by name.
+
+rules           of operators: shapes, requirements, contents
+expressions     normal forms, relations, facts, intervals
+engine          control flow, templates and their memo, rounds
+solving         proofs, checks, contracts, exports, costs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tests.mutants.catalogue import engine, expressions, rules, solving
+from tests.mutants.mutant import Mutant
+
+ALL: Final = (*rules.MUTANTS, *expressions.MUTANTS, *engine.MUTANTS, *solving.MUTANTS)
+
+CATALOGUE: Final[Mapping[str, Mutant]] = {mutant.name: mutant for mutant in ALL}
+
+__all__ = ["ALL", "CATALOGUE"]

@@ -1,0 +1,249 @@
+"""Faults in the engine: control flow, templates and their memo, rounds, the fixpoint."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Change, Mutant, mutant
+
+
+def flows(*names: str) -> str:
+    """Executed models with control flow."""
+    path = "tests/absint/test_control_flow.py::test_claims_hold_in_every_run"
+    return "pytest " + " ".join(f"{path}[{name}]" for name in names)
+
+
+RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
+ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    # Loops
+    mutant(
+        "loop-body-visited-once",
+        "a carried value keeps its start, whatever the body gives back",
+        "absint.carried",
+        "if back is None or back is BOTTOM or start is BOTTOM:",
+        "if True:",
+        "flow('loop_grows_by_a_symbol')",
+        flows("loop_grows_by_a_symbol"),
+    ),
+    mutant(
+        "closed-form-not-proved",
+        "a guess about a carried number is believed",
+        "absint.carried",
+        'elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):',
+        'elif claim.kind == "never":',
+        "flow('loop_doubles'), flow('loop_settles_on_a_size'), flow('loop_fibonacci')",
+        flows("loop_shrinks"),
+    ),
+    Mutant(
+        "bounds-not-invariant",
+        "a carried number keeps the bounds of its start",
+        (
+            Change(
+                "absint.carried",
+                "if not narrower.is_empty and _stays(after, narrower, full):",
+                "if not narrower.is_empty:",
+            ),
+            Change("absint.carried", "elif not _stays(back, claim.bounds, full):", "elif claim.bounds.is_empty:"),
+        ),
+        "flow('loop_multiplies_a_count')",
+        (flows("loop_whose_condition_is_forgotten"),),
+    ),
+    mutant(
+        "zero-trips-forgotten",
+        "a scan output has the sizes of the body even if no trip is made",
+        "absint.loops",
+        "certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES",
+        "certain = True",
+        "flow('loop_trips_from_an_input')",
+        flows("loop_trips_from_an_input"),
+    ),
+    mutant(
+        "trips-at-least-one",
+        "a loop whose trips are not known makes one",
+        "absint.loops",
+        'trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))',
+        'trips = expr_of(Symbol(f"{HOLE}trips", 1, MAX_DIM))',
+        "flow('loop_initial_condition_by_data')",
+        flows("loop_initial_condition_by_data"),
+    ),
+    mutant(
+        "negative-limit",
+        "a loop with M = -1 makes -1 trips",
+        "absint.loops",
+        "most = maximum(most, 0) if most is not None else None",
+        "most = most",
+        "flow('loop_trips_from_an_input')",
+        flows("loop_trips_from_an_input"),
+    ),
+    mutant(
+        "one-trip-less",
+        "the condition of a trip is taken for that of the next one",
+        "absint.trips",
+        "limits.append(maximum(floordiv(line[0], line[1]) + 2, 1))",
+        "limits.append(maximum(floordiv(line[0], line[1]) + 1, 1))",
+        "flow('loop_with_steps_of_three'), flow('loop_by_a_limit_and_a_condition'), "
+        "flow('loop_grows_until_it_is_large_enough')",
+        flows("loop_for_i_below_a_size"),
+    ),
+    mutant(
+        "body-symbols-leak",
+        "a size of one trip is used after the loop",
+        "absint.loops",
+        "return Unknown(dim.bounds) if isinstance(dim, Expr) and self.mentions(dim) else dim",
+        "return dim",
+        "flow('loop_scan_of_what_grows')",
+        flows("loop_scan_of_what_grows"),
+    ),
+    mutant(
+        "last-value-of-the-trip-before",
+        "a carried value after the loop is the one at the start of the last trip",
+        "absint.loops",
+        "value = value.replace({self.iteration: trips})",
+        "value = value.replace({self.iteration: maximum(trips - 1, 0)})",
+        "flow('loop_grows_by_a_symbol')",
+        flows("loop_grows_by_a_symbol"),
+    ),
+    # Branches
+    mutant(
+        "join-keeps-the-first-branch",
+        "after an If by sizes the values are those of its first branch",
+        "absint.control",
+        "return ite(self.condition, a, b)",
+        "return a",
+        "flow('if_by_a_relation_over_dims')",
+        flows("if_by_a_relation_over_dims"),
+    ),
+    mutant(
+        "join-of-data-keeps-the-first-branch",
+        "after an If by data the values are those of its first branch",
+        "absint.control",
+        "named = self._named.get((a, b))",
+        "named = a",
+        "flow('if_by_data')",
+        flows("if_by_data"),
+    ),
+    mutant(
+        "else-has-the-condition-of-then",
+        "the facts of the second branch are those of the first",
+        "absint.control",
+        "condition if self.taken else negation(condition)",
+        "condition",
+        "flow('if_broadcasts_where_the_size_is_known')",
+        flows("if_broadcasts_where_the_size_is_known"),
+    ),
+    mutant(
+        "contents-of-the-first-branch",
+        "elements that differ between branches are those of the first",
+        "absint.control",
+        "            return x if x is y else None\n        pairs",
+        "            return x if x is y else None\n        return x\n        pairs",
+        "flow('if_gives_a_target_shape')",
+        flows("if_gives_a_target_shape"),
+    ),
+    mutant(
+        "guard-of-branches-forgotten",
+        "requirements of a branch hold in every run",
+        "absint.recording",
+        "if gate < 0:\n            return TRUE\n        found = self._paths.get(gate)",
+        "if gate != -2:\n            return TRUE\n        found = self._paths.get(gate)",
+        "flow('if_squeeze_pattern'), flow('loop_shrinks')",
+        "pytest tests/absint/test_refinement.py",
+    ),
+    mutant(
+        "guard-of-bodies-forgotten",
+        "requirements of a body hold in a run without a trip",
+        "absint.recording",
+        "condition = ge(trips, 1)",
+        "condition = TRUE",
+        "flow('loop_scan_of_an_undeclared_rank')",
+        "pytest tests/absint/test_refinement.py",
+    ),
+    mutant(
+        "branches-teach",
+        "what a branch requires is a fact everywhere",
+        "absint.rounds",
+        "if not template.statements or not needed[node] or analysis.nodes[node].gate >= 0:",
+        "if not template.statements or not needed[node]:",
+        "flow('if_squeeze_pattern')",
+        "pytest tests/absint/test_refinement.py",
+    ),
+    mutant(
+        "unused-nodes-teach",
+        "a node that no output needs imposes something",
+        "absint.rounds",
+        "if not template.statements or not needed[node] or analysis.nodes[node].gate >= 0:",
+        "if not template.statements or analysis.nodes[node].gate >= 0:",
+        "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",
+        "pytest tests/absint/test_refinement.py",
+    ),
+    # Templates and their memo
+    mutant(
+        "templates-share-their-symbols",
+        "equal layers invent the same symbol",
+        "absint.shapes",
+        "return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
+        "return {hole: expr_of(born(0, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
+        "said(graph('(float[N] x, float[N] z) => (int64[r, K] y, int64[r, L] v) { y = NonZero(x) v = NonZero(z) }'))",
+        RANDOM,
+    ),
+    mutant(
+        "memo-without-the-path",
+        "what holds below a gate is used elsewhere",
+        "absint.shapes",
+        "key = (inputs, self._context, frozenset(facts.relations))",
+        "key = inputs if self._context is None else (inputs, self._context)",
+        "flow('if_broadcasts_where_the_size_is_known')",
+        flows("if_broadcasts_where_the_size_is_known"),
+    ),
+    mutant(
+        "memo-without-attributes",
+        "two nodes of one operator are one whatever their attributes",
+        "absint.lower",
+        "            if attributes:\n                key = attribute_key(",
+        "            if False:\n                key = attribute_key(",
+        "said(graph('(float[N, M] x) => (float[a, b] y, float[c, d] z) "
+        "{ y = Transpose<perm=[0, 1]>(x) z = Transpose<perm=[1, 0]>(x) }'))",
+        RANDOM,
+    ),
+    mutant(
+        "memo-without-arity",
+        "two nodes of one operator are one whatever the number of their outputs",
+        "absint.lower",
+        "key = attribute_key(op_type, family, len(outputs), attributes)",
+        "key = attribute_key(op_type, family, 1, attributes)",
+        "said(graph('(float[12] x) => (float[a] y, float[b] z) "
+        "{ y, u = Split<axis=0>(x) z, v, w = Split<axis=0>(x) }'))",
+        "pytest tests/absint/test_lower.py",
+    ),
+    mutant(
+        "memo-without-version",
+        "a function body of another opset has the operators of the model",
+        "absint.lower",
+        "kernels = self._kernels.setdefault(key, {})",
+        "kernels = self._kernels.setdefault((), {})",
+        "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
+        '<domain: "f", opset_import: ["" : 6]> old (a, b) => (c) { c = Max(a, b) }\'))',
+        "pytest tests/absint/test_lower.py",
+    ),
+    # The fixpoint
+    mutant(
+        "fixpoint-stops-after-one-round",
+        "a cycle is not iterated until its head is stable",
+        "absint.fixpoint",
+        "if not lattice.leq(new, old):",
+        "if component.visits == 1 and not lattice.leq(new, old):",
+        "counting()",
+        ENGINE,
+    ),
+    mutant(
+        "descends-below-the-fixpoint",
+        "the descending phase takes what is not above its own transfer",
+        "absint.fixpoint",
+        "states[head] = new\n                position = component.start + 1\n            else:",
+        "states[head] = lattice.bottom\n                position = component.start + 1\n            else:",
+        "counting()",
+        ENGINE,
+    ),
+)

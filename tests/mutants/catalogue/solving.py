@@ -1,0 +1,208 @@
+"""Faults in what is asked of a result: proofs, checks, contracts, exports, costs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, mutant
+
+PROOFS: Final = "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700000]"
+PROMISES: Final = "pytest tests/absint/test_promises.py"
+REFINEMENT: Final = "pytest tests/absint/test_refinement.py"
+ENCODER: Final = "pytest tests/solver/test_encode.py::test_a_term_has_the_value_of_the_expression_and_no_other"
+GATHER: Final = "'(float[N] x, int64[M] i) => (float[K] y) { y = Gather(x, i) }'"
+MATMUL: Final = "'(float[N, K] a, float[L, M] b) => (float[p, q] y) { y = MatMul(a, b) }'"
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    # Translation for Z3
+    mutant(
+        "z3-max-is-min",
+        "max is translated as min, and min as max",
+        "solver.translate",
+        'greater, lesser = (first, other) if op == "max" else (other, first)',
+        'greater, lesser = (other, first) if op == "max" else (first, other)',
+        "module('solver.encode').Encoder().dim(maximum(Dim('N'), Dim('M')))",
+        ENCODER,
+    ),
+    mutant(
+        "z3-broadcast-is-the-last",
+        "broadcast is translated as its last operand that is not 1",
+        "solver.translate",
+        "for operand in reversed(operands):",
+        "for operand in operands:",
+        "module('solver.encode').Encoder().dim(broadcast(Dim('N'), Dim('M')))",
+        ENCODER,
+    ),
+    mutant(
+        "z3-trunc-is-of-sizes",
+        "division towards zero loses its sign",
+        "solver.translate",
+        "quotient = self._algebra.choice(self._natural(a), size, opposite)",
+        "quotient = size",
+        "module('solver.encode').Encoder().dim(truncdiv(Dim('N') - 9, Dim('M')))",
+        ENCODER,
+    ),
+    mutant(
+        "z3-divides-by-0",
+        "a quotient is defined where its divisor is 0, so that dividing proves the divisor positive",
+        "solver.encode",
+        "self.definitions.append(z3.Implies(b >= 1, z3.And(b * q <= a, a < b * q + b)))",
+        "self.definitions.append(z3.And(b * q <= a, a < b * q + b))",
+        "(lambda e: (e.dim(Dim('N // M')), e.side_conditions())[1])(module('solver.encode').Encoder())",
+        ENCODER,
+    ),
+    mutant(
+        "smtlib-divides-by-0",
+        "the same in the text that goes to Z3",
+        "solver.smtlib",
+        "(assert (=> (>= {b} 1) (and",
+        "(assert (and (>= {b} 1) (and",
+        "module('solver.smtlib').query({}, relation('N // M >= 1'))",
+        ENCODER,
+    ),
+    # Proofs
+    mutant(
+        "guard-of-a-constraint-forgotten",
+        "a constraint is its relation, whatever its guard",
+        "solver.constraints",
+        "return self.relation if self.guard is TRUE else implies(self.guard, self.relation)",
+        "return self.relation",
+        "flow('if_squeeze_pattern')",
+        REFINEMENT,
+    ),
+    mutant(
+        "unknown-is-proved",
+        "what Z3 does not decide counts as proved",
+        "solver.prove",
+        'if answer.verdict == "unsat":',
+        'if answer.verdict != "sat":',
+        "(lambda p: p.Prover(module('solver.constraints').ConstraintSet([]), rlimit=1)"
+        ".decide(relation('N**3 + M**3 != K**3*7 + 5 or N*M*K == 7')).entailed)(module('solver.prove'))",
+        "pytest tests/absint/test_cli_prove.py",
+    ),
+    mutant(
+        "proof-without-a-premise",
+        "what is asked is proved if it may hold",
+        "solver.prove",
+        "answer = self._check(premises, negation(relation))",
+        "answer = self._check(premises, conjunction(negation(relation), relation))",
+        "graph('(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }').prove('N == M or N == 1').verdict",
+        PROOFS,
+    ),
+    mutant(
+        "refuted-without-a-run",
+        "a model of the constraints refutes, though nothing shows that it runs",
+        "absint.proving",
+        "if self._runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
+        "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
+        "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3').verdict",
+        "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700024]",
+    ),
+    mutant(
+        "contradiction-not-asked",
+        "premises that contradict each other prove everything",
+        "absint.proving",
+        "if premises.entailed:\n            return Proof(relation, Verdict.CONTRADICTION",
+        "if premises is None:\n            return Proof(relation, Verdict.CONTRADICTION",
+        "graph('(float[N] x, float[3] a, float[4] b) => (float[K] y, float[L] z) "
+        "{ y = Add(x, a) u = Squeeze(x) z = MatMul(b, x) v = MatMul(a, x) w = Add(z, v) }').prove('N == 3').verdict,"
+        "graph('(float[N] x, float[3] a, float[4] b) => (float y, float z) "
+        "{ y = MatMul(x, a) z = MatMul(b, x) }').prove('N == 3').verdict",
+        PROOFS,
+    ),
+    # Checks and contracts
+    mutant(
+        "check-ignores-doubts",
+        "check says that a model runs though a node may fail on data",
+        "absint.checking",
+        "doubts = list(recorded.doubts)",
+        "doubts = []",
+        f"graph({GATHER}).check({{'N': 3, 'M': 2}}).outcome",
+        PROMISES,
+    ),
+    mutant(
+        "check-range-ignores-doubts",
+        "check_range says that a model runs though a node may fail on data",
+        "absint.checking",
+        "doubts = list(stated.doubts)",
+        "doubts = []",
+        f"graph({GATHER}).check_range({{'N': (1, 3), 'M': (1, 2)}}).outcome",
+        PROMISES,
+    ),
+    mutant(
+        "check-ignores-incomplete-rules",
+        "a rule that does not promise to state everything is believed to",
+        "absint.checking",
+        "doubts += _incomplete(result, run, needed, recorded)",
+        "pass",
+        "graph('(float[N, N] x) => (float y) { y = Det(x) }').check({'N': 3}).outcome",
+        PROMISES,
+    ),
+    mutant(
+        "requirement-proves-itself",
+        "check_range takes for granted what it is to check",
+        "absint.checking",
+        "held: dict[Relation, None] = dict.fromkeys([*within, *given])",
+        "held: dict[Relation, None] = dict.fromkeys([*within, *(c.formula for c in base)])",
+        f"graph({MATMUL}).check_range({{'K': (2, 3), 'L': (2, 3), 'N': 1, 'M': 1}}).outcome",
+        PROOFS,
+    ),
+    mutant(
+        "contract-drops-a-clause",
+        "the last clause of a contract is lost",
+        "solver.contract",
+        "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]",
+        "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()][:-1]",
+        f"graph({MATMUL}).contract()",
+        PROOFS,
+    ),
+    mutant(
+        "contract-implies-too-much",
+        "a clause is left out for one that it entails",
+        "solver.shortening",
+        "if self.entails(simple, conjunction(*group)):",
+        "if self.entails([*simple, *group], conjunction(*group)):",
+        "graph('(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }').contract()",
+        PROOFS,
+    ),
+    # Exports
+    mutant(
+        "exported-guard-turned-round",
+        "the exported function has >= where <= is meant",
+        "solver.export.python_source",
+        '_FLIPPED: Final = {">=": "<=",',
+        '_FLIPPED: Final = {">=": ">=",',
+        "module('solver.export.python_source')._FLIPPED",
+        "pytest tests/solver/test_export_python.py::test_every_operation_at_every_small_size",
+    ),
+    mutant(
+        "exported-guard-passes-division-by-0",
+        "a clause that divides by zero holds in the exported function",
+        "solver.export.guard",
+        '"    _holds = False"]',
+        '"    _holds = True"]',
+        "graph('(float[N] x, float[M] z) => (float[K] y) { m = Shape(z) y = Reshape<allowzero=1>(x, m) }')"
+        ".constraints.to_python(), graph('(float[N] x, float[M] z) => (float[K, L] y) { m = Shape(z) "
+        "o = Constant<value_ints=[-1]>() s = Concat<axis=0>(m, o) y = Reshape(x, s) }').constraints.to_python()",
+        "pytest tests/solver/test_export_python.py::test_the_guard_agrees_with_evaluation",
+    ),
+    # Costs
+    mutant(
+        "cost-counts-an-input-twice",
+        "a value that a node reads twice is moved twice",
+        "absint.cost",
+        "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)",
+        "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else node.operands",
+        "graph('(float[N] x) => (float[N] y) { y = Mul(x, x) }').cost().bytes",
+        "pytest tests/absint/test_cost.py",
+    ),
+    mutant(
+        "cost-counts-nodes-twice",
+        "the arithmetic of a body is counted inside and outside of it",
+        "absint.totals",
+        "parts += [(self._inside(bodies, found), 1) for bodies in region.inner.values()]",
+        "parts += [(self._inside(bodies, found), 2) for bodies in region.inner.values()]",
+        "module('absint').analyze(module('tests.absint.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",
+        "pytest tests/absint/test_cost_runs.py::test_models_with_control_flow",
+    ),
+)

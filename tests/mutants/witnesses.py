@@ -1,0 +1,134 @@
+"""What mutants do to one small thing each: the names that witnesses are written with, and their values.
+
+Each value is computed in a process of its own, since a fault can be planted only before its module is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from multiprocessing import get_context
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from tests.mutants.mutant import Mutant
+
+if TYPE_CHECKING:
+    from absint import Result
+    from absint.testing import Arg
+    from lattices.relation import Relation
+
+
+def module(name: str) -> ModuleType:
+    """A module by its full name."""
+    return import_module(name)
+
+
+def floats(*dims: int | str) -> Arg:
+    """A float tensor of these dims."""
+    from absint.testing import Arg
+
+    return Arg(list(dims))
+
+
+def ints(elements: object) -> Arg:
+    """An int64 tensor of these elements."""
+    from absint.testing import Arg
+
+    return Arg(elements=elements, dtype=7)
+
+
+def node(op: str, *inputs: Arg | None, opset: int = 20, outputs: int = 1, **attributes: object) -> str:
+    """All that the rule of an operator says of one node."""
+    from absint.testing import Case, apply_case
+    from absint.testing.checks import hole_free
+
+    found = apply_case(Case(op, inputs, attributes, outputs=outputs, opset=opset))
+    stated = "; ".join(sorted(f"{s.role} {s.relation}" for s in found.statements))
+    return hole_free(f"{found.outputs} {stated} {sorted(found.may_fails)} {found.rejected}")
+
+
+def relation(text: str) -> Relation:
+    """A relation over dims."""
+    from lattices.text import parse_relation
+
+    return parse_relation(text)
+
+
+def flow(name: str) -> str:
+    """All that the analysis says of a model with control flow."""
+    import absint
+    from tests.absint.flows import FLOWS
+
+    return said(absint.analyze(FLOWS[name]().model))
+
+
+def said(result: Result) -> str:
+    """Shapes, constraints and doubts of a result."""
+    shapes = {name: str(shape) for name, shape in result.shapes.items()}
+    return f"{shapes} {list(map(str, result.constraints))} {list(map(str, result.constraints.doubts))}"
+
+
+def graph(text: str) -> Result:
+    """The analysis of a model in onnx's own text form: `(float[N] x) => (float[M] y) { y = Neg(x) }`."""
+    import onnx.parser
+
+    import absint
+
+    return absint.analyze(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}'))
+
+
+def counting() -> str:
+    """The states of a loop that counts to 100."""
+    from absint.fixpoint import fixpoint
+    from tests.absint.test_fixpoint import loop_of
+
+    return str(fixpoint(*loop_of(0, 100, 1)).states)
+
+
+def value(witness: str) -> str:
+    """The value of a witness in this process."""
+    namespace: dict[str, object] = {}
+    for name in LATTICES:
+        namespace |= vars(module(name))
+    return str(eval(witness, namespace | globals()))
+
+
+LATTICES: Final = ("lattices.interval", "lattices.expr", "lattices.normal", "lattices.facts")
+"""Modules whose names stand in witnesses."""
+
+ERROR: Final = "error:"
+"""How the value of a witness begins that has none."""
+
+
+def values(witnesses: Iterable[str]) -> list[str]:
+    """The values of witnesses without a fault."""
+    return [value(witness) for witness in witnesses]
+
+
+def mutated(mutant: Mutant) -> str:
+    """The value of a mutant's witness with its fault planted; the error where there is none."""
+    from tests.mutants.planting import plant
+
+    try:
+        plant(mutant)
+        return value(mutant.witness)
+    except Exception as error:
+        return f"{ERROR} {type(error).__name__}: {error}"
+
+
+PRELOADED: Final = ("networkx", "numpy", "onnx", "z3")
+"""Packages of others, loaded once for all processes."""
+
+
+def compared(mutants: Sequence[Mutant], jobs: int = 1) -> dict[str, tuple[str, str]]:
+    """For each mutant the value of its witness without the fault, and with it."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    with context.Pool(jobs, maxtasksperchild=1) as pool:
+        plain = pool.apply(values, ([mutant.witness for mutant in mutants],))
+        changed = pool.map(mutated, mutants, chunksize=1)
+    return {m.name: (a, b) for m, a, b in zip(mutants, plain, changed, strict=True)}
+
+
+__all__ = ["ERROR", "compared", "mutated", "value"]
