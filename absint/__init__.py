@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from absint.diagnostics import Diagnostic, Severity
     from absint.errors import AbsintError, ModelError, UsageError
     from absint.fixpoint import Analysis
+    from absint.profiling import Profile
     from lattices.dtype import DType
     from lattices.expr import Dim
     from lattices.lattice import Lattice
@@ -58,6 +59,7 @@ _HOMES = {
     "eq": "lattices.relation",
     "ne": "lattices.relation",
     "Outcome": "absint.checking",
+    "Profile": "absint.profiling",
     "Analysis": "absint.fixpoint",
     "ForwardAnalysis": "absint.dataflow",
     "Lattice": "lattices.lattice",
@@ -87,6 +89,7 @@ __all__ = [
     "ModelError",
     "Op",
     "Outcome",
+    "Profile",
     "Result",
     "Rule",
     "RuleError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from absint.load import Loaded, ModelLike, load
 from absint.lookup import Lookup
 from absint.lower import Lowered, Lowerer
 from absint.names import display_names, more_names
+from absint.profiling import Profile
 from absint.rounds import Round, Rounds, run_rounds
 from absint.shapes import ShapeAnalysis, State, Trace
 from lattices.expr import Dim, Symbol, symbol
@@ -65,6 +67,7 @@ def analyze(
     plugins: bool = True,
     schema_inference: bool = True,
     policy: str | Policy = SOUND,
+    profile: Profile | None = None,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -81,6 +84,8 @@ def analyze(
     name of `absint.POLICIES` what a tool of the field would show. An unsound one is run once, without refinement; its
     result makes claims, which nothing may be proved from.
 
+    `profile` (an `absint.Profile()`) is told where the time goes.
+
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
     """
     from absint.policies import policy_of, run_policy
@@ -88,9 +93,12 @@ def analyze(
     policy = policy_of(policy)
     if refine == "smt" and not policy.sound:
         raise UsageError(f"{policy.label}: there is no round with Z3, which proves nothing from claims")
-    loaded = load(model)
+    phase = profile.phase if profile is not None else nullcontext
+    with phase("load"):
+        loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
-    lowered = Lowerer(loaded, lookup).run()
+    with phase("lower"):
+        lowered = Lowerer(loaded, lookup).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = _assumptions(assume, bind or {}, symbols)
@@ -98,10 +106,13 @@ def analyze(
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     graph = lowered.program.networkx()
-    if policy.sound:
-        rounds = run_rounds(lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine))
-    else:
-        rounds = run_policy(lowered, graph, facts, policy, memoise=memoise, trace=trace)
+    with phase("rounds"):
+        if policy.sound:
+            rounds = run_rounds(
+                lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine), profile=profile
+            )
+        else:
+            rounds = run_policy(lowered, graph, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, graph, assumptions)
     if refine == "smt" and not rounds.conflict:
         from absint.settling import settle

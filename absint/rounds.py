@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.fixpoint import fixpoint
 from absint.lower import Lowered
 from absint.names import distinct_values
+from absint.profiling import Profile, ProfiledAnalysis
 from absint.renewal import Renewal
 from absint.shapes import ShapeAnalysis, State, Trace, birthplace
 from lattices.contents import element_symbols
@@ -72,16 +73,20 @@ def run_rounds(
     memoise: bool,
     trace: Trace | None,
     refine: bool,
+    profile: Profile | None = None,
 ) -> Rounds:
     """Run the analysis until the requirements teach nothing new. `order` are the input symbols."""
+    make = ShapeAnalysis if profile is None else ProfiledAnalysis
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round:
         simplify = partial(replaced, change=partial(chosen, held=held)) if held else None
         renews = rounds and not facts and not known.remainders
         renewal = Renewal(rounds[0].analysis, known.mapping) if renews else None
-        analysis = ShapeAnalysis(
-            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewal=renewal
-        )
+        analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewal=renewal)
+        if isinstance(analysis, ProfiledAnalysis) and profile is not None:
+            analysis.profile = profile
+            with profile.phase("fixpoint"):
+                return Round(analysis, fixpoint(graph, analysis).states, learned)
         return Round(analysis, fixpoint(graph, analysis).states, learned)
 
     rounds: list[Round] = []

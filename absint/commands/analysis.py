@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -14,6 +14,7 @@ from lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
     from absint.api import Refine, Result
+    from absint.profiling import Profile
     from absint.report.tracing import Recorder
     from absint.shapes import State, Trace
 
@@ -54,6 +55,7 @@ def analysed(
     plugins: bool = True,
     schema_inference: bool = True,
     policy: str = SOUND.name,
+    profile: Profile | None = None,
 ) -> Result:
     """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
     from absint.api import analyze
@@ -61,7 +63,8 @@ def analysed(
     from absint.load import load
 
     bind = read_bindings(sizes)
-    loaded = load(model)
+    with profile.phase("load") if profile is not None else nullcontext():
+        loaded = load(model)
     with _progress(len(loaded.proto.graph.node)) as advance:
         return analyze(
             loaded,
@@ -72,6 +75,7 @@ def analysed(
             plugins=plugins,
             schema_inference=schema_inference,
             policy=policy,
+            profile=profile,
         )
 
 

@@ -21,6 +21,7 @@ from absint.commands.codes import FINE, NO
 
 if TYPE_CHECKING:
     from absint.api import Refine
+    from absint.profiling import Profile
     from absint.report.summary import Requirement
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
@@ -45,6 +46,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     help="Use what nodes require to make other shapes exact: not at all, as facts, or with proofs by Z3 too.",
 )
 @click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
+@click.option("--profile", "profiled", is_flag=True, help="Show where the time went.")
 @click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @policy_option
@@ -58,6 +60,7 @@ def analyze(
     require: tuple[Requirement, ...],
     refine: str,
     trace: tuple[str, ...],
+    profiled: bool,
     no_plugins: bool,
     no_schema_inference: bool,
     policy: str,
@@ -74,6 +77,7 @@ def analyze(
     from absint.report.tracing import Recorder
 
     recorder = Recorder() if trace else None
+    profile = _profile() if profiled else None
     with working("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,
@@ -84,20 +88,27 @@ def analyze(
             plugins=not no_plugins,
             schema_inference=not no_schema_inference,
             policy=policy,
+            profile=profile,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
     missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}
     if form == "json":
         from absint.report.document import document
 
-        click.echo(document(result, missing, traced))
+        click.echo(document(result, missing, traced, profile))
     else:
         from absint.report import text
 
         width = text.width_of()
-        text.write(text.report(result, width, values=values, missing=missing, traced=traced))
+        text.write(text.report(result, width, values=values, missing=missing, traced=traced, profile=profile))
     warned = strict and any(d.severity is not Severity.INFO for d in result.diagnostics)
     return NO if warned or not result.can_run or any(missing.values()) else FINE
+
+
+def _profile() -> Profile:
+    from absint.profiling import Profile
+
+    return Profile()
 
 
 __all__ = ["analyze"]

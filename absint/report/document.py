@@ -13,6 +13,7 @@ from lattices.tensor import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.profiling import Profile
     from absint.report.tracing import Traced
 
 SCHEMA = "absint.analyze/1"
@@ -20,7 +21,12 @@ SCHEMA = "absint.analyze/1"
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
-def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Sequence[Traced]) -> str:
+def document(
+    result: Result,
+    missing: Mapping[str, Sequence[str]],
+    traced: Sequence[Traced],
+    profile: Profile | None = None,
+) -> str:
     """The whole result; every dim is a text of the grammar."""
     from absint import __version__
 
@@ -74,6 +80,14 @@ def document(result: Result, missing: Mapping[str, Sequence[str]], traced: Seque
             }
             for history in traced
         ]
+    if profile is not None:
+        whole["profile"] = {
+            "seconds": {name: tally.seconds for name, tally in profile.phases.items()},
+            "visits": profile.visits,
+            "rules_run": profile.applications,
+            "remembered": profile.remembered,
+            "rules": {name: {"runs": tally.count, "seconds": tally.seconds} for name, tally in profile.rules.items()},
+        }
     return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"
 
 

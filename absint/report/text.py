@@ -20,6 +20,7 @@ from lattices.tensor import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.profiling import Profile
     from absint.report.tracing import Traced
 
 SHOWN_OF_A_KIND: Final = 10
@@ -66,6 +67,7 @@ def report(
     values: bool = False,
     missing: Mapping[str, Sequence[str]] | None = None,
     traced: Sequence[Traced] = (),
+    profile: Profile | None = None,
 ) -> Iterator[Line]:
     """The lines of `absint analyze`."""
     yield from _title(result)
@@ -84,6 +86,25 @@ def report(
     yield from diagnostics(result.diagnostics, width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
+    if profile is not None:
+        yield from _profile(profile, width)
+
+
+def _profile(profile: Profile, width: int) -> Iterator[Line]:
+    """Phases, how often a result was remembered, and the rules that took most of the time."""
+    rows = [(name, f"{1000 * tally.seconds:,.1f} ms") for name, tally in profile.phases.items()]
+    share = f"{100 * profile.remembered:.1f} %"
+    rows.append(("visits", f"{profile.visits:,}, {profile.applications:,} rules run, {share} remembered"))
+    yield from _section("time", rows, width)
+    slowest = sorted(profile.rules.items(), key=lambda item: (-item[1].seconds, item[0]))
+    rows = [
+        (operator, f"{1000 * tally.seconds:,.1f} ms  {tally.count:,} {'run' if tally.count == 1 else 'runs'}")
+        for operator, tally in slowest[:SHOWN_OF_A_KIND]
+    ]
+    if len(slowest) > SHOWN_OF_A_KIND:
+        rest = sum(tally.seconds for _, tally in slowest[SHOWN_OF_A_KIND:])
+        rows.append((f"and {len(slowest) - SHOWN_OF_A_KIND} more", f"{1000 * rest:,.1f} ms"))
+    yield from _section("rules by time", rows, width)
 
 
 def _title(result: Result) -> Iterator[Line]:
