@@ -27,6 +27,10 @@ from tests.unification.tables import ROWS, SECTIONS
 PAGE: Final = Path(__file__).parents[2] / "docs" / "unification.md"
 BEGIN: Final = "<!-- study: begin -->"
 END: Final = "<!-- study: end -->"
+STUDY: Final = """\
+What authors, policies and installed tools claim of the models of `tests/adversarial` and of exported models, each
+claim judged as [audit.md](audit.md) says; the columns are those of [study.md](study.md). *Refuted* claims have a run
+that shows them to be false; their dims count as *resolved* too. A tool that *failed* at a model gave up there."""
 NO_STUDY: Final = "No study has been written here yet."
 
 INTRODUCTION: Final = """\
@@ -68,6 +72,8 @@ def page(study: str) -> str:
         *_points(),
         "",
         "## The study",
+        "",
+        STUDY,
         "",
         BEGIN,
         study,
