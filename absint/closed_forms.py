@@ -8,6 +8,7 @@ What a trip makes of the number `s`, and the form that is tried:
     c - s                                           start and c - start in turns
     s + c(i), one of these from the second trip on  the same, begun one trip later
     f(i), whatever s was                            f(i - 1), from the second trip on
+    f(s), where f(f(s)) is f(s)                     f(start), from the second trip on
     (s + c) % m                                     (start + i*c) % m
     max(s + c, e), min(s + c, e)                    the extreme of start + i*c and of what e has become
 
@@ -135,6 +136,21 @@ class Later(Form):
 
 
 @dataclass(frozen=True)
+class Once(Form):
+    """What the first trip makes of the start, which no further trip changes."""
+
+    term: Expr
+    symbol: Symbol
+    """The number before the trip, in the term."""
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        return ite(ge(i, 1), substitute(self.term, {self.symbol: start}), start)
+
+    def cases(self, number: Symbol) -> Iterator[Expr]:
+        yield from _first_and_later(number)
+
+
+@dataclass(frozen=True)
 class Delayed(Form):
     """Another first step, and then a form that begins after it."""
 
@@ -212,6 +228,8 @@ def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[
     else:
         yield from (form for form in _extremes(symbol, back) if is_free(form.step) and is_free(form.limit))
         yield from (form for form in _remainders(symbol, back) if is_free(form.step) and is_free(form.divisor))
+        if all(s is symbol or not is_inside(s) for s in back.symbols):
+            yield Once(back, symbol)
 
 
 def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:

@@ -39,6 +39,16 @@ def loop_triangular() -> Flow:
 
 
 @flow
+def loop_broadcasts_what_it_carries() -> Flow:
+    """The first trip broadcasts; for further ones there is nothing left to do."""
+    inner = loop_body([node("Add", ["x", "q"], ["x_next"])], ["x"])
+    nodes = [node("Size", ["n"], ["t"]), node("Loop", ["t", "", "x0"], ["y"], body=inner)]
+    made = model(nodes, [floats("n", "T"), floats("x0", "N"), floats("q", "M")], ["y"])
+    together = [at for at in sizes("N", "M", "T", values=(0, 1, 2, 3)) if at["N"] == at["M"] or 1 in (at["N"], at["M"])]
+    return Flow(made, together, expect={"y": "[ite(T >= 1, broadcast(M, N), N)]"})
+
+
+@flow
 def loop_of_odd_steps() -> Flow:
     steps = [
         TRIP,
