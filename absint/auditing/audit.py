@@ -59,9 +59,9 @@ class Audit:
     """What the source took to say it."""
     judged: tuple[Judged, ...]
     dims: int
-    """Dims that the source speaks of, known or not."""
+    """Dims of the main graph that the source speaks of, known or not."""
     resolved: int
-    """Dims that it gives a size, or a text without names of its own invention."""
+    """Of these, dims that it gives a size, or a text without names of its own invention, and that are not refuted."""
     solver_calls: int
     judging: float = 0.0
     """Seconds that judging took."""

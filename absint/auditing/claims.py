@@ -57,7 +57,9 @@ class Reading(NamedTuple):
 
     claims: tuple[Claim, ...]
     dims: int
-    resolved: int
+    """Of the values that nodes of the main graph compute: not every source speaks of bodies."""
+    resolved: frozenset[Place]
+    """Of these dims, those that the source gives a size, or a text without names of its own invention."""
 
 
 class _Dim(NamedTuple):
@@ -94,23 +96,24 @@ class _Reader:
         places = self._operands()
         found: list[Claim] = []
         stated: list[_Dim] = []
-        dims = resolved = 0
+        dims = 0
+        resolved: set[Place] = set()
         main = self._result._lowered.program.main.names
         for name, shape in self._said.shapes.items():
             if shape is None or name not in places:
                 continue
             node, at = places[name]
             computed = self._result.nodes[node].value is None
-            if computed and name in main:  # not every source speaks of bodies
+            if computed and name in main:
                 dims += len(shape)
-                resolved += sum(map(self._resolves, shape))
+                resolved.update(Place(name, axis) for axis, dim in enumerate(shape) if self._resolves(dim))
             value = self._value(node, at)
             known, rank = _known(value, len(shape))
             if computed or rank is FALSE:
                 found.append(Claim(Place(name), const(len(shape)), _NOTHING, rank))
             if known is not None:
                 stated += self._dims(name, shape, known, computed)
-        return Reading((*found, *self._claims(stated)), dims, resolved)
+        return Reading((*found, *self._claims(stated)), dims, frozenset(resolved))
 
     def _operands(self) -> dict[str, tuple[int, int]]:
         """The values that are spoken of, by the names that sources give them."""

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from absint.auditing.audit import Audit, Judged, Judgement
+from absint.auditing.audit import Audit, Judged, Judgement, Place
 from absint.auditing.claims import Claim, read_claims
 from absint.auditing.runs import Feeds, Observed, Runs
 from absint.auditing.sampling import Sampler, input_sizes, is_legal
@@ -58,8 +58,10 @@ def judge(
     judging = _Judging(result, reading.claims, confirm, budget, advance)
     judging.run(sizes, runs)
     judged = tuple(judging.judged(claim) for claim in reading.claims)
+    false = {found.places[0] for found in judged if found.judgement is Judgement.REFUTED}
+    resolved = sum(place not in false and Place(place.value) not in false for place in reading.resolved)
     return Audit(
-        said.source, said.failure, said.seconds, judged, reading.dims, reading.resolved, judging.calls,
+        said.source, said.failure, said.seconds, judged, reading.dims, resolved, judging.calls,
         perf_counter() - start,
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ END: Final = "<!-- study: end -->"
 STUDY: Final = """\
 What authors, policies and installed tools claim of the models of `tests/adversarial` and of exported models, each
 claim judged as [audit.md](audit.md) says; the columns are those of [study.md](study.md). *Refuted* claims have a run
-that shows them to be false; their dims count as *resolved* too. A tool that *failed* at a model gave up there."""
+that shows them to be false; their dims do not count as *resolved*. A tool that *failed* at a model gave up there."""
 NO_STUDY: Final = "No study has been written here yet."
 
 INTRODUCTION: Final = """\

@@ -112,7 +112,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["schema"], found["model"]) == ("absint.audit/1", "lie.onnx")
     (audit,) = found["audits"]
     assert audit["counts"] == {"proved": 3, "refuted": 1, "not entailed": 0, "unproved": 0}
-    assert (audit["source"], audit["dims"], audit["resolved"], audit["unconfirmed"]) == ("declared", 2, 2, 0)
+    assert (audit["source"], audit["dims"], audit["resolved"], audit["unconfirmed"]) == ("declared", 2, 1, 0)
     (claim,) = (claim for claim in audit["claims"] if claim["judgement"] == "refuted")
     assert claim["places"] == [{"value": "y", "axis": 0}]
     assert claim["confirmed"] is True

@@ -186,6 +186,8 @@ def test_counts() -> None:
     assert (found.dims, found.resolved) == (1, 0)
     assert judge(result, Said("somebody", {"z": (None,)})).dims == 1
     assert judge(result, Said("somebody", {"z": ("N + M",)})).resolved == 1
+    wrong = [judge(result, Said("somebody", {"z": shape})) for shape in (("N",), ("N", 2))]
+    assert [(found.counts[REFUTED], found.resolved) for found in wrong] == [(1, 0), (1, 0)]
 
 
 def test_progress_is_told() -> None:
