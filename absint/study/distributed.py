@@ -7,10 +7,12 @@ time: Dask gives the group to another. The client alone writes results, each gro
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.collection import uncollected
 from absint.errors import UsageError
 from absint.study.running import Done, Finished, Job, Worker, seconds_of
 from absint.study.sources import ours
@@ -44,10 +46,12 @@ def _client(scheduler: str) -> distributed.Client:
     except ImportError:
         raise UsageError("--scheduler: Dask is not installed: pip install 'absint[distributed]'") from None
     try:
-        return distributed.Client(scheduler, timeout=TIMEOUT, set_as_default=False)
+        # A dead client that the collector finds while this one starts would wait for a lock that this one holds.
+        return uncollected(distributed.Client)(scheduler, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"--scheduler {scheduler}: no Dask scheduler answers there ({reason})") from None
+    gc.collect()  # the client that did not start
+    raise UsageError(f"--scheduler {scheduler}: no Dask scheduler answers there ({reason})")
 
 
 def _results(client: distributed.Client, groups: Sequence[Sequence[Job]], perform: str) -> Generator[Finished]:
