@@ -1,7 +1,7 @@
 """Nodes whose inputs are all known: onnx.reference computes what their rule does not follow.
 
-Only where every runtime gives one answer: integer and boolean arithmetic, and operators that compare floats or move
-them about. What rounds is left to the rules, which know when a float is exact.
+Only where every runtime gives one answer: operators that compare numbers or move them about, and products of small
+integers. What rounds or may overflow is left to the rules.
 """
 
 from __future__ import annotations
@@ -29,17 +29,29 @@ from lattices.tensor import Tensor, Value
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "OneHot", "TopK", "Unique"})
 """Operators that only compare floats, or move them about."""
 
+EXACT: Final = COMPARING | frozenset(
+    {
+        "BitCast",
+        "BitShift",
+        "ConvInteger",
+        "EyeLike",
+        "MatMulInteger",
+        "MaxPool",
+        "NonZero",
+        "Pad",
+        "ReduceMax",
+        "ReduceMin",
+    }
+)
+"""Operators that give one answer on integers: none of small tensors can overflow, where onnxruntime may saturate."""
+
 SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
 """Operators whose output is never larger than rank times the input."""
-
-RANDOM: Final = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 
 
 def evaluated(kernel: Kernel, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
     """The outputs of a rule, with elements where the inputs decide them; as they are where nothing can be added."""
-    if kernel.domain or kernel.op_type in RANDOM or not any(map(_is_open, outputs)):
+    if not kernel.is_standard or kernel.domain or kernel.op_type not in EXACT or not any(map(_is_open, outputs)):
         return outputs
     known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
     if len(known) != sum(v is not None for v in inputs):
@@ -51,7 +63,7 @@ def evaluated(kernel: Kernel, inputs: Sequence[Value | None], outputs: tuple[Val
         return outputs
     given = iter(known)
     results = _run(kernel, [None if v is None else _array(next(given)) for v in inputs])
-    return outputs if results is None else tuple(map(_merged, outputs, results))
+    return outputs if results is None else tuple(map(_merged, outputs, results[: len(outputs)]))
 
 
 def _is_open(value: Value) -> bool:
@@ -104,7 +116,9 @@ def _run(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any]
 def _model(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
     """The node alone, its inputs as initialisers."""
     names = ["" if array is None else f"i{at}" for at, array in enumerate(arrays)]
-    outputs = [f"o{at}" for at in range(kernel.outputs)]
+    # All outputs are asked for: alone, the first one of Unique comes in another order.
+    count = max(kernel.outputs, 4 if kernel.op_type == "Unique" else 1)
+    outputs = [f"o{at}" for at in range(count)]
     attributes: dict[str, Any] = {
         name: numpy_helper.from_array(_array(value)) if isinstance(value, Tensor) else value
         for name, value in kernel.attributes.items()
