@@ -37,8 +37,9 @@ INTRODUCTION: Final = """\
 Written by `python -m tests.operators_page`, from the table of rules, what the rules stated in the tests, and what the
 runtimes have. *Versions* are those in which the schema changed. Where an older version has a rule of its own, its words
 follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
-*Contents* says whether elements are followed through the operator when those of the inputs are known in part; a node
-whose inputs are all constants is evaluated besides. *Run by* says which runtimes the tests can execute it with."""
+*Contents* says whether elements are followed through the operator when those of the inputs are known in part;
+constants are followed besides where no runtime can differ (`absint/evaluation.py`). *Run by* says which runtimes the
+tests can execute it with."""
 
 NOT_EXECUTED: Final = """\
 What the rules of these say is held against what onnxruntime infers when it loads a model with them, where it infers
