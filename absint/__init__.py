@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from absint.diagnostics import Diagnostic, Severity
     from absint.errors import AbsintError, ModelError, UsageError
     from absint.fixpoint import Analysis
+    from absint.kernels import purge
     from absint.profiling import Profile
     from lattices.dtype import DType
     from lattices.expr import Dim
@@ -60,6 +61,7 @@ _HOMES = {
     "ne": "lattices.relation",
     "Outcome": "absint.checking",
     "Profile": "absint.profiling",
+    "purge": "absint.kernels",
     "Analysis": "absint.fixpoint",
     "ForwardAnalysis": "absint.dataflow",
     "Lattice": "lattices.lattice",
@@ -104,6 +106,7 @@ __all__ = [
     "eq",
     "ne",
     "parse",
+    "purge",
     "transfer",
 ]
 

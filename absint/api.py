@@ -105,21 +105,20 @@ def analyze(
     facts = _facts(assumptions, inputs.premises)
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
-    graph = lowered.program.networkx()
     with phase("rounds"):
         if policy.sound:
             rounds = run_rounds(
-                lowered, graph, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine), profile=profile
+                lowered, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine), profile=profile
             )
         else:
-            rounds = run_policy(lowered, graph, facts, policy, memoise=memoise, trace=trace)
-    result = Result(loaded, lowered, inputs, rounds, graph, assumptions)
+            rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
+    result = Result(loaded, lowered, inputs, rounds, assumptions)
     if refine == "smt" and not rounds.conflict:
         from absint.settling import settle
 
         more = settle(result)
         if more:
-            result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), graph, assumptions)
+            result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
     if strict:
         errors = [d for d in result.diagnostics if d.severity is Severity.ERROR]
         if errors:
@@ -223,13 +222,10 @@ class Result:
         lowered: Lowered,
         inputs: Inputs,
         rounds: Rounds,
-        graph: nx.DiGraph[int],
         assumptions: Sequence[Relation],
     ) -> None:
         self.assumptions = tuple(assumptions)
         """What the caller assumes of the input symbols."""
-        self.graph = graph
-        """The lowered model: one node per operator instance, input and initialiser."""
         self.symbols = tuple(inputs.symbols)
         """The symbols of the inputs, in order of appearance."""
         self.rounds = rounds
@@ -239,6 +235,11 @@ class Result:
         self._declared = inputs
         self._renamed: dict[Value, Value] = {}
         self._main = View(self, lowered.program.main)
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[int]:
+        """The lowered model: one node per operator instance, input and initialiser."""
+        return self._lowered.program.networkx()
 
     @property
     def base(self) -> Round:

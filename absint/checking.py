@@ -190,7 +190,7 @@ def bound(result: Result, sizes: Mapping[str, int], inputs: Mapping[int, Value] 
     """The analysis at these sizes, on the declarations alone."""
     facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
     analysis = ShapeAnalysis(result._lowered.program, facts, inputs=inputs)
-    return Round(analysis, fixpoint(result.graph, analysis).states)
+    return Round(analysis, fixpoint(result._lowered.program.order, analysis).states)
 
 
 def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) -> Check:

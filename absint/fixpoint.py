@@ -28,13 +28,14 @@ docs/tutorial.md builds three analyses. `absint.dataflow.ForwardAnalysis` follow
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
-
-import networkx as nx
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from lattices.lattice import Lattice
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 S = TypeVar("S")
 
@@ -53,6 +54,12 @@ class Analysis(ABC, Generic[S]):
         may change later without another call. Monotone and without side effects that matter: it is called as often as
         the node is visited.
         """
+
+    def sweep(self, order: Sequence[int], states: list[S]) -> None:
+        """Write the state of each node of a graph without cycles, in turn. Override only to do the same faster."""
+        transfer = self.transfer
+        for node in order:
+            states[node] = transfer(node, states)
 
     def merge(self, node: int, old: S, new: S, widen: bool) -> S:
         """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate.
@@ -86,36 +93,45 @@ class DivergenceError(RuntimeError):
     """A cycle head changed more often than the policy allows: the widening of the domain does not terminate."""
 
 
-def fixpoint(graph: nx.DiGraph[int], analysis: Analysis[S], policy: Policy = DEFAULT_POLICY) -> Solution[S]:
-    """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
-
-    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
-    analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
-    for any. Raises DivergenceError if the domain's widening does not stop growing.
-    """
-    count = graph.number_of_nodes()
-    states: list[S] = [analysis.lattice.bottom] * count
-    forward = analysis.direction == "forward"
-    if all((u < v) for u, v in graph.edges):
-        transfer = analysis.transfer
-        for node in range(count) if forward else range(count - 1, -1, -1):
-            states[node] = transfer(node, states)
-        return Solution(states, {})
-    successors: Any = graph.succ if forward else graph.pred
-    order = weak_topological_order(count, [list(successors[v]) for v in range(count)], reverse=not forward)
-    return Solution(states, _iterate(order, analysis, states, policy))
-
-
 @dataclass(frozen=True)
 class WeakTopologicalOrder:
     """A linear order in which every edge that points backwards leads to the head of a component around both ends.
 
-    `end[p]` is, for a position p that holds a component's head, the position after the component's last node; it is
-    None for a node that heads nothing. Components nest.
+    `ends` has, for each position that holds a component's head, the position after the component's last node.
+    Components nest.
     """
 
-    order: list[int]
-    end: list[int | None]
+    order: Sequence[int]
+    ends: Mapping[int, int] = field(default_factory=dict)
+
+
+def fixpoint(
+    graph: nx.DiGraph[int] | WeakTopologicalOrder, analysis: Analysis[S], policy: Policy = DEFAULT_POLICY
+) -> Solution[S]:
+    """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
+
+    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
+    analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
+    for any. An order of the nodes that was made of the graph, for the direction of the analysis, serves in its place.
+    Raises DivergenceError if the domain's widening does not stop growing.
+    """
+    order = (
+        graph if isinstance(graph, WeakTopologicalOrder) else order_of(graph, reverse=analysis.direction != "forward")
+    )
+    states: list[S] = [analysis.lattice.bottom] * len(order.order)
+    if order.ends:
+        return Solution(states, _iterate(order, analysis, states, policy))
+    analysis.sweep(order.order, states)
+    return Solution(states, {})
+
+
+def order_of(graph: nx.DiGraph[int], *, reverse: bool = False) -> WeakTopologicalOrder:
+    """The order in which the engine visits a graph, forward or in `reverse`."""
+    count = graph.number_of_nodes()
+    if all((u < v) for u, v in graph.edges):
+        return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
+    neighbours = graph.pred if reverse else graph.succ
+    return weak_topological_order(count, [list(neighbours[v]) for v in range(count)], reverse=reverse)
 
 
 def weak_topological_order(
@@ -126,22 +142,21 @@ def weak_topological_order(
     Where the numbers are in topological order already, nothing is searched.
     """
     order: list[int] = []
-    end: list[int | None] = []
+    ends: dict[int, int] = {}
     stack = [("sort", region) for region in reversed(_regions(count, successors, reverse))]
     while stack:
         task, nodes = stack.pop()
         if task == "close":
-            end[nodes[0]] = len(order)
+            ends[nodes[0]] = len(order)
         elif task == "sort" and len(nodes) > 1:
             stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
         elif nodes:
             head = max(nodes) if reverse else min(nodes)
             order.append(head)
-            end.append(None)
             if len(nodes) > 1 or head in successors[head]:
                 stack.append(("close", [len(order) - 1]))
                 stack.append(("sort", [v for v in nodes if v != head]))
-    return WeakTopologicalOrder(order, end)
+    return WeakTopologicalOrder(order, ends)
 
 
 def _regions(count: int, successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
@@ -212,12 +227,12 @@ def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: 
 def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], policy: Policy) -> dict[int, int]:
     """Run the order, repeating each component until its head is stable; visits of each head."""
     lattice, transfer = analysis.lattice, analysis.transfer
-    order, end = wto.order, wto.end
+    order, ends = wto.order, wto.ends
     visits: dict[int, int] = {}
     open_heads: list[_Component] = []
     position = 0
     while position < len(order) or open_heads:
-        if open_heads and position == end[open_heads[-1].start]:
+        if open_heads and position == ends[open_heads[-1].start]:
             component = open_heads[-1]
             head = order[component.start]
             visits[head] += 1
@@ -240,7 +255,7 @@ def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], 
             continue
         node = order[position]
         states[node] = transfer(node, states)
-        if end[position] is not None:
+        if position in ends:
             open_heads.append(_Component(position, policy.descending_passes))
             visits[node] = visits.get(node, 0) + 1
         position += 1

@@ -8,16 +8,19 @@ that the engine needs to know nothing of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-import networkx as nx
-
+from absint.fixpoint import WeakTopologicalOrder, weak_topological_order
 from lattices.tensor import Value
 from transfer.op import AttributeValue
 from transfer.rule import Rule
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from absint.control import Control
+    from absint.schemas import Form
     from absint.shapes import Template
 
 Operand = tuple[int, int]
@@ -67,7 +70,19 @@ class Scope:
 class Kernel:
     """What equal operator instances share: operator, version, rule, decoded attributes, arity; with their memo."""
 
-    __slots__ = ("attributes", "domain", "doubts", "is_standard", "memo", "op_type", "outputs", "rule", "version")
+    __slots__ = (
+        "attributes",
+        "domain",
+        "doubts",
+        "form",
+        "is_shared",
+        "is_standard",
+        "memo",
+        "op_type",
+        "outputs",
+        "rule",
+        "version",
+    )
 
     def __init__(
         self,
@@ -79,6 +94,7 @@ class Kernel:
         outputs: int,
         doubts: tuple[str, ...] = (),
         is_standard: bool = False,
+        form: Form | None = None,
     ) -> None:
         self.domain = domain
         self.op_type = op_type
@@ -89,7 +105,11 @@ class Kernel:
         self.doubts = doubts
         """Why runtimes refuse every such node."""
         self.is_standard = is_standard
-        """The rule is a shipped one, so the schema of the operator says what its nodes look like."""
+        """The rule is a shipped one."""
+        self.form = form
+        """What the schema of the operator says of its nodes."""
+        self.is_shared = False
+        """Later analyses use it too."""
         self.memo: dict[object, Template] = {}
 
     @property
@@ -138,36 +158,51 @@ class Node:
 class Program:
     """A lowered model."""
 
-    __slots__ = ("edges", "main", "nodes", "scopes")
-
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.edges: list[tuple[int, int]] = []
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
+        self._back: list[tuple[int, int]] = []
 
     def add(self, node: Node) -> int:
-        """Append a node with edges from its operands and its gate; its id."""
-        number = len(self.nodes)
-        self.nodes.append(node)
-        edges = self.edges
-        for producer, _ in node.operands:
-            if producer >= 0:
-                edges.append((producer, number))
-        if node.gate >= 0:
-            edges.append((node.gate, number))
-        return number
+        """Append a node, which depends on its operands and its gate; its id."""
+        nodes = self.nodes
+        nodes.append(node)
+        return len(nodes) - 1
 
     def connect_back(self, node: int, operands: list[Operand]) -> None:
         """Add the edges that close a loop."""
-        self.edges.extend((producer, node) for producer, _ in operands if producer >= 0)
+        self._back.extend((producer, node) for producer, _ in operands if producer >= 0)
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """From each node to those that depend on it; all but those that close a loop lead to a higher number."""
+        for number, node in enumerate(self.nodes):
+            for producer, _ in node.operands:
+                if producer >= 0:
+                    yield producer, number
+            if node.gate >= 0:
+                yield node.gate, number
+        yield from self._back
 
     def networkx(self) -> nx.DiGraph[int]:
         """The graph, built in bulk."""
+        import networkx as nx
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(range(len(self.nodes)))
-        graph.add_edges_from(self.edges)
+        graph.add_edges_from(self.edges())
         return graph
+
+    @cached_property
+    def order(self) -> WeakTopologicalOrder:
+        """The order of forward analyses. Without loops it is that of the nodes, and no graph is needed for it."""
+        count = len(self.nodes)
+        if not self._back:
+            return WeakTopologicalOrder(range(count))
+        successors: list[list[int]] = [[] for _ in range(count)]
+        for before, after in self.edges():
+            successors[before].append(after)
+        return weak_topological_order(count, successors)
 
     def values(self) -> Iterator[tuple[str, Operand]]:
         """Every named value of the main graph, in order of appearance."""

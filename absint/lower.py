@@ -5,11 +5,10 @@ Iterative: bodies are frames on an explicit stack, so nesting depth is no limit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from math import prod
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -19,13 +18,23 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
 from absint.expansion import called, expanded_sizes
 from absint.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
+from absint.kernels import SHARED
 from absint.load import Loaded, unreadable_texts
 from absint.lookup import Lookup
 from absint.lower_control import lower_control
-from absint.protos import attribute_key, captured, decode_attribute, domain_of, name_of, overload_of, reads, resolved
+from absint.protos import (
+    attribute_key,
+    captured,
+    decode_attribute,
+    domain_of,
+    is_elsewhere,
+    name_of,
+    overload_of,
+    reads,
+    resolved,
+)
 from absint.tensors import decode, dtype_of
 from absint.types import read_type
-from lattices.contents import MAX_ELEMENTS
 from lattices.shape import Shape
 from lattices.tensor import TOP, Tensor, Value
 from transfer.op import AttributeValue
@@ -128,7 +137,6 @@ class Lowerer:
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
         self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Kernel | None]] = {}
-        self._values: dict[object, Value] = {}
         proto = loaded.proto
         self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
         self._sizes = expanded_sizes(self._functions)
@@ -139,18 +147,19 @@ class Lowerer:
         try:
             lowered = self._lowered()
         except (TypeError, AttributeError, UnicodeDecodeError):
-            self._check_texts(unreadable_texts(self.loaded.proto))
+            self._check_texts(list(unreadable_texts(self.loaded.proto)))
             raise
         program = self.program
-        self._check_texts(name for scope in program.scopes.values() for name in scope.names)
-        self._check_texts(node.name for node in program.nodes)
+        for scope in program.scopes.values():
+            self._check_texts(scope.names)
+        self._check_texts([node.name for node in program.nodes])
         return lowered
 
-    def _check_texts(self, texts: Iterable[object]) -> None:
+    def _check_texts(self, texts: Collection[object]) -> None:
         """Protobuf hands out texts that are not valid UTF-8 as bytes."""
-        for text in texts:
-            if type(text) is bytes:
-                raise ModelError(f"{self.loaded.origin}: a name in it is not valid UTF-8: {text!r}")
+        if bytes in set(map(type, texts)):
+            text = next(text for text in texts if type(text) is bytes)
+            raise ModelError(f"{self.loaded.origin}: a name in it is not valid UTF-8: {text!r}")
 
     def _lowered(self) -> Lowered:
         proto = self.loaded.proto
@@ -208,20 +217,10 @@ class Lowerer:
         return number
 
     def _constant(self, tensor: TensorProto) -> Tensor:
-        dims = tuple(tensor.dims)
-        if dims and min(dims) < 0:
-            self.error(
-                "negative-size", f"tensor {tensor.name!r}", f"its dims are {list(dims)}: sizes are never negative"
-            )
-            return Tensor(dtype_of(tensor.data_type))
-        if prod(dims) > MAX_ELEMENTS:
-            key = (tensor.data_type, dims)
-            found = self._values.get(key)
-            if found is None:
-                found = self._values[key] = Tensor(dtype_of(tensor.data_type), Shape(dims))
-            assert isinstance(found, Tensor)
-            return found
-        return decode(tensor, self.loaded.folder)
+        value = decode(tensor, self.loaded.folder)
+        if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
+            self.error("negative-size", f"tensor {tensor.name!r}", f"its dims are {dims}: sizes are never negative")
+        return value
 
     def _bind_outputs(self, graph: GraphProto) -> None:
         for info in graph.output:
@@ -289,40 +288,40 @@ class Lowerer:
 
     def _advance(self, frame: Frame) -> bool:
         """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
-        names = frame.scope.names
-        find = frame.scope.find
-        kernels = frame.kernels
-        add = self.program.add
-        frames = self._frames
-        depth = len(frames)
-        for node in frame.nodes:
-            number = next(frame.numbers)
-            op_type = node.op_type
-            outputs = tuple(node.output)
+        names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
+        kernels, formals = frame.kernels, frame.attributes
+        nodes, frames, functions = self.program.nodes, self._frames, self._functions
+        depth, known = len(frames), names.get
+        for number, node in zip(frame.numbers, frame.nodes, strict=False):
+            op_type, family, outputs = node.op_type, node.domain, tuple(node.output[:])  # a slice is read at once
+            if functions:  # two overloads of a function are two operators
+                family = f"{family}:{getattr(node, 'overload', '')}"
             attributes: Sequence[AttributeProto] = node.attribute
-            # Two overloads of a function are two operators.
-            family = f"{node.domain}:{getattr(node, 'overload', '')}" if self._functions else node.domain
-            if attributes and frame.attributes is not None:
-                attributes = resolved(attributes, frame.attributes)
-            key: object = (op_type, family, len(outputs))
             if attributes:
+                if formals is not None:
+                    attributes = resolved(attributes, formals)
                 key = attribute_key(op_type, family, len(outputs), attributes)
+            else:
+                key = (op_type, family, len(outputs))
             try:
                 kernel = kernels[key]
             except KeyError:
-                kernel = kernels[key] = self._kernel(node, attributes, frame.imports, place_of(node, number, frame))
-            operands = []
-            for name in node.input:
-                operand = names.get(name)
-                if operand is None:
-                    operand = ABSENT if not name else find(name)
-                    if operand is None:
-                        if self._resort(frame, node, name):
-                            return True
-                        operand = self._undefined(name, node, number, frame)
-                operands.append(operand)
+                kernel = kernels[key] = self._kernel(node, attributes, key, frame, number)
+            inputs = node.input[:]
+            operands = [known(name) for name in inputs]
+            if None in operands:
+                for index, name in enumerate(inputs):
+                    if operands[index] is None:
+                        found = ABSENT if not name else find(name)
+                        if found is None:
+                            if self._resort(frame, node, name):
+                                return True
+                            found = self._undefined(name, node, number, frame)
+                        operands[index] = found
+            found_all = cast("list[Operand]", operands)
             if kernel is not None:
-                item = add(Node(node.name or f"#{number}", frame.path, operands, outputs, frame.gate, kernel))
+                item = len(nodes)
+                nodes.append(Node(node.name or f"#{number}", path, found_all, outputs, gate, kernel))
                 for index, name in enumerate(outputs):
                     if name:
                         if name in names:
@@ -332,7 +331,7 @@ class Lowerer:
                 for name in captured(node):
                     if find(name) is None and self._resort(frame, node, name):
                         return True
-                self._special(Call(node, number, attributes, operands, outputs, frame))
+                self._special(Call(node, number, attributes, found_all, outputs, frame))
                 if len(frames) != depth:
                     return True
         return False
@@ -346,13 +345,34 @@ class Lowerer:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
     def _kernel(
-        self, node: NodeProto, attributes: Sequence[AttributeProto], imports: Mapping[str, int], place: str
+        self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
     ) -> Kernel | None:
-        """The kernel of an operator instance; None for what is lowered to more than one node. `place` is the first."""
+        """The kernel of an operator instance, its first; None for what is lowered to more than one node."""
         domain, op_type = domain_of(node.domain), node.op_type
         if self._function(node) is not None or (not domain and op_type in control.LOWERED):
             return None
-        version = imports.get(domain, 1)
+        version = frame.imports.get(domain, 1)
+        is_shipped = self.lookup.table is shipped()
+        identity = (version, key)
+        shared = SHARED.find(identity) if is_shipped else None
+        if shared is not None:
+            return shared
+        said = len(self.diagnostics)
+        kernel = self._new_kernel(node, attributes, version, place_of(node, number, frame))
+        if (
+            is_shipped
+            and kernel is not None
+            and kernel.is_standard
+            and len(self.diagnostics) == said
+            and not any(map(is_elsewhere, attributes))
+        ):
+            SHARED.share(identity, kernel)
+        return kernel
+
+    def _new_kernel(
+        self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
+    ) -> Kernel | None:
+        domain, op_type = domain_of(node.domain), node.op_type
         rule = self.lookup.rule(domain, op_type, version)
         if rule is None:
             if schemas.function_body(domain, op_type, version) is not None:
@@ -366,7 +386,8 @@ class Lowerer:
             self._warn("malformed-node", place, f"{text}; runtimes refuse it")
         for text in harmless:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
-        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True)
+        form = schemas.form(domain, op_type, version)
+        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True, form=form)
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""

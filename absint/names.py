@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 
 from absint.graph import Node
 from absint.shapes import State, birthplace
@@ -33,14 +33,9 @@ def more_names(symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], taken: se
     return result
 
 
-def distinct_values(states: Sequence[State]) -> Iterator[Value]:
-    """The values of the states, each once."""
-    seen: set[Value] = set()
-    for state in states:
-        for value in state:
-            if value not in seen:
-                seen.add(value)
-                yield value
+def distinct_values(states: Iterable[State]) -> Iterable[Value]:
+    """The values of the states, each once, by first appearance."""
+    return dict.fromkeys(chain.from_iterable(states))
 
 
 def _shown(text: str, found: Symbol) -> Dim:

@@ -22,8 +22,6 @@ from lattices.tensor import TOP, Tensor, Value
 from lattices.unify import POLICIES, Policy
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from absint.api import Result
     from absint.lower import Lowered
 
@@ -51,12 +49,10 @@ def policy_of(policy: str | Policy) -> Policy:
     return POLICIES[policy]
 
 
-def run_policy(
-    lowered: Lowered, graph: nx.DiGraph[int], facts: Facts, policy: Policy, *, memoise: bool, trace: Trace | None
-) -> Rounds:
+def run_policy(lowered: Lowered, facts: Facts, policy: Policy, *, memoise: bool, trace: Trace | None) -> Rounds:
     """The one round of an unsound policy."""
     analysis = PolicyAnalysis(lowered, facts, policy, memoise=memoise, trace=trace)
-    states = fixpoint(graph, analysis).states
+    states = fixpoint(lowered.program.order, analysis).states
     if policy.renames:
         states = renamed(states, analysis.adopted)
     adopted = tuple([dim for dim in analysis.adopted.values() if isinstance(dim, Expr)])

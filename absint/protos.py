@@ -17,6 +17,8 @@ from lattices.tensor import Tensor
 from transfer.op import AttributeValue
 
 _ALIASES: Final = {"ai.onnx": ""}
+_TENSOR: Final = int(AttributeProto.TENSOR)
+_GRAPH: Final = int(AttributeProto.GRAPH)
 
 
 def decode_attribute(attribute: AttributeProto, constant: Callable[[TensorProto], Tensor]) -> AttributeValue:
@@ -86,17 +88,23 @@ def captured(node: NodeProto) -> set[str]:
     return read - defined
 
 
-def attribute_key(op_type: str, family: str, outputs: int, attributes: Sequence[AttributeProto]) -> object:
+def attribute_key(op_type: str, family: str, outputs: int, attributes: Sequence[AttributeProto]) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
     parts: list[object] = [op_type, family, outputs]
     for attribute in attributes:
-        if attribute.type == AttributeProto.TENSOR and prod(attribute.t.dims) > MAX_ELEMENTS:
+        kind = attribute.type
+        if kind == _TENSOR and prod(attribute.t.dims[:]) > MAX_ELEMENTS:
             parts.append((attribute.name, attribute.t.data_type, tuple(attribute.t.dims)))
-        elif attribute.type == AttributeProto.GRAPH:
+        elif kind == _GRAPH:
             parts.append(attribute.name)
         else:
             parts.append(attribute.SerializeToString())
     return tuple(parts)
+
+
+def is_elsewhere(attribute: AttributeProto) -> bool:
+    """The attribute is a tensor whose elements lie in a file."""
+    return attribute.type == _TENSOR and attribute.t.data_location == TensorProto.EXTERNAL
 
 
 def resolved(attributes: Sequence[AttributeProto], given: Mapping[str, AttributeProto]) -> list[AttributeProto]:

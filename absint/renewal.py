@@ -7,71 +7,73 @@ depends on what is known (choices, extremes, broadcasts). Those nodes run again;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from lattices.contents import Contents, Element
-from lattices.expr import Dim, Expr, Substitution, Symbol, postorder
+from lattices.expr import Dim, Expr, postorder
+from lattices.facts import Facts
 from lattices.real import Real
 from lattices.relation import Relation
-from lattices.shape import Shape, shape_of
+from lattices.shape import shape_of
 from lattices.tensor import Tensor, Value
 
 if TYPE_CHECKING:
-    from absint.shapes import ShapeAnalysis, Template
+    from absint.shapes import Template
 
 OPEN: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
 """Atoms that may have another form where more is known."""
 
 
 class Renewal:
-    """The templates of the first round over the symbols of another one."""
+    """Templates of a first round over the symbols of another one, by what stands for the symbols."""
 
-    def __init__(self, first: ShapeAnalysis, mapping: Mapping[Symbol, Dim]) -> None:
-        """`mapping` says what stands for the symbols of the first round."""
-        self._first = first
-        self._replaced = Substitution(mapping)
-        self._templates: dict[int, Template | None] = {}
+    def __init__(self, facts: Facts) -> None:
+        """`facts` do no more than replace symbols."""
+        self._replaced = facts.replaced
+        self._templates: dict[int, tuple[Template, Template | None]] = {}
+        self._values: dict[Value, Value | None] = {}
         self._dims: dict[Dim, Dim | None] = {}
         self._relations: dict[Relation, Relation] = {}
 
-    def template(self, node: int) -> Template | None:
-        """What the rule of a node would give again; None if it has to run."""
-        found = self._first.applied.get(node)
-        if found is None or found.holes or found.may_fails or found.notes or found.rejected is not None:
-            return None
-        key = id(found)
-        if key not in self._templates:
-            self._templates[key] = self._renewed(found)
-        return self._templates[key]
+    def template(self, first: Template) -> Template | None:
+        """What the rule that gave a template would give again; None if it has to run."""
+        found = self._templates.get(id(first))
+        if found is None:
+            found = self._templates[id(first)] = (first, self._renewed(first))
+        return found[1]
 
     def _renewed(self, template: Template) -> Template | None:
-        outputs = []
-        for value in template.outputs:
-            renewed = self._value(value)
-            if renewed is None:
-                return None
-            outputs.append(renewed)
+        if template.holes or template.may_fails or template.notes or template.rejected is not None:
+            return None
+        outputs = [self._value(value) for value in template.outputs]
+        known = tuple([value for value in outputs if value is not None])
+        if len(known) < len(outputs):
+            return None
         statements = [s._replace(relation=self._relation(s.relation)) for s in template.statements]
         if any(s.relation.op in ("false", "open") for s in statements):
             return None
-        return template._replace(
-            outputs=tuple(outputs), statements=tuple(s for s in statements if s.relation.op != "true")
-        )
+        return template._replace(outputs=known, statements=tuple(s for s in statements if s.relation.op != "true"))
 
     def _value(self, value: Value) -> Value | None:
+        if value not in self._values:
+            self._values[value] = self._renewed_value(value)
+        return self._values[value]
+
+    def _renewed_value(self, value: Value) -> Value | None:
         if not isinstance(value, Tensor) or value.shape.is_top or value.ramps:
             return None
-        dims = [self._dim(dim) for dim in value.shape.dims]
-        if None in dims:
-            return None
-        shape: Shape = shape_of(tuple(dim for dim in dims if dim is not None))
+        shape = value.shape
+        if shape.open or shape.has_unknown:
+            dims = [self._dim(dim) for dim in shape.dims]
+            shape = shape_of(tuple([dim for dim in dims if dim is not None]))
+            if len(shape) < len(dims):
+                return None
         if value.contents is None or not value.contents.open:
-            return Tensor(value.dtype, shape, value.contents)
+            return value if shape is value.shape else Tensor(value.dtype, shape, value.contents)
         elements = [self._element(e) for e in value.contents.elements]
-        if None in elements:
-            return None
         known = [e for e in elements if e is not None]
+        if len(known) < len(elements):
+            return None
         contents = Contents.fill(known[0]) if value.contents.is_fill else Contents.of(value.contents.shape or (), known)
         return Tensor(value.dtype, shape, contents)
 

@@ -7,17 +7,17 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, NamedTuple
 
 from absint.fixpoint import fixpoint
 from absint.lower import Lowered
 from absint.names import distinct_values
 from absint.profiling import Profile, ProfiledAnalysis
-from absint.renewal import Renewal
-from absint.shapes import ShapeAnalysis, State, Trace, birthplace
-from lattices.contents import element_symbols
+from absint.shapes import Renewed, ShapeAnalysis, State, Trace, birthplace
+from lattices.contents import Element, element_symbols
 from lattices.expr import Atom, Dim, Expr, Symbol, expr_of, substitute
 from lattices.facts import Facts, positive_factors, solve
 from lattices.normal import sole_atom
@@ -25,9 +25,6 @@ from lattices.piecewise import choices, chosen
 from lattices.relation import Relation, negation
 from lattices.tensor import Tensor, Value
 from lattices.truth import UNKNOWN
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
@@ -66,7 +63,6 @@ class Rounds(NamedTuple):
 
 def run_rounds(
     lowered: Lowered,
-    graph: nx.DiGraph[int],
     facts: Facts,
     order: Sequence[str],
     *,
@@ -79,15 +75,15 @@ def run_rounds(
     make = ShapeAnalysis if profile is None else ProfiledAnalysis
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round:
-        simplify = partial(replaced, change=partial(chosen, held=held)) if held else None
+        simplify = Choosing(held) if held else None
         renews = rounds and not facts and not known.remainders
-        renewal = Renewal(rounds[0].analysis, known.mapping) if renews else None
-        analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewal=renewal)
+        renewed = Renewed(known, rounds[0].analysis, memoise) if renews else None
+        analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewed=renewed)
         if isinstance(analysis, ProfiledAnalysis) and profile is not None:
             analysis.profile = profile
             with profile.phase("fixpoint"):
-                return Round(analysis, fixpoint(graph, analysis).states, learned)
-        return Round(analysis, fixpoint(graph, analysis).states, learned)
+                return Round(analysis, fixpoint(lowered.program.order, analysis).states, learned)
+        return Round(analysis, fixpoint(lowered.program.order, analysis).states, learned)
 
     rounds: list[Round] = []
     rounds.append(run(facts, frozenset(), ()))
@@ -95,7 +91,8 @@ def run_rounds(
     learned: dict[Relation, Learned] = {}
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
-        wanted = open_conditions(last.states)
+        left = Open.of(last.states)
+        wanted = left.conditions()
         found = (item for item in teachings(last.analysis, needed, wanted) if item.relation not in learned)
         new = {item.relation: item for item in found}
         if not new:
@@ -107,7 +104,7 @@ def run_rounds(
         held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
         settles = any(item.relation in wanted and not _teaches(item.relation) for item in new.values())
         changed = known.mapping != last.analysis.facts.mapping
-        if not settles and not (changed and (_worthwhile(known, last.states) or _decides(known, last.states))):
+        if not settles and not (changed and (_worthwhile(known, left) or _decides(known, left))):
             break
         rounds.append(run(known, held, tuple(learned.values())))
     return Rounds(tuple(rounds))
@@ -150,20 +147,38 @@ def needed_nodes(lowered: Lowered) -> bytearray:
     return needed
 
 
-def open_conditions(states: Sequence[State]) -> set[Relation]:
-    """The conditions of choices in the values, truths among their elements, and the negations of both."""
-    found = set(_truths(states))
-    for value in distinct_values(states):
-        for dim in _numbers(value):
-            found.update(choices(dim))
-    return found | set(map(negation, found))
+class Open(NamedTuple):
+    """What the values of a round leave open, each once: sizes and elements over symbols, and truths."""
 
-
-def _truths(states: Sequence[State]) -> Iterator[Relation]:
+    numbers: Mapping[Expr, None]
+    truths: Mapping[Relation, None]
     """Elements that are relations, such as the condition of an If."""
-    for value in distinct_values(states):
-        if isinstance(value, Tensor) and value.contents is not None:
-            yield from (e for e in value.contents.open if isinstance(e, Relation) and e.symbols)
+    elements: Mapping[Element, None]
+    """All elements that are no constants."""
+
+    @staticmethod
+    def of(states: Iterable[State]) -> Open:
+        """What these states leave open."""
+        tensors = [value for value in distinct_values(states) if isinstance(value, Tensor)]
+        numbers = dict.fromkeys(chain.from_iterable([tensor.shape.open for tensor in tensors]))
+        told = dict.fromkeys([tensor.contents for tensor in tensors])
+        contents = [c for c in told if c is not None and c.open]
+        elements = dict.fromkeys(chain.from_iterable([c.open for c in contents]))
+        listed = chain.from_iterable([c.open for c in contents if not c.is_fill])
+        numbers.update(dict.fromkeys([e for e in listed if isinstance(e, Expr)]))
+        truths = dict.fromkeys(e for e in elements if isinstance(e, Relation) and e.symbols)
+        return Open(numbers, truths, elements)
+
+    def conditions(self) -> set[Relation]:
+        """The conditions of choices in the values, truths among their elements, and the negations of both."""
+        found = set(self.truths)
+        for number in self.numbers:
+            found.update(choices(number))
+        return found | set(map(negation, found))
+
+    def symbols(self) -> set[Symbol]:
+        """All symbols that occur."""
+        return set().union(*(e.symbols for e in self.numbers), *map(element_symbols, self.elements))
 
 
 def teachings(analysis: ShapeAnalysis, needed: bytearray, wanted: Container[Relation] = ()) -> Iterator[Learned]:
@@ -225,16 +240,13 @@ def _divides(e: Expr) -> bool:
     return len(e.symbols) == 1 and any(len(mono) == 1 and mono[0].op == "floordiv" for mono, _ in e.terms)
 
 
-def _worthwhile(facts: Facts, states: Sequence[State]) -> bool:
+def _worthwhile(facts: Facts, left: Open) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
+    if any(birthplace(symbol) is not None for symbol in left.symbols()):
+        return True
     back = narrowed(facts)
     stays: dict[Atom, bool] = {}
-    for value in distinct_values(states):
-        if any(birthplace(s) is not None for s in _symbols(value)):
-            return True
-        if not all(_stays(dim, facts, back, stays) for dim in _numbers(value)):
-            return True
-    return False
+    return not all(_stays(number, facts, back, stays) for number in left.numbers)
 
 
 def _stays(dim: Expr, facts: Facts, back: Mapping[Symbol, Dim], known: dict[Atom, bool]) -> bool:
@@ -252,9 +264,9 @@ def _stays(dim: Expr, facts: Facts, back: Mapping[Symbol, Dim], known: dict[Atom
     return True
 
 
-def _decides(facts: Facts, states: Sequence[State]) -> bool:
+def _decides(facts: Facts, left: Open) -> bool:
     """The facts decide a condition that was open."""
-    return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in _truths(states))
+    return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
 
 
 def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:
@@ -263,22 +275,14 @@ def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:
     return after if isinstance(after, Expr) and substitute(after, back) is dim else dim
 
 
-def _numbers(value: Value) -> Iterator[Expr]:
-    """Dims and elements that are no constants."""
-    if isinstance(value, Tensor):
-        if value.shape.rank:
-            yield from (dim for dim in value.shape.dims if isinstance(dim, Expr) and dim.const is None)
-        if value.contents is not None and not value.contents.is_fill:
-            yield from (e for e in value.contents.open if isinstance(e, Expr))
+@dataclass(frozen=True)
+class Choosing:
+    """Makes the choices in a value whose conditions are held. Equal ones do the same, as the memo needs it."""
 
+    held: frozenset[Relation]
 
-def _symbols(value: Value) -> Iterator[Symbol]:
-    if isinstance(value, Tensor):
-        for number in _numbers(value):
-            yield from number.symbols
-        if value.contents is not None:
-            for element in value.contents.open:
-                yield from element_symbols(element)
+    def __call__(self, value: Value) -> Value:
+        return replaced(value, lambda dim: chosen(dim, self.held))
 
 
 def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
@@ -293,12 +297,13 @@ def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
 
 __all__ = [
     "MAX_ROUNDS",
+    "Choosing",
     "Learned",
+    "Open",
     "Round",
     "Rounds",
     "narrowed",
     "needed_nodes",
-    "open_conditions",
     "replaced",
     "run_rounds",
     "teachings",

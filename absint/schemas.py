@@ -66,16 +66,71 @@ class Departures(NamedTuple):
     harmless: tuple[str, ...] = ()
 
 
-def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:
-    """What is wrong with the attributes of a node, by the schema in force at an opset version."""
+_NONE: Final = Departures()
+
+
+class Form(NamedTuple):
+    """What a schema says of the form of a node."""
+
+    name: str
+    """The operator with the opset in which the schema came, such as `Conv-11`."""
+    attributes: frozenset[str]
+    required: tuple[str, ...]
+    """Attributes that must be there."""
+    max_inputs: int
+    max_outputs: int
+    single: tuple[tuple[int, str], ...]
+    """Inputs that must be there."""
+
+    def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
+        """What is wrong with the inputs of a node, of which None is one left out, or with the number of outputs."""
+        count = len(given)
+        while count and given[count - 1] is None:
+            count -= 1
+        if count > self.max_inputs:
+            return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
+        if outputs > self.max_outputs:
+            return f"{self.name} has at most {_counted(self.max_outputs, 'output')}, found {outputs}"
+        for index, formal in self.single:
+            if index >= count or given[index] is None:
+                return f"required input {formal} of {self.name} is missing"
+        return None
+
+
+def form(domain: str, name: str, version: int) -> Form | None:
+    """The form of a node by the schema in force at an opset version; None if there is none."""
+    return _kept_form(domain, name, version) if _is_of_onnx(domain) else _form(domain, name, version)
+
+
+@cache
+def _kept_form(domain: str, name: str, version: int) -> Form | None:
+    return _form(domain, name, version)
+
+
+def _form(domain: str, name: str, version: int) -> Form | None:
     found = schema(domain, name, version)
     if found is None:
+        return None
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    attributes = found.attributes
+    return Form(
+        f"{name}-{found.since_version}",
+        frozenset(attributes),
+        tuple(attribute for attribute, what in attributes.items() if what.required),
+        found.max_input,
+        found.max_output,
+        tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.option == single),
+    )
+
+
+def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:
+    """What is wrong with the attributes of a node, by the schema in force at an opset version."""
+    found = form(domain, name, version)
+    if found is None:
         return _without_schema(domain, name, version)
-    form = f"{name}-{found.since_version}"
-    required = (attribute for attribute, what in found.attributes.items() if what.required)
-    missing = [f"required attribute {a} of {form} is missing" for a in required if a not in attributes]
-    unknown = [f"{form} has no attribute {a}" for a in attributes if a not in found.attributes]
-    return Departures(tuple(missing), tuple(unknown))
+    missing = [f"required attribute {a} of {found.name} is missing" for a in found.required if a not in attributes]
+    unknown = [f"{found.name} has no attribute {a}" for a in attributes if a not in found.attributes]
+    return Departures(tuple(missing), tuple(unknown)) if missing or unknown else _NONE
 
 
 def _without_schema(domain: str, name: str, version: int) -> Departures:
@@ -83,25 +138,6 @@ def _without_schema(domain: str, name: str, version: int) -> Departures:
     if is_deprecated(domain, name, version):
         return Departures(harmless=(f"{name} is deprecated in {opset}",))
     return Departures(fatal=(f"{opset} has no {name}",) if onnx.defs.has(name, domain) else ())
-
-
-def wrong_arity(domain: str, name: str, version: int, given: Sequence[object], outputs: int) -> str | None:
-    """What is wrong with the inputs of a node, of which None is one that is left out, or with the number of outputs."""
-    found = schema(domain, name, version)
-    if found is None:
-        return None
-    form, count = f"{name}-{found.since_version}", len(given)
-    while count and given[count - 1] is None:
-        count -= 1
-    if count > found.max_input:
-        return f"{form} takes at most {_counted(found.max_input, 'input')}, found {count}"
-    if outputs > found.max_output:
-        return f"{form} has at most {_counted(found.max_output, 'output')}, found {outputs}"
-    single = onnx.defs.OpSchema.FormalParameterOption.Single
-    for index, formal in enumerate(found.inputs):
-        if formal.option == single and (index >= count or given[index] is None):
-            return f"required input {formal.name} of {form} is missing"
-    return None
 
 
 def _counted(number: int, what: str) -> str:

@@ -8,7 +8,7 @@ This is the only way from a proof into a value, and it is taken on request alone
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from absint.fixpoint import fixpoint
@@ -33,6 +33,18 @@ MAX_ASKED: Final = 256
 RLIMIT: Final = 300_000
 
 MAX_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Replaces settled atoms in a value, then makes the choices whose conditions are held."""
+
+    held: frozenset[Relation]
+    values: frozenset[tuple[Atom, Dim]]
+
+    def __call__(self, value: Value) -> Value:
+        known = dict(self.values)
+        return replaced(value, lambda dim: chosen(_changed(dim, known), self.held))
 
 
 class Settled(NamedTuple):
@@ -87,15 +99,11 @@ def settle(result: Result) -> list[Round]:
 def _run(result: Result, last: Round, settled: Sequence[Settled]) -> Round:
     relations = [s.learned.relation for s in settled]
     facts = Facts([*last.analysis.facts.relations, *relations], result.symbols)
-    values: dict[Atom, Dim] = {s.atom: s.value for s in settled if s.value is not None}
-
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
-
-    def change(dim: Dim) -> Dim:
-        return chosen(_changed(dim, values), held)
-
-    analysis = ShapeAnalysis(result._lowered.program, facts, simplify=partial(replaced, change=change))
-    return Round(analysis, fixpoint(result.graph, analysis).states, (*last.learned, *(s.learned for s in settled)))
+    values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
+    program = result._lowered.program
+    analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
+    return Round(analysis, fixpoint(program.order, analysis).states, (*last.learned, *(s.learned for s in settled)))
 
 
 def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:

@@ -14,6 +14,8 @@ from absint import schemas
 from absint.evaluation import evaluated
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
+from absint.kernels import SHARED
+from absint.renewal import Renewal
 from lattices.contents import Contents, Element, element_symbols
 from lattices.dtype import INTEGER_RANGES, DType
 from lattices.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of, substitute
@@ -29,13 +31,9 @@ from transfer.op import HOLE, Op, Statement, apply
 
 if TYPE_CHECKING:
     from absint.loops import Carried
-    from absint.renewal import Renewal
 
 State = tuple[Value, ...]
 Trace = Callable[[int, State], None]
-
-MAX_MEMO: Final = 1024
-"""Results that are kept for one operator instance; a model that is checked at many sizes makes ever more."""
 
 MAX_NAMED_ELEMENTS: Final = 8
 """Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
@@ -70,6 +68,20 @@ def birthplace(symbol: Symbol) -> int | None:
     return int(place) if place.isdecimal() else None
 
 
+class Renewed:
+    """What a further round takes from the first one."""
+
+    def __init__(self, facts: Facts, first: ShapeAnalysis, shared: bool) -> None:
+        """`facts` do no more than replace symbols. `shared` work is remembered for later analyses."""
+        self._renewal = SHARED.renewal(facts) if shared else Renewal(facts)
+        self._applied = first.applied
+
+    def template(self, node: int) -> Template | None:
+        """What the rule of a node would give again; None if it has to run."""
+        first = self._applied.get(node)
+        return None if first is None else self._renewal.template(first)
+
+
 class ShapeAnalysis(Analysis[State]):
     """Forward shape analysis of a lowered program."""
 
@@ -85,10 +97,11 @@ class ShapeAnalysis(Analysis[State]):
         simplify: Callable[[Value], Value] | None = None,
         memoise: bool = True,
         trace: Trace | None = None,
-        renewal: Renewal | None = None,
+        renewed: Renewed | None = None,
         policy: Policy = SOUND,
     ) -> None:
-        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives.
+        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives; what
+        equal ones did is remembered.
 
         `policy` says which of two dims is shown where a rule has to decide.
         """
@@ -97,7 +110,7 @@ class ShapeAnalysis(Analysis[State]):
         self.inputs = inputs or {}
         self._context: object = None if facts.narrows_only else frozenset(facts.relations)
         if simplify is not None:
-            self._context = object()
+            self._context = (simplify, self._context)
         if not policy.sound:
             self._context = (policy, self._context)
         self.policy = policy
@@ -105,7 +118,7 @@ class ShapeAnalysis(Analysis[State]):
         self.facts = facts
         self.memoise = memoise
         self.trace = trace
-        self._renewal = renewal
+        self._renewed = renewed
         self.applied: dict[int, Template] = {}
         """What each node's rule said at its last visit."""
         self.crashes: dict[int, str] = {}
@@ -120,23 +133,48 @@ class ShapeAnalysis(Analysis[State]):
     def transfer(self, node: int, states: Sequence[State]) -> State:
         item = self.nodes[node]
         kernel = item.kernel
-        if kernel is None:
-            state = self._other(node, item, states)
-        else:
+        state = self._other(node, item, states) if kernel is None else self._computed(node, item, kernel, states)
+        if self.trace is not None:
+            self.trace(node, state)
+        return state
+
+    def sweep(self, order: Sequence[int], states: list[State]) -> None:
+        nodes, applied, context = self.nodes, self.applied, self._context
+        if context is not None or self._renewed is not None or self.trace is not None or not self.memoise:
+            super().sweep(order, states)
+            return
+        for node in order:
+            item = nodes[node]
+            kernel = item.kernel
+            if kernel is None:
+                states[node] = self._other(node, item, states)
+                continue
+            try:
+                template = kernel.memo.get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
+            except IndexError:
+                template = None
+            if template is None or template.holes or item.gate >= 0:
+                states[node] = self._computed(node, item, kernel, states)
+            else:
+                applied[node] = template
+                states[node] = template.outputs
+
+    def _computed(self, node: int, item: Node, kernel: Kernel, states: Sequence[State]) -> State:
+        """The state of an operator: what is remembered of equal ones, or what its rule gives."""
+        template = None
+        if item.gate < 0:
+            template = self._renewed.template(node) if self._renewed is not None else None
+        if template is None:
             try:
                 inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
             except IndexError:
                 inputs = tuple(self.operand(o, states) for o in item.operands)
-            template = None
             if item.gate < 0 and self.memoise:
                 template = kernel.memo.get(inputs if self._context is None else (inputs, self._context))
             if template is None:
                 template = self._apply(node, item, kernel, inputs, states)
-            self.applied[node] = template
-            state = self._filled(node, template) if template.holes else template.outputs
-        if self.trace is not None:
-            self.trace(node, state)
-        return state
+        self.applied[node] = template
+        return self._filled(node, template) if template.holes else template.outputs
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """Loop heads accelerate by themselves, in finitely many steps; see `absint.loops`."""
@@ -160,10 +198,6 @@ class ShapeAnalysis(Analysis[State]):
     def _apply(
         self, node: int, item: Node, kernel: Kernel, inputs: tuple[Value | None, ...], states: Sequence[State]
     ) -> Template:
-        if self._renewal is not None and item.gate < 0:
-            renewed = self._renewal.template(node)
-            if renewed is not None:
-                return renewed
         if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
             return Template((BOTTOM,) * kernel.outputs, ())
         facts = self.facts_at(item.gate)
@@ -173,9 +207,8 @@ class ShapeAnalysis(Analysis[State]):
         template = kernel.memo.get(key) if self.memoise else None
         if template is None:
             template = self._run_rule(node, kernel, inputs, facts)
-            if len(kernel.memo) >= MAX_MEMO:
-                kernel.memo.clear()
-            kernel.memo[key] = template
+            if self.memoise:
+                SHARED.remember(kernel, key, template)
         return template
 
     def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
@@ -184,16 +217,8 @@ class ShapeAnalysis(Analysis[State]):
             return name_unknowns(
                 self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
             )
-        op = Op(
-            kernel.rule,
-            inputs,
-            kernel.attributes,
-            version=kernel.version,
-            outputs=kernel.outputs,
-            facts=facts,
-            name=kernel.op_type,
-            policy=self.policy,
-        )
+        version, count, name = kernel.version, kernel.outputs, kernel.op_type
+        op = Op(kernel.rule, inputs, kernel.attributes, version, count, facts, name, self.policy)
         try:
             result = apply(kernel.rule, op)
         except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
@@ -204,10 +229,12 @@ class ShapeAnalysis(Analysis[State]):
             outputs = evaluated(kernel, inputs, outputs)
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
-        doubts, notes = (*result.may_fails, *kernel.doubts), result.notes
-        if kernel.is_standard and result.rejected is None:
-            wrong = schemas.wrong_arity(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
+        doubts, notes = result.may_fails + kernel.doubts, result.notes
+        if kernel.form is not None and result.rejected is None:
+            wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
             doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
+        if not op.has_fresh and all(map(_is_named, outputs)):
+            return Template(outputs, (), result.statements, doubts, notes, result.rejected)
         return name_unknowns(outputs, result.statements, doubts, notes, result.rejected)
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
@@ -279,9 +306,14 @@ def _with_type(output: Value, known: Value) -> Value:
     return output
 
 
+def is_constant(value: Tensor) -> bool:
+    """No symbol occurs in it, and no size is unknown."""
+    return value.shape.concrete is not None and not value.ramps and not (value.contents and value.contents.open)
+
+
 def simplified(value: Value, facts: Facts) -> Value:
     """The value of an input under the facts."""
-    if not facts or not isinstance(value, Tensor):
+    if not facts or not isinstance(value, Tensor) or is_constant(value):
         return value
     replaced = value.replace(facts.mapping) if facts.mapping else value
     assert isinstance(replaced, Tensor)
@@ -291,6 +323,22 @@ def simplified(value: Value, facts: Facts) -> Value:
 def own_symbols(node: int, template: Template) -> Mapping[Symbol, Dim]:
     """A node's own symbol for each hole of a template."""
     return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
+
+
+def _is_named(value: Value) -> bool:
+    """Nothing in what a rule gave is left to be named, but for symbols that it named itself."""
+    if not isinstance(value, Tensor):
+        return value is TOP or value is BOTTOM
+    shape, contents = value.shape, value.contents
+    rank = shape.rank
+    if rank and shape.has_unknown:
+        return False
+    if contents is None:
+        return rank is None or rank > 1 or value.dtype not in _NAMED_TYPES
+    return not contents.open or contents.is_fill or not contents.has_unknown
+
+
+_NAMED_TYPES: Final = frozenset({DType.INT64, DType.INT32, DType.BOOL})
 
 
 class _Namer:

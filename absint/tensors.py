@@ -46,16 +46,28 @@ def dtype_of(code: int) -> DType:
 
 
 def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
-    """The abstract value of a tensor. External data are read only for small tensors, from below `folder`."""
-    dtype = dtype_of(tensor.data_type)
-    dims = tuple(tensor.dims)
-    shape = Shape(dims)
-    limit = MAX_FLOATS if dtype.is_float else MAX_ELEMENTS
-    if dtype not in _FORMATS or prod(dims) > limit:
-        return Tensor(dtype, shape)
+    """The abstract value of a tensor; without its shape if a size is negative, as none is.
+
+    External data are read only for small tensors, from below `folder`.
+    """
+    dims = tuple(tensor.dims[:])
+    plain, count = _plain(tensor.data_type, dims)
+    if count < 0:
+        return plain
     if tensor.HasField("raw_data") and tensor.data_location != _EXTERNAL:
-        return _of_bytes(dtype, dims, tensor.raw_data)
-    return _of_numbers(dtype, dims, _numbers(tensor, dtype, prod(dims), folder))
+        return _of_bytes(plain.dtype, dims, tensor.raw_data)
+    return _of_numbers(plain.dtype, dims, _numbers(tensor, plain.dtype, count, folder))
+
+
+@lru_cache(maxsize=1 << 12)
+def _plain(code: int, dims: tuple[int, ...]) -> tuple[Tensor, int]:
+    """A tensor without its elements, and how many there are; -1 if they are not wanted."""
+    dtype = dtype_of(code)
+    if dims and min(dims) < 0:
+        return Tensor(dtype), -1
+    limit = MAX_FLOATS if dtype.is_float else MAX_ELEMENTS
+    wanted = dtype in _FORMATS and prod(dims) <= limit
+    return Tensor(dtype, Shape(dims)), prod(dims) if wanted else -1
 
 
 @lru_cache(maxsize=1 << 12)

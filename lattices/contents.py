@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lattices.dim import BOTTOM_DIM, DIMS
-from lattices.expr import Dim, Expr, Symbol, substitute
+from lattices.expr import Dim, Expr, Symbol, Unknown, substitute
 from lattices.intern import InternTable
 from lattices.real import Real
 from lattices.relation import FALSE, OPEN, TRUE, Relation
@@ -43,12 +43,14 @@ Element = Dim | Relation | Real | Opaque
 class Contents:
     """The elements of a tensor. `shape` is None for a fill."""
 
-    __slots__ = ("__weakref__", "elements", "open", "shape")
+    __slots__ = ("__weakref__", "elements", "has_unknown", "open", "shape")
 
     shape: tuple[int, ...] | None
     elements: tuple[Element, ...]
     open: tuple[Element, ...]
     """The elements that are no constants."""
+    has_unknown: bool
+    """An element is an unknown integer."""
 
     @staticmethod
     def of(shape: Sequence[int], elements: Iterable[Element]) -> Contents | None:
@@ -128,13 +130,14 @@ _CONTENTS: InternTable[Contents] = InternTable()
 
 
 def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Contents:
-    # The kinds are part of the key: Dim 1 and Real 1 must never be one element.
-    key = (shape, elements, tuple(map(type, elements)))
+    # Elements are interned, but for reals, and the contents keep them, so that their identities tell contents apart.
+    key = (shape, tuple([e if type(e) is Real else id(e) for e in elements]))
 
     def build() -> Contents:
         self = object.__new__(Contents)
         self.shape, self.elements = shape, elements
         self.open = tuple([e for e in elements if not _is_constant(e)])
+        self.has_unknown = any(isinstance(e, Unknown) for e in self.open)
         return self
 
     found = _CONTENTS.get(key)

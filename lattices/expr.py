@@ -19,7 +19,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from lattices.intern import InternTable
-from lattices.interval import ANY, EMPTY, FULL, Congruence, Interval
+from lattices.interval import ANY, EMPTY, FULL, Congruence, Interval, clamped
 
 if TYPE_CHECKING:
     from lattices.relation import Relation
@@ -127,7 +127,7 @@ def atom(op: str, args: tuple[Expr | Relation, ...], bounds: Interval) -> Atom:
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         return self
 
-    key = (op, args)
+    key = (op, *map(id, args))  # operands are interned, and the atom keeps them
     found = _ATOMS.get(key)
     return found if found is not None else _ATOMS.add(key, build)
 
@@ -436,7 +436,7 @@ def _make(terms: dict[Monomial, int]) -> Dim:
     found = _EXPRS.get(key)
     if found is not None:
         return found
-    bounds = _sum_bounds(items)
+    bounds = sum_bounds(items)
     size = 1
     for mono, coef in items:
         if len(mono) > MAX_DEGREE or coef.bit_length() > MAX_BITS:
@@ -460,21 +460,26 @@ def _of_terms(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
     return _make(dict(terms))
 
 
-def _sum_bounds(items: Iterable[tuple[Monomial, int]]) -> Interval:
+def sum_bounds(items: Iterable[tuple[Monomial, int]]) -> Interval:
+    """Bounds of a sum of monomials with their coefficients."""
     lo: int | None = 0
     hi: int | None = 0
     for mono, coef in items:
         if not mono:
-            low: int | None = coef
-            high: int | None = coef
+            low = high = cast("int | None", coef)
         else:
-            low, high = (mono[0].bounds if len(mono) == 1 else _product_bounds(mono)).scale(coef)
+            low, high = mono[0].bounds if len(mono) == 1 else product_bounds(mono)
+            if coef < 0:
+                low, high = high, low
+            low, high = None if low is None else low * coef, None if high is None else high * coef
         lo = None if lo is None or low is None else lo + low
         hi = None if hi is None or high is None else hi + high
-    return Interval(lo, hi)
+    return clamped(lo, hi)
 
 
-def _product_bounds(mono: Monomial) -> Interval:
+@lru_cache(maxsize=_CACHE)
+def product_bounds(mono: Monomial) -> Interval:
+    """Bounds of a product of atoms."""
     if len(mono) == 2 and mono[0] is mono[1] and _mixed(mono[0].bounds):
         return Interval(0, mono[0].bounds.times(mono[1].bounds).hi)
     part = mono[0].bounds

@@ -40,7 +40,7 @@ _MAX_PASSES: Final = 8
 class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
-    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_replaced", "_sets", "contradiction", "relations")
+    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations", "replaced")
 
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
         """`order` names symbols that an equality keeps, the first before the second; it solves for another one."""
@@ -58,7 +58,7 @@ class Facts:
                 self._learn(relation)
             if bound is self._mapping:
                 break
-        self._replaced = Substitution(self._mapping)
+        self.replaced = Substitution(self._mapping)
 
     def __bool__(self) -> bool:
         return bool(self.relations)
@@ -190,7 +190,7 @@ class Facts:
         if not isinstance(dim, Expr) or dim.const is not None:
             return dim
         if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
-            dim = self._replaced(dim)
+            dim = self.replaced(dim)
         if self._congruences and isinstance(dim, Expr) and not self._congruences.keys().isdisjoint(dim.symbols):
             dim = self._without_remainders(dim)
         return dim
@@ -243,6 +243,8 @@ class Facts:
             return YES
         if relation is FALSE:
             return NO
+        if not self.relations:
+            return UNKNOWN
         if relation in self.relations:
             return YES
         if negation(relation) in self.relations:
@@ -251,7 +253,7 @@ class Facts:
             return _all(self.decide(part) for part in relation.parts)
         if relation.op == "or":
             return ~_all(~self.decide(part) for part in relation.parts)
-        if relation.op in ("symbol", "not", "open") or not self.relations:
+        if relation.op in ("symbol", "not", "open"):
             return UNKNOWN
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 

@@ -6,9 +6,16 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """The function of interned or plain arguments, its latest results kept. True is not taken for 1."""
+    return cast("Callable[P, T]", lru_cache(maxsize=1 << 14, typed=True)(function))
 
 
 class _Entry(weakref.ref[T]):

@@ -73,7 +73,7 @@ class Interval(NamedTuple):
             return ZERO
         lo = None if self.lo is None else self.lo * factor
         hi = None if self.hi is None else self.hi * factor
-        return _clamped(lo, hi) if factor > 0 else _clamped(hi, lo)
+        return clamped(lo, hi) if factor > 0 else clamped(hi, lo)
 
     def times(self, other: Interval) -> Interval:
         """Image under multiplication."""
@@ -81,11 +81,11 @@ class Interval(NamedTuple):
             return ZERO
         if self.lo is not None and self.lo >= 0 and other.lo is not None and other.lo >= 0:
             hi = None if self.hi is None or other.hi is None else self.hi * other.hi
-            return _clamped(self.lo * other.lo, hi)
+            return clamped(self.lo * other.lo, hi)
         if self.lo is None or self.hi is None or other.lo is None or other.hi is None:
             return _times_open(self, other)
         ends = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
-        return _clamped(min(ends), max(ends))
+        return clamped(min(ends), max(ends))
 
     def floordiv(self, other: Interval) -> Interval:
         """Image under floor division, the divisor 0 left out."""
@@ -139,7 +139,7 @@ def _times_open(a: Interval, b: Interval) -> Interval:
         b, sign = b.scale(-1), -sign
     if a.lo is not None and a.lo >= 0 and b.lo is not None and b.lo >= 0:
         hi = None if a.hi is None or b.hi is None else a.hi * b.hi
-        return _clamped(a.lo * b.lo, hi).scale(sign)
+        return clamped(a.lo * b.lo, hi).scale(sign)
     return FULL
 
 
@@ -147,7 +147,7 @@ MAX_BOUND = 1 << 512
 """Products go no further out than this: repeated squaring would double the length of a bound each time."""
 
 
-def _clamped(lo: Bound, hi: Bound) -> Interval:
+def clamped(lo: Bound, hi: Bound) -> Interval:
     """The interval, an end beyond the largest bound moved outwards to infinity or inwards to that bound."""
     if lo is not None and not -MAX_BOUND <= lo <= MAX_BOUND:
         lo = None if lo < 0 else MAX_BOUND

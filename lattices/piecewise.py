@@ -25,6 +25,7 @@ from lattices.expr import (
     rebuild,
 )
 from lattices.facts import Facts
+from lattices.intern import remembered
 from lattices.relation import OPEN, TRUE, Relation, conjunction, ge, ite, le, ne, negation
 from lattices.truth import NO, UNKNOWN, YES
 
@@ -185,6 +186,7 @@ def _extremes(dim: Dim) -> tuple[Relation, ...]:
     return conditions if len(conditions) <= _MAX_CHOICES else ()
 
 
+@remembered
 def given(premise: Relation, dim: Dim) -> Dim:
     """The dim in the runs that meet the premise, without the choices that the premise decides.
 

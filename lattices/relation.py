@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, cast
 
 from lattices import expr as ex
 from lattices.expr import Atom, Binding, Dim, Expr, Symbol, add, as_dim, const, mul, sub
-from lattices.intern import InternTable
+from lattices.intern import InternTable, remembered
 from lattices.interval import Interval
 from lattices.normal import common_factor, exact_quotient, nonneg, states
 from lattices.ranges import Range, redundant, without
@@ -501,16 +501,19 @@ def _without_quotient(e: Expr) -> Expr | None:
     return unrolled if isinstance(unrolled, Expr) else None
 
 
+@remembered
 def eq(a: Dim | int, b: Dim | int) -> Relation:
     """a == b. OPEN if either is unknown."""
     return _comparison("==", sub(as_dim(a), as_dim(b)))
 
 
+@remembered
 def ne(a: Dim | int, b: Dim | int) -> Relation:
     """a != b."""
     return _comparison("!=", sub(as_dim(a), as_dim(b)))
 
 
+@remembered
 def ge(a: Dim | int, b: Dim | int) -> Relation:
     """a >= b."""
     return _comparison(">=", sub(as_dim(a), as_dim(b)))
@@ -521,6 +524,7 @@ def le(a: Dim | int, b: Dim | int) -> Relation:
     return ge(b, a)
 
 
+@remembered
 def gt(a: Dim | int, b: Dim | int) -> Relation:
     """a > b."""
     return _comparison(">=", sub(sub(as_dim(a), as_dim(b)), const(1)))
@@ -536,6 +540,7 @@ def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:
     return disjunction(*(eq(a, value) for value in values))
 
 
+@remembered
 def divisible(a: Dim | int, by: Dim | int) -> Relation:
     """a is a multiple of `by` (which is not 0)."""
     return eq(as_dim(a) % by, 0)
@@ -619,6 +624,7 @@ def known(relation: Relation) -> Truth:
     return YES if relation is TRUE else NO if relation is FALSE else UNKNOWN
 
 
+@remembered
 def broadcastable(a: Dim | int, b: Dim | int) -> Relation:
     """What numpy broadcasting of two dims requires: equal, or one of them 1."""
     return disjunction(eq(a, b), eq(a, 1), eq(b, 1))

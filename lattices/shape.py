@@ -21,9 +21,12 @@ class Shape:
     dims; a shape of unknown rank cannot be iterated.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_dims")
+    __slots__ = ("__dict__", "__weakref__", "_dims", "_hash", "rank")
 
     _dims: tuple[Dim, ...] | None
+    _hash: int
+    rank: int | None
+    """The number of dims, if it is known."""
 
     def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
         if dims is None:
@@ -45,10 +48,6 @@ class Shape:
         if self._dims is None:
             raise ValueError("a shape of unknown rank has no dims: ask is_top first")
         return self._dims
-
-    @property
-    def rank(self) -> int | None:
-        return None if self._dims is None else len(self._dims)
 
     def __len__(self) -> int:
         return len(self.dims)
@@ -74,6 +73,16 @@ class Shape:
         return None if None in sizes else sizes  # type: ignore[return-value]
 
     @cached_property
+    def open(self) -> tuple[Expr, ...]:
+        """The dims that are expressions over symbols."""
+        return tuple([d for d in self._dims or () if isinstance(d, Expr) and d.const is None])
+
+    @cached_property
+    def has_unknown(self) -> bool:
+        """A dim is unknown, or the rank is."""
+        return self._dims is None or any(d.is_unknown for d in self._dims)
+
+    @cached_property
     def size(self) -> Dim:
         """The number of elements."""
         return UNKNOWN_SIZE if self._dims is None else product(self._dims)
@@ -93,11 +102,11 @@ class Shape:
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Shape:
         """Replace symbols."""
-        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d)
+        return self.map(lambda d: substitute(d, mapping) if isinstance(d, Expr) else d) if self.open else self
 
     def map(self, change: Callable[[Dim], Dim]) -> Shape:
         """The shape with each dim changed; unknown rank and bottom stay."""
-        return self if self._dims is None else shape_of(tuple(change(d) for d in self._dims))
+        return self if self._dims is None else shape_of(tuple([change(d) for d in self._dims]))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (tuple, list)):
@@ -105,7 +114,7 @@ class Shape:
         return self is other
 
     def __hash__(self) -> int:
-        return hash(self._dims)
+        return self._hash
 
     def __str__(self) -> str:
         if self._dims is None:
@@ -122,24 +131,28 @@ _SHAPES: InternTable[Shape] = InternTable()
 def _build(dims: tuple[Dim, ...] | None) -> Shape:
     self = object.__new__(Shape)
     self._dims = dims
+    self._hash = hash(dims)
+    self.rank = None if dims is None else len(dims)
     return self
 
 
 TOP_SHAPE: Final = _build(None)
 BOTTOM_SHAPE: Final = _build(None)
-SCALAR: Final = _SHAPES.add((), lambda: _build(()))
+SCALAR: Final = _SHAPES.add((), lambda: _build(()))  # of no dims, and so of no identities
 
 
 def shape_of(dims: tuple[Dim, ...]) -> Shape:
     """The interned shape of these dims: bottom if one of them is, unknown rank past the rank limit."""
-    found = _SHAPES.get(dims)
+    # Dims are interned too, and the shape keeps them, so that their identities tell shapes apart.
+    key = tuple(map(id, dims))
+    found = _SHAPES.get(key)
     if found is not None:
         return found
     if len(dims) > MAX_RANK:
         return TOP_SHAPE
     if any(d.bounds.is_empty for d in dims):
         return BOTTOM_SHAPE
-    return _SHAPES.add(dims, lambda: _build(dims))
+    return _SHAPES.add(key, lambda: _build(dims))
 
 
 class ShapeLattice:

@@ -64,8 +64,8 @@ class Tensor(Value):
     def __new__(
         cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None, ramps: Ramps = NO_RAMPS
     ) -> Tensor:
-        key = (Tensor, dtype, shape, contents, ramps)
-        found = _VALUES.get(key)
+        # The tensor keeps its parts, which are interned, so that their identities tell tensors apart.
+        found = _VALUES.get((Tensor, dtype, id(shape), id(contents), ramps))
         if found is not None:
             return cast(Tensor, found)
         if contents is not None and not contents.is_fill:
@@ -82,7 +82,7 @@ class Tensor(Value):
             self.dtype, self.shape, self.contents, self.ramps = dtype, shape, contents, ramps
             return self
 
-        return cast(Tensor, _VALUES.add((Tensor, dtype, shape, contents, ramps), build))
+        return cast(Tensor, _VALUES.add((Tensor, dtype, id(shape), id(contents), ramps), build))
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Tensor:
         contents = None if self.contents is None else self.contents.replace(mapping)

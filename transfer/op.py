@@ -56,9 +56,9 @@ class Op:
     """One operator instance during one application of its rule."""
 
     __slots__ = (
-        "_names",
         "attributes",
         "facts",
+        "has_fresh",
         "inputs",
         "may_fails",
         "name",
@@ -75,7 +75,6 @@ class Op:
         rule: Rule,
         inputs: Sequence[Value | None],
         attributes: Mapping[str, AttributeValue] | None = None,
-        *,
         version: int = 0,
         outputs: int = 1,
         facts: Facts = NO_FACTS,
@@ -93,16 +92,16 @@ class Op:
         self.statements: list[Statement] = []
         self.may_fails: list[str] = []
         self.notes: list[str] = []
+        self.has_fresh = False
+        """The rule has named something that data decide."""
 
     # Inputs
 
     def value(self, name: str) -> Value | None:
         """The input of this formal name, or None if it is left out."""
-        formals = self.rule.inputs
-        try:
-            index = formals.index(name)
-        except ValueError:
-            raise RuleError(f"asks for an input {name!r} and names {_named(formals)}: see its `inputs`") from None
+        index = self.rule.places.get(name)
+        if index is None:
+            raise RuleError(f"asks for an input {name!r} and names {_named(self.rule.inputs)}: see its `inputs`")
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -257,10 +256,12 @@ class Op:
 
         A tag stands for one quantity of the node, whatever its inputs: further rounds take it to be the same number.
         """
+        self.has_fresh = True
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
     def fresh_condition(self, tag: str) -> Relation:
         """A boolean symbol for a condition that the data decide."""
+        self.has_fresh = True
         return rel.boolean(f"{HOLE}{tag}")
 
     def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
@@ -429,7 +430,8 @@ def apply(rule: Rule, op: Op) -> Applied:
     except BadNodeError as error:
         op.note(str(error))
         op.may_fail(str(error))
-    outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
+    if len(outputs) != op.outputs:
+        outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected)
 
 
@@ -438,6 +440,9 @@ def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
     formals = rule.outputs
     if isinstance(result, Value):
         outputs: tuple[Value, ...] = (result,)
+        if len(formals) == op.outputs == 1:
+            _check_value(result)
+            return outputs
     elif isinstance(result, (tuple, list)):
         outputs = tuple(result)
     else:
@@ -457,7 +462,8 @@ def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
 
 def _check_value(value: object) -> None:
     if isinstance(value, Tensor):
-        dtype, shape = cast("tuple[object, object]", (value.dtype, value.shape))
+        dtype: object = value.dtype
+        shape: object = value.shape
         if not isinstance(shape, Shape) or not isinstance(dtype, DType):
             raise RuleError(f"returned a tensor of type {dtype!r} and shape {shape!r}: {_WANTED}")
     elif not isinstance(value, Value):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import unwrap
 from pathlib import Path
 from traceback import extract_tb
@@ -48,6 +49,11 @@ class Rule:
     """The distribution, with its version, or the onnx schema that it is from; empty for a rule that was handed over."""
     inferred: bool = False
     """It asks the inference function of an onnx schema, which nobody has checked."""
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each input by its name."""
+        return {name: place for place, name in reversed(list(enumerate(self.inputs)))}
 
     def holds_for(self, version: int) -> bool:
         """The rule is for this version of the domain; since 1 is for any version, 0 and below too."""

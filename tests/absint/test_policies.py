@@ -311,7 +311,7 @@ def test_the_memo_of_an_operator_keeps_policies_apart() -> None:
         if policy.sound:
             states = fixpoint(graph, ShapeAnalysis(lowered.program)).states
         else:
-            states = run_policy(lowered, graph, NO_FACTS, policy, memoise=True, trace=None).rounds[0].states
+            states = run_policy(lowered, NO_FACTS, policy, memoise=True, trace=None).rounds[0].states
         texts.append(str(states[number][0]))
     assert texts[: len(POLICIES)] == texts[len(POLICIES) :]
     assert len(set(texts)) == 5

@@ -201,8 +201,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "memo-without-attributes",
         "two nodes of one operator are one whatever their attributes",
         "absint.lower",
-        "            if attributes:\n                key = attribute_key(",
-        "            if False:\n                key = attribute_key(",
+        "key = attribute_key(op_type, family, len(outputs), attributes)",
+        "key = (op_type, family, len(outputs))",
         "said(graph('(float[N, M] x) => (float[a, b] y, float[c, d] z) "
         "{ y = Transpose<perm=[0, 1]>(x) z = Transpose<perm=[1, 0]>(x) }'))",
         RANDOM,
@@ -226,6 +226,26 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
         '<domain: "f", opset_import: ["" : 6]> old (a, b) => (c) { c = Max(a, b) }\'))',
         "pytest tests/absint/test_lower.py",
+    ),
+    mutant(
+        "shared-kernel-without-version",
+        "a kernel of another analysis serves whatever its opset",
+        "absint.lower",
+        "identity = (version, key)",
+        "identity = (0, key)",
+        "str([module('absint').analyze(module('tests.absint.test_kernels').limited(version)).diagnostics "
+        "for version in (6, 13)])",
+        "pytest tests/absint/test_kernels.py",
+    ),
+    mutant(
+        "shared-kernel-with-a-file",
+        "what a tensor of one model's file holds serves another model",
+        "absint.lower",
+        "and not any(map(is_elsewhere, attributes))",
+        "and True",
+        "str([module('absint').analyze(module('tests.absint.test_kernels').saved(module('pathlib').Path("
+        "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
+        "pytest tests/absint/test_kernels.py",
     ),
     # The fixpoint
     mutant(

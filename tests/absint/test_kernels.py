@@ -1,0 +1,119 @@
+"""What analyses share: nothing that one leaves behind changes what another one says."""
+
+from __future__ import annotations
+
+import random
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import absint
+from absint import kernels
+from tests.adversarial import MODELS
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
+
+
+@pytest.fixture(autouse=True)
+def _purged() -> None:
+    absint.purge()
+
+
+def answers(model: onnx.ModelProto) -> dict[str, str]:
+    """All that is said of the values, and what is required."""
+    result = absint.analyze(model)
+    said = {name: repr(value) for name, value in result.values.items()}
+    return said | {f"clause {at}": str(clause) for at, clause in enumerate(result.constraints)}
+
+
+def test_the_second_analysis_of_a_model_runs_no_rule_of_the_first_round() -> None:
+    for path in EXAMPLES:
+        absint.purge()
+        first, second = absint.analyze(path), absint.analyze(path)
+        assert first.base.analysis.applications > 0
+        assert second.base.analysis.applications == 0
+        assert second.states == first.states
+        absint.purge()
+        assert absint.analyze(path).base.analysis.applications == first.base.analysis.applications
+
+
+def test_what_was_analysed_before_changes_no_answer() -> None:
+    names = random.Random(7).sample(sorted(MODELS), 120)
+    alone = {}
+    for name in names:
+        absint.purge()
+        alone[name] = answers(MODELS[name].model)
+    for _ in range(2):  # after others, then after itself too
+        for name in reversed(names):
+            assert answers(MODELS[name].model) == alone[name], name
+
+
+def limited(version: int) -> onnx.ModelProto:
+    """A Clip with its limit in an attribute."""
+    graph = onnx.parser.parse_graph("agraph (float[N, 3, 4] x) => (float[a, b, c] y) { y = Clip<max = 2.0>(x) }")
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
+
+
+def test_versions_of_an_operator_are_kept_apart() -> None:
+    """Clip takes its limits as attributes up to opset 10, and as inputs since, where such a node is malformed."""
+    for versions in ((6, 13), (13, 6)):
+        absint.purge()
+        found = {version: [d.code for d in absint.analyze(limited(version)).diagnostics] for version in versions}
+        assert found == {6: [], 13: ["node-form"]}
+
+
+def saved(folder: Path, numbers: tuple[int, int]) -> Path:
+    """A reshape by a Constant whose elements lie in a file beside the model."""
+    folder.mkdir()
+    (folder / "target.bin").write_bytes(struct.pack("<2q", *numbers))
+    target = TensorProto(name="t", data_type=TensorProto.INT64, dims=[2], data_location=TensorProto.EXTERNAL)
+    target.external_data.add(key="location", value="target.bin")
+    nodes = [helper.make_node("Constant", [], ["t"], value=target), helper.make_node("Reshape", ["x", "t"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in (("x", [12]), ("y", None))]
+    model = helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:]))
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_tensors_of_files_are_kept_apart(tmp_path: Path) -> None:
+    """The attributes are equal byte for byte, and the files that they name are not."""
+    shapes = [str(absint.analyze(saved(tmp_path / str(rows), (rows, -1))).shapes["y"]) for rows in (2, 3)]
+    assert shapes == ["[2, 6]", "[3, 4]"]
+
+
+def test_a_rule_of_the_user_shares_nothing_with_the_shipped_one() -> None:
+    @absint.transfer("Relu", inputs="X")
+    def relu(op: absint.Op) -> absint.Tensor:
+        """Of one element."""
+        return absint.Tensor(op.dtype("X"), absint.Shape([1]))
+
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (y) { y = Relu(x) }')
+    table = absint.TABLE.extended([relu])
+    for _ in range(2):
+        assert str(absint.analyze(model).shapes["y"]) == "[N]"
+        assert str(absint.analyze(model, table=table).shapes["y"]) == "[1]"
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = {path: answers(onnx.load(path)) for path in EXAMPLES}
+    monkeypatch.setattr(kernels, "MAX_TEMPLATES", 7)
+    monkeypatch.setattr(kernels, "MAX_KERNELS", 3)
+    monkeypatch.setattr(kernels, "MAX_RENEWALS", 1)
+    absint.purge()
+    for path in EXAMPLES:
+        assert answers(onnx.load(path)) == alone[path]
+        assert len(kernels.SHARED) <= 3
+
+
+def test_threads_may_share() -> None:
+    names = sorted(MODELS)[::9]
+    alone = [answers(MODELS[name].model) for name in names]
+    absint.purge()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: answers(MODELS[name].model), names * 3))
+    assert found == alone * 3
