@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
     """The function of interned or plain arguments, its latest results kept. True is not taken for 1."""
-    return cast("Callable[P, T]", lru_cache(maxsize=1 << 14, typed=True)(function))
+    return cast("Callable[P, T]", lru_cache(maxsize=1 << 12, typed=True)(function))
 
 
 class _Entry(weakref.ref[T]):

@@ -482,10 +482,19 @@ def _where(condition: Relation, relation: Relation) -> Relation:
 
 
 def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
-    """The expression with this operand of each choice of the condition."""
-    atoms = {atom for mono, _ in e.terms for atom in mono}
-    chosen = {a: cast(Expr, a.args[side]) for a in atoms if a.op == "ite" and a.args[0] is condition}
-    return ex.rebuild(e, {atom: chosen.get(atom, ex.expr_of(atom)) for atom in atoms})
+    """The expression with this operand of each choice of the condition, wherever it occurs.
+
+    Were one left inside a quotient, what the quotient says could bring back the relation that is being settled.
+    """
+    values: dict[Atom, Dim] = {}
+    for node in ex.postorder(e.atoms()):
+        if node.op == "ite" and node.args[0] is condition:
+            values[node] = cast(Expr, node.args[side]).rebuild(values)
+        elif all(values[child] is ex.expr_of(child) for child in node.children()):
+            values[node] = ex.expr_of(node)
+        else:
+            values[node] = ex.REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+    return ex.rebuild(e, values)
 
 
 def _without_quotient(e: Expr) -> Expr | None:

@@ -63,7 +63,7 @@ if ENTRIES:
 def test_states_are_a_post_fixpoint_and_nothing_crashes(path: Path) -> None:
     result = absint.analyze(onnx.load(path, load_external_data=False))
     result.verify()
-    assert not result.analysis.crashes
+    assert not any(item.analysis.crashes for item in result.rounds.rounds)
     assert not result.unruled
     assert result.can_run
 

@@ -6,6 +6,8 @@ from itertools import product
 
 import pytest
 
+from lattices.expr import symbol
+from lattices.relation import divisible, ge, ite
 from lattices.text import parse_relation
 
 SIZES = range(60)
@@ -80,3 +82,13 @@ def test_multiples_of_quotients_of_extremes(extreme: str, whole: str, m: int) ->
             expected = eval(text, {}, {"a": a, "b": b})
             assert relation.evaluate({"a": a, "b": b}) is expected, (a, b)
             assert (~relation).evaluate({"a": a, "b": b}) is not expected, (a, b)
+
+
+def test_a_choice_beside_a_quotient_of_itself_is_settled_everywhere() -> None:
+    """4*c % 32 == 0 for a choice c: a side that is settled outside of the quotient alone would ask for it again."""
+    width, seq = symbol("width"), symbol("seq")
+    count = 4 * symbol("batch") * seq * ite(ge(width, 4), width // 4, width)
+    relation = divisible(count, 32)
+    for batch, size, length in product((1, 3, 8), range(0, 40, 3), (1, 2, 8)):
+        binding = {"batch": batch, "width": size, "seq": length}
+        assert relation.evaluate(binding) == (count.evaluate(binding) % 32 == 0)
