@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lower import Lowered
-from absint.shapes import name_unknowns, own_symbols
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, postorder, symbol
+from absint.shapes import is_named, name_unknowns, own_symbols
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
+from lattices.normal import sole_atom
 from lattices.relation import Relation, ge, ne
 from lattices.shape import Shape
 from lattices.tensor import Optional, Tensor, Value
@@ -40,7 +41,10 @@ def read_inputs(lowered: Lowered) -> Inputs:
     used = {name for dim in dims for name in dim.free_symbols}
     for name, (node, value) in declared.items():
         assert value is not None
-        template = name_unknowns((_read(found, name, value, standalone, used),))
+        value = found.values[node] = _read(found, name, value, standalone, used)
+        if is_named(value):
+            continue
+        template = name_unknowns((value,))
         found.values[node] = template.outputs[0].replace(own_symbols(node, template))
     return found
 
@@ -91,7 +95,7 @@ def _reread(dim: Expr, standalone: set[str]) -> tuple[Dim, str | None]:
 
 def _definedness(dim: Dim) -> Iterator[Relation]:
     """What a declared expression takes for granted: no divisor is 0, and the size is a natural number."""
-    if not isinstance(dim, Expr) or dim.const is not None:
+    if not isinstance(dim, Expr) or dim.const is not None or isinstance(sole_atom(dim), Symbol):
         return
     for node in postorder(dim.atoms()):
         if node.op in ("floordiv", "truncdiv") and isinstance(divisor := node.args[1], Expr):

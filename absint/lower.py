@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -202,11 +202,14 @@ class Lowerer:
     def _bind_initialisers(
         self, graph: GraphProto, names: dict[str, Operand], overridable: frozenset[str] = frozenset(), gate: int = -1
     ) -> None:
+        nodes, root = self.program.nodes, self._root
+        fixed = self.loaded.proto.ir_version < 4
         for tensor in graph.initializer:
-            value = self._constant(tensor)
-            if tensor.name in overridable and self.loaded.proto.ir_version >= 4:
+            name, value = tensor.name, self._constant(tensor)
+            if name in overridable and not fixed:
                 value = Tensor(value.dtype, value.shape)
-            self._source(tensor.name, value, names, gate)
+            names[name] = (len(nodes), 0)
+            nodes.append(Node(name, root, [], (name,), gate, None, None, value))
         for sparse in graph.sparse_initializer:
             value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
             self._source(sparse.values.name, value, names, gate)
@@ -291,7 +294,7 @@ class Lowerer:
         names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
         kernels, formals = frame.kernels, frame.attributes
         nodes, frames, functions = self.program.nodes, self._frames, self._functions
-        depth, known = len(frames), names.get
+        depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
             op_type, family, outputs = node.op_type, node.domain, tuple(node.output[:])  # a slice is read at once
             if functions:  # two overloads of a function are two operators
@@ -308,20 +311,20 @@ class Lowerer:
             except KeyError:
                 kernel = kernels[key] = self._kernel(node, attributes, key, frame, number)
             inputs = node.input[:]
-            operands = [known(name) for name in inputs]
-            if None in operands:
-                for index, name in enumerate(inputs):
-                    if operands[index] is None:
-                        found = ABSENT if not name else find(name)
-                        if found is None:
-                            if self._resort(frame, node, name):
-                                return True
-                            found = self._undefined(name, node, number, frame)
-                        operands[index] = found
-            found_all = cast("list[Operand]", operands)
+            try:
+                operands = list(map(own, inputs))
+            except KeyError:  # left out, of an outer scope, or not computed yet
+                operands = []
+                for name in inputs:
+                    found = ABSENT if not name else find(name)
+                    if found is None:
+                        if self._resort(frame, node, name):
+                            return True
+                        found = self._undefined(name, node, number, frame)
+                    operands.append(found)
             if kernel is not None:
                 item = len(nodes)
-                nodes.append(Node(node.name or f"#{number}", path, found_all, outputs, gate, kernel))
+                nodes.append(Node(node.name or f"#{number}", path, operands, outputs, gate, kernel))
                 for index, name in enumerate(outputs):
                     if name:
                         if name in names:
@@ -331,7 +334,7 @@ class Lowerer:
                 for name in captured(node):
                     if find(name) is None and self._resort(frame, node, name):
                         return True
-                self._special(Call(node, number, attributes, found_all, outputs, frame))
+                self._special(Call(node, number, attributes, operands, outputs, frame))
                 if len(frames) != depth:
                     return True
         return False

@@ -24,26 +24,27 @@ _GRAPH: Final = int(AttributeProto.GRAPH)
 def decode_attribute(attribute: AttributeProto, constant: Callable[[TensorProto], Tensor]) -> AttributeValue:
     """The value of an attribute as rules see it; `constant` reads a tensor."""
     kind = attribute.type
-    if kind == AttributeProto.INT:
-        return attribute.i
-    if kind == AttributeProto.FLOAT:
-        return attribute.f
-    if kind == AttributeProto.STRING:
-        return attribute.s.decode("utf-8", "replace")
-    if kind == AttributeProto.INTS:
-        return list(attribute.ints)
-    if kind == AttributeProto.FLOATS:
-        return list(attribute.floats)
-    if kind == AttributeProto.STRINGS:
-        return [s.decode("utf-8", "replace") for s in attribute.strings]
-    if kind == AttributeProto.TENSOR:
+    if kind == _TENSOR:
         return constant(attribute.t)
-    if kind == AttributeProto.SPARSE_TENSOR:
-        sparse = attribute.sparse_tensor
-        return Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
-    if kind == AttributeProto.TYPE_PROTO:
-        return read_type(attribute.tp)
-    return None
+    read = _READ.get(kind)
+    return None if read is None else read(attribute)
+
+
+def _sparse(attribute: AttributeProto) -> Tensor:
+    sparse = attribute.sparse_tensor
+    return Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
+
+
+_READ: Final[Mapping[int, Callable[[AttributeProto], AttributeValue]]] = {
+    AttributeProto.INT: lambda attribute: attribute.i,
+    AttributeProto.FLOAT: lambda attribute: attribute.f,
+    AttributeProto.STRING: lambda attribute: attribute.s.decode("utf-8", "replace"),
+    AttributeProto.INTS: lambda attribute: list(attribute.ints),
+    AttributeProto.FLOATS: lambda attribute: list(attribute.floats),
+    AttributeProto.STRINGS: lambda attribute: [s.decode("utf-8", "replace") for s in attribute.strings],
+    AttributeProto.SPARSE_TENSOR: _sparse,
+    AttributeProto.TYPE_PROTO: lambda attribute: read_type(attribute.tp),
+}
 
 
 def name_of(node: NodeProto, number: int) -> str:

@@ -139,21 +139,29 @@ class ShapeAnalysis(Analysis[State]):
         return state
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
-        nodes, applied, context = self.nodes, self.applied, self._context
-        if context is not None or self._renewed is not None or self.trace is not None or not self.memoise:
+        if self.trace is not None:
             super().sweep(order, states)
             return
+        nodes, applied = self.nodes, self.applied
+        renewed = None if self._renewed is None else self._renewed.template
+        remembers = self.memoise and self._context is None and renewed is None
         for node in order:
             item = nodes[node]
             kernel = item.kernel
             if kernel is None:
                 states[node] = self._other(node, item, states)
                 continue
-            try:
-                template = kernel.memo.get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
-            except IndexError:
+            if item.gate >= 0:
                 template = None
-            if template is None or template.holes or item.gate >= 0:
+            elif renewed is not None:
+                template = renewed(node)
+            else:
+                try:
+                    inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+                    template = kernel.memo.get(inputs) if remembers else None
+                except IndexError:
+                    template = None
+            if template is None or template.holes:
                 states[node] = self._computed(node, item, kernel, states)
             else:
                 applied[node] = template
@@ -233,7 +241,7 @@ class ShapeAnalysis(Analysis[State]):
         if kernel.form is not None and result.rejected is None:
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
             doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
-        if not op.has_fresh and all(map(_is_named, outputs)):
+        if not op.has_fresh and all(map(is_named, outputs)):
             return Template(outputs, (), result.statements, doubts, notes, result.rejected)
         return name_unknowns(outputs, result.statements, doubts, notes, result.rejected)
 
@@ -325,7 +333,7 @@ def own_symbols(node: int, template: Template) -> Mapping[Symbol, Dim]:
     return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
 
 
-def _is_named(value: Value) -> bool:
+def is_named(value: Value) -> bool:
     """Nothing in what a rule gave is left to be named, but for symbols that it named itself."""
     if not isinstance(value, Tensor):
         return value is TOP or value is BOTTOM

@@ -581,11 +581,15 @@ def _negated(relation: Relation) -> Relation:
 
 def conjunction(*relations: Relation) -> Relation:
     """All of them hold."""
+    if len(relations) == 1:
+        return relations[0]
     return _connect("and", TRUE, FALSE, relations)
 
 
 def disjunction(*relations: Relation) -> Relation:
     """At least one of them holds."""
+    if len(relations) == 1:
+        return relations[0]
     return _connect("or", FALSE, TRUE, relations)
 
 
@@ -594,6 +598,7 @@ def implies(premise: Relation, conclusion: Relation) -> Relation:
     return disjunction(negation(premise), conclusion)
 
 
+@remembered
 def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[Relation, ...]) -> Relation:
     parts: dict[Relation, None] = {}
     for relation in relations:

@@ -50,10 +50,10 @@ class Shape:
         return self._dims
 
     def __len__(self) -> int:
-        return len(self.dims)
+        return len(self.dims) if self._dims is None else len(self._dims)
 
     def __iter__(self) -> Iterator[Dim]:
-        return iter(self.dims)
+        return iter(self.dims if self._dims is None else self._dims)
 
     @overload
     def __getitem__(self, axis: int) -> Dim: ...
@@ -62,7 +62,7 @@ class Shape:
     def __getitem__(self, axis: slice) -> tuple[Dim, ...]: ...
 
     def __getitem__(self, axis: int | slice) -> Dim | tuple[Dim, ...]:
-        return self.dims[axis]
+        return self.dims[axis] if self._dims is None else self._dims[axis]
 
     @cached_property
     def concrete(self) -> tuple[int, ...] | None:

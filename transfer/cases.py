@@ -61,11 +61,21 @@ def holds(op: Op, relation: Relation) -> bool:
 
 def is_positive(op: Op, dim: Dim) -> bool:
     """The facts show that the dim is at least 1."""
+    lo = dim.bounds.lo
+    if lo is not None and lo >= 1:
+        return True
+    if dim.is_concrete:
+        return False
     return holds(op, ge(dim, 1))
 
 
 def is_natural(op: Op, dim: Dim) -> bool:
     """The facts show that the dim is at least 0."""
+    lo = dim.bounds.lo
+    if lo is not None and lo >= 0:
+        return True
+    if dim.is_concrete:
+        return False
     return holds(op, ge(dim, 0))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray, join_elements
 from lattices.expr import ZERO_EXPR, Dim, Expr, product
+from lattices.intern import remembered
 from lattices.ramp import Ramp, ends
 from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, ite, lt
 from lattices.shape import Shape, shape_of
@@ -51,9 +52,13 @@ def _fill_only(data: Tensor) -> Contents | None:
 
 def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
     """The elements of numpy.take, where those of the data are known."""
+    sizes, x, known = shape.concrete, op.tensor("data"), op.tensor("indices").contents
+    if x.contents is None or sizes is None:
+        return None
+    if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
+        return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
     data, indices = op.elements("data"), _index_elements(op, "indices")
-    sizes = shape.concrete
-    if data is None or indices is None or sizes is None or prod(sizes) > MAX_ELEMENTS:
+    if data is None or indices is None or prod(sizes) > MAX_ELEMENTS:
         return None
     lanes = np.moveaxis(data, axis, -1)
     picked = np.empty((*lanes.shape[:-1], len(indices)), dtype=object)
@@ -126,6 +131,7 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
 _IN_RANGE: Final = "every index lies inside the axis"
 
 
+@remembered
 def _inside(index: Dim | int, extent: Dim) -> Relation:
     """-extent <= index < extent."""
     return conjunction(ge(index, -extent), lt(index, extent))

@@ -76,7 +76,9 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
         total = total + s[at]
     dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
     result = shape_of(tuple(dims))
-    ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs]) if at == len(dims) - 1 else NO_RAMPS
+    ramps = NO_RAMPS
+    if at == len(dims) - 1 and all(x.ramps for x in inputs):
+        ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
     return Tensor(dtype, result, _joined_fill(inputs) or _joined(inputs, at, result), ramps)
 
 
@@ -121,6 +123,9 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     """The elements one after another; those of an input of unknown contents and known size are opaque."""
     if shape.concrete is None or all(x.contents is None for x in inputs):
         return None
+    if len(shape) == 1 and all(x.contents is not None and not x.contents.is_fill for x in inputs):
+        elements = [e for x in inputs if x.contents is not None for e in x.contents.elements]
+        return Contents.of(shape.concrete, elements) if shape.concrete == (len(elements),) else None
     parts = [_elements(x) for x in inputs]
     if any(part is None for part in parts):
         return None

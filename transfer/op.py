@@ -16,6 +16,7 @@ from lattices.contents import ObjectArray
 from lattices.dtype import DTYPES, DType
 from lattices.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
 from lattices.facts import NO_FACTS, Facts
+from lattices.intern import remembered
 from lattices.normal import broadcast
 from lattices.piecewise import given
 from lattices.relation import FALSE, OPEN, TRUE, Relation
@@ -114,9 +115,11 @@ class Op:
         Raises BadNodeError if a required input is left out.
         """
         value = self.value(name)
+        if isinstance(value, Tensor):
+            return value
         if value is None:
             raise BadNodeError(f"required input {name} is missing")
-        return value if isinstance(value, Tensor) else ANY_TENSOR
+        return ANY_TENSOR
 
     def optional(self, name: str) -> Tensor | None:
         """The input as a tensor, or None if it is left out."""
@@ -183,7 +186,7 @@ class Op:
         value = self.attributes.get(name)
         if value is None:
             return None
-        if not isinstance(value, (list, tuple)) or not all(isinstance(v, int) for v in value):
+        if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= _INTEGERS:
             raise BadNodeError(f"attribute {name} is not a list of integers")
         return list(cast("list[int]", value))
 
@@ -234,10 +237,12 @@ class Op:
         value = self.value(name)
         if not isinstance(value, Tensor):
             return None
+        sizes, contents = value.shape.concrete, value.contents
+        if contents is not None and not contents.is_fill:
+            return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in contents.elements]
         found = self.elements(name)
         if found is not None:
             return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in found.ravel().tolist()]
-        sizes = value.shape.concrete
         if sizes is None or len(sizes) > 1 or (sizes and sizes[0] > _LONGEST_VECTOR):
             return None
         return [UNKNOWN_DIM] * (sizes[0] if sizes else 1)
@@ -380,10 +385,8 @@ class Op:
             self.require(relation, reason, found=f"{result} against {size}" if relation is FALSE else "")
             if self.policy.broadcasting is not None:
                 result = self._broadcast_by_policy(result, size, reason)
-                continue
-            if self.decide(rel.ne(result, 1)) is not YES:
-                result = size if self.decide(rel.ne(size, 1)) is YES else broadcast(result, size)
-            result = given(relation, result)
+            else:
+                result = given(relation, _wider(result, size, self.facts))
         return result
 
     def _broadcast_by_policy(self, a: Dim, b: Dim, reason: str) -> Dim:
@@ -395,11 +398,20 @@ class Op:
         return result
 
 
+@remembered
+def _wider(a: Dim, b: Dim, facts: Facts) -> Dim:
+    """The size of two that broadcast."""
+    if facts.decide(rel.ne(a, 1)) is YES:
+        return a
+    return b if facts.decide(rel.ne(b, 1)) is YES else broadcast(a, b)
+
+
 def _unknown_size() -> Dim:
     return UNKNOWN_SIZE
 
 
 _LONGEST_VECTOR: Final = 64
+_INTEGERS: Final = frozenset({int, bool})
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""

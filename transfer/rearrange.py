@@ -23,6 +23,16 @@ def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], r
     return Tensor(x.dtype, shape, contents, ramps)
 
 
+def reshaped(x: Tensor, shape: Shape, ramps: Ramps = NO_RAMPS) -> Tensor:
+    """The elements of x, in their order, in another shape of as many."""
+    contents = x.contents
+    if contents is not None and not contents.is_fill and contents.shape != shape.concrete:
+        sizes = shape.concrete
+        fits = sizes is not None and prod(sizes) == len(contents.elements)
+        contents = Contents.of(sizes, contents.elements) if sizes is not None and fits else None
+    return Tensor(x.dtype, shape, contents, ramps)
+
+
 def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Contents | None:
     sizes = shape.concrete
     array = contents.array()

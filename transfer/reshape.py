@@ -14,14 +14,14 @@ from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, product
 from lattices.facts import Facts
 from lattices.normal import exact_quotient, floordiv, maximum
 from lattices.piecewise import restrict
-from lattices.ramp import realigned
+from lattices.ramp import NO_RAMPS, realigned
 from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, le, ne, negation
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from transfer.op import Op
-from transfer.rearrange import moved
+from transfer.rearrange import reshaped
 from transfer.rule import transfer
 
 _MAX_CASES: Final = 16
@@ -66,7 +66,7 @@ def reshape(op: Op) -> Tensor:
 def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
     x = op.tensor("data")
     result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=op.flag("allowzero")))
-    return moved(x, result, lambda array: array.reshape(result.concrete), realigned(x.ramps, x.shape, result))
+    return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
 
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:

@@ -6,12 +6,12 @@ from lattices.contents import Contents
 from lattices.dtype import DType
 from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from lattices.interval import Interval
-from lattices.ramp import realigned
+from lattices.ramp import NO_RAMPS, realigned
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import NO, UNKNOWN
 from transfer.op import Op
-from transfer.rearrange import moved
+from transfer.rearrange import moved, reshaped
 from transfer.rule import transfer
 
 
@@ -150,7 +150,7 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
 
 def _reshaped(x: Tensor, result: Shape) -> Tensor:
     """The same elements in another shape of the same size."""
-    return moved(x, result, lambda array: array.reshape(result.concrete), realigned(x.ramps, x.shape, result))
+    return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
 
 
 def _fill(x: Tensor) -> Contents | None:

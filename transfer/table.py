@@ -30,6 +30,7 @@ class Table:
         """Its own rules, without those of `base`."""
         self.base = base
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
+        self._found: dict[tuple[str, str, int], Rule | None] = {}
         for rule in self.rules:
             for name in rule.names:
                 self._by_name.setdefault((rule.domain, name), []).append(rule)
@@ -41,6 +42,12 @@ class Table:
 
     def lookup(self, domain: str, name: str, version: int) -> Rule | None:
         """The rule of an operator in a version of its domain, or None."""
+        key = (domain, name, version)
+        if key not in self._found:
+            self._found[key] = self._lookup(domain, name, version)
+        return self._found[key]
+
+    def _lookup(self, domain: str, name: str, version: int) -> Rule | None:
         fitting = [rule for rule in self._by_name.get((domain, name), ()) if rule.holds_for(version)]
         if not fitting:
             return self.base.lookup(domain, name, version) if self.base is not None else None
@@ -56,7 +63,9 @@ class Table:
 
     def overridden(self, domain: str, name: str, version: int) -> Rule | None:
         """The rule of the extended table that another one of this table replaces."""
-        before = self.base.lookup(domain, name, version) if self.base is not None else None
+        if self.base is None:
+            return None
+        before = self.base.lookup(domain, name, version)
         return before if before is not None and before is not self.lookup(domain, name, version) else None
 
     def __iter__(self) -> Iterator[Rule]:

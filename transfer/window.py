@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 from lattices.expr import NATURAL, Dim, Expr, Unknown, add, expr_of, sub
+from lattices.intern import remembered
 from lattices.normal import ceildiv, floordiv, maximum, minimum, nonneg, truncdiv
-from lattices.relation import ge
+from lattices.relation import Relation, ge
 from lattices.truth import YES
 from transfer.op import Op
 
@@ -84,13 +85,19 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     """Positions of the window on an axis where it must fit, as in a convolution."""
+    needed, positions = _slides(size, window)
+    op.require(needed, f"spatial axis {axis} is not empty" if window.same else f"the window fits spatial axis {axis}")
+    return positions
+
+
+@remembered
+def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
+    """What it takes that the window fits, and its positions."""
     if window.same:
         # A window that fits nowhere but in the padding of an empty axis is refused.
-        op.require(ge(size, 1), f"spatial axis {axis} is not empty")
-        return as_size(ceildiv(size, window.stride))
+        return ge(size, 1), as_size(ceildiv(size, window.stride))
     slack = size + (window.before + window.after) - window.span
-    op.require(ge(slack, 0), f"the window fits spatial axis {axis}")
-    return as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
+    return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
 def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
