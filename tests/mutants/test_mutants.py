@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 import subprocess
@@ -117,6 +118,7 @@ def test_only_a_test_that_says_no_catches(code: int, output: str, state: str, by
 
 
 def test_a_module_that_is_imported_already_is_no_place_for_a_fault() -> None:
+    importlib.import_module("lattices.normal")
     with pytest.raises(RuntimeError, match=r"broadcast-is-max: lattices\.normal is already imported"):
         plant(CATALOGUE["broadcast-is-max"])
 
