@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from absint.fixpoint import Analysis
 from absint.graph import Kernel
 from absint.shapes import ShapeAnalysis, State, Template
 from lattices.facts import Facts
@@ -60,9 +59,6 @@ class ProfiledAnalysis(ShapeAnalysis):
     """The shape analysis, its visits counted and its rules timed."""
 
     profile: Profile
-
-    def sweep(self, order: Sequence[int], states: list[State]) -> None:
-        Analysis.sweep(self, order, states)
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
         self.profile.visits += self.nodes[node].kernel is not None

@@ -13,14 +13,15 @@ from lattices.contents import Contents, Element
 from lattices.expr import Dim, Expr, postorder
 from lattices.facts import Facts
 from lattices.real import Real
-from lattices.relation import Relation
+from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import shape_of
 from lattices.tensor import Tensor, Value
+from transfer.op import Statement
 
 if TYPE_CHECKING:
     from absint.shapes import Template
 
-OPEN: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
+FORMED: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
 """Atoms that may have another form where more is known."""
 
 
@@ -49,10 +50,12 @@ class Renewal:
         known = tuple([value for value in outputs if value is not None])
         if len(known) < len(outputs):
             return None
-        statements = [s._replace(relation=self._relation(s.relation)) for s in template.statements]
-        if any(s.relation.op in ("false", "open") for s in statements):
+        if not template.statements:
+            return template if known == template.outputs else template._replace(outputs=known)
+        statements = [Statement(self._relation(s.relation), s.reason, s.role) for s in template.statements]
+        if any(s.relation in (FALSE, OPEN) for s in statements):
             return None
-        return template._replace(outputs=known, statements=tuple(s for s in statements if s.relation.op != "true"))
+        return template._replace(outputs=known, statements=tuple([s for s in statements if s.relation is not TRUE]))
 
     def _value(self, value: Value) -> Value | None:
         if value not in self._values:
@@ -64,7 +67,7 @@ class Renewal:
             return None
         shape = value.shape
         if shape.open or shape.has_unknown:
-            dims = [self._dim(dim) for dim in shape.dims]
+            dims = [dim if dim.is_concrete else self._dim(dim) for dim in shape.dims]
             shape = shape_of(tuple([dim for dim in dims if dim is not None]))
             if len(shape) < len(dims):
                 return None
@@ -79,7 +82,7 @@ class Renewal:
 
     def _element(self, element: Element) -> Element | None:
         if isinstance(element, Dim):
-            return self._dim(element)
+            return element if element.is_concrete else self._dim(element)
         if isinstance(element, Real):
             num = self._dim(element.num)
             return None if num is None else Real.of(num, element.den)
@@ -89,7 +92,7 @@ class Renewal:
         """The dim over the new symbols; None if a rule may know a better form."""
         if dim not in self._dims:
             new = self._replaced(dim) if isinstance(dim, Expr) else dim
-            closed = isinstance(new, Expr) and not any(atom.op in OPEN for atom in postorder(new.atoms()))
+            closed = isinstance(new, Expr) and not any(atom.op in FORMED for atom in postorder(new.atoms()))
             self._dims[dim] = new if closed else None
         return self._dims[dim]
 

@@ -46,6 +46,15 @@ def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
 
 def since(domain: str, name: str, version: int) -> int:
     """The opset in which the schema in force at a version came; 0 if there is none."""
+    return _kept_since(domain, name, version) if _is_of_onnx(domain) else _since(domain, name, version)
+
+
+@cache
+def _kept_since(domain: str, name: str, version: int) -> int:
+    return _since(domain, name, version)
+
+
+def _since(domain: str, name: str, version: int) -> int:
     found = schema(domain, name, version)
     return 0 if found is None else found.since_version
 

@@ -139,7 +139,7 @@ class ShapeAnalysis(Analysis[State]):
         return state
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
-        if self.trace is not None:
+        if self.trace is not None or type(self).transfer is not ShapeAnalysis.transfer:
             super().sweep(order, states)
             return
         nodes, applied = self.nodes, self.applied
