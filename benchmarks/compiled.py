@@ -2,8 +2,8 @@
 
     pip install cython setuptools && python benchmarks/compiled.py MODEL [MODEL ...] [--only lattices transfer]
 
-The packages are copied to a temporary folder, compiled there as they are (needs a C compiler; a few minutes), and both
-are timed in turn, five times, each in a process of its own: models that have to be inferred, and models that are remembered.
+The packages are copied to a temporary folder and compiled there as they are (needs a C compiler; a few minutes). Both are
+timed in turn, five times, each in a process of its own: models that have to be inferred, and models that are remembered.
 Nothing of it is shipped.
 """
 
