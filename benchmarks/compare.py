@@ -1,6 +1,7 @@
 """Speed and exactness side by side with the peers that are installed, in one run.
 
-    python benchmarks/compare.py [MODEL ...] [--truth DIR] [--built] [--runs 5] [--json FILE]
+    python benchmarks/compare.py [MODEL ...] [--truth DIR] [--built] [--start] [--queries 500]
+        [--runs 5] [--json FILE]
 
 Each engine runs in a process of its own, on loaded models whose value_info is cleared, in turn on each model. Reported
 are the first run and the median of all, its ratio to absint's (above 1: absint is faster), the peak memory of the
@@ -9,7 +10,8 @@ runs showed (DIR/NAME.json.gz for a model NAME.onnx). A fast wrong answer is no 
 in each run, `absint again` may use what it did before.
 
 --built adds models that are built here: stacks of transformer layers with about 2,000, 10,000 and 50,000 nodes, a chain
-of 100,000, a nest of 2,000 function calls, and a model with 1 GB of external weights. --start times the command line.
+of 100,000, a nest of 2,000 function calls, and a model with 1 GB of external weights. --start times the command line,
+--queries proofs.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ import absint
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import queries
 from engines import ENGINES, load
 from transformer import decoder
 
@@ -202,6 +205,7 @@ def main() -> None:
     parser.add_argument("--truth", type=Path, help="folder of executed shapes")
     parser.add_argument("--built", action="store_true", help="add the models that are built here")
     parser.add_argument("--start", action="store_true", help="time the command line")
+    parser.add_argument("--queries", type=int, default=0, help="time so many proofs on a 48-layer decoder")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--engines", nargs="*", choices=list(ENGINES), default=list(ENGINES))
     parser.add_argument("--json", type=Path, help="write all figures to a file")
@@ -228,11 +232,14 @@ def main() -> None:
             show(console, path.stem, row)
         for worker in workers.values():
             worker.close()
-    summary(console, figures, there)
+    if figures:
+        summary(console, figures, there)
     if options.built:
         growth(console, figures, there)
     if options.start:
         start_times(console)
+    if options.queries:
+        queries.report(decoder(48), options.queries)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1))
 

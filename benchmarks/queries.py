@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
+import onnx
+
 import absint
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -51,21 +53,16 @@ def questions(result: absint.Result, count: int, seed: int) -> Iterator[str]:
             yield f"{draw.choice(symbols)} == {draw.choice(symbols)} -> {dim()} == {dim()}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", help="a model instead of the built one")
-    parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--layers", type=int, default=48)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+def report(model: str | onnx.ModelProto, count: int, seed: int = 0) -> None:
+    """Print how long an analysis, the first query and so many further ones take."""
     start = perf_counter()
-    result = absint.analyze(options.model or decoder(options.layers))
+    result = absint.analyze(model)
     print(f"analysis of {len(result.nodes):,} nodes: {1e3 * (perf_counter() - start):.0f} ms")
     start = perf_counter()
     result.prove("0 == 0")
     print(f"first query, with reading the constraints: {1e3 * (perf_counter() - start):.0f} ms")
     times, verdicts, tiers, sent = [], Counter[str](), Counter[str](), []
-    for text in questions(result, options.queries, options.seed):
+    for text in questions(result, count, seed):
         start = perf_counter()
         proof = result.prove(text)
         times.append(1e3 * (perf_counter() - start))
@@ -82,6 +79,17 @@ def main() -> None:
     print("decided by:", ", ".join(f"{name} {n}" for name, n in tiers.most_common()))
     if sent:
         print(f"premises sent to Z3: median {statistics.median(sent):.0f}, most {max(sent)}")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", help="a model instead of the built one")
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--layers", type=int, default=48)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    report(options.model or decoder(options.layers), options.queries, options.seed)
 
 
 if __name__ == "__main__":
