@@ -15,7 +15,7 @@ from absint.fixpoint import fixpoint
 from absint.names import distinct_values
 from absint.rounds import Learned, Round, replaced
 from absint.shapes import ShapeAnalysis, birthplace
-from lattices.expr import REBUILD, Atom, Dim, Expr, Symbol, expr_of, postorder
+from lattices.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
 from lattices.facts import Facts
 from lattices.piecewise import chosen
 from lattices.relation import OPEN, Relation, divisible, eq, ge, negation
@@ -156,15 +156,8 @@ def _changed(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
     built: dict[Atom, Dim] = {}
     for atom in postorder(dim.atoms()):
         settled = values.get(atom)
-        built[atom] = _rebuilt(atom, built) if settled is None else settled
+        built[atom] = rebuilt(atom, built) if settled is None else settled
     return dim.rebuild(built)
-
-
-def _rebuilt(atom: Atom, built: Mapping[Atom, Dim]) -> Dim:
-    """The atom over the values of its operands."""
-    if not atom.args or all(built[child] is expr_of(child) for child in atom.children()):
-        return expr_of(atom)
-    return REBUILD[atom.op](*(arg.rebuild(built) for arg in atom.args))
 
 
 __all__ = ["MAX_DECISIONS", "Settled", "settle"]

@@ -639,18 +639,20 @@ class Substitution:
         """The expression over the new symbols."""
         values, mapping = self._values, self._mapping
         for node in postorder(expr.atoms(), values):
-            if isinstance(node, Symbol):
-                values[node] = mapping[node] if node in mapping else expr_of(node)
-            elif all(values[child] is expr_of(child) for child in node.children()):
-                values[node] = expr_of(node)
-            else:
-                values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+            values[node] = mapping[node] if isinstance(node, Symbol) and node in mapping else rebuilt(node, values)
         return rebuild(expr, values)
 
 
 def substitute(expr: Expr, mapping: Mapping[Symbol, Dim]) -> Dim:
     """Replace symbols simultaneously and renormalise; symbols that are not in the mapping stay."""
     return Substitution(mapping)(expr)
+
+
+def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:
+    """The atom over the values of its operands' atoms."""
+    if not node.args or all(values[child] is expr_of(child) for child in node.children()):
+        return expr_of(node)
+    return REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
 
 
 def rebuild(expr: Expr, values: Mapping[Atom, Dim]) -> Dim:

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final, cast
 
 from lattices.expr import (
-    REBUILD,
     ZERO_EXPR,
     Atom,
     Dim,
@@ -23,6 +22,7 @@ from lattices.expr import (
     postorder,
     product,
     rebuild,
+    rebuilt,
 )
 from lattices.facts import Facts
 from lattices.intern import remembered
@@ -73,10 +73,8 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
         condition = cast(Relation, node.args[0]) if node.op == "ite" else None
         if condition is not None and (condition in held or condition.negated in held):
             values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
-        elif all(values[child] is expr_of(child) for child in node.children()):
-            values[node] = expr_of(node)
         else:
-            values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+            values[node] = rebuilt(node, values)
     return rebuild(dim, values)
 
 
@@ -97,16 +95,12 @@ def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, D
     """Each atom with the choices made that the facts decide."""
     values: dict[Atom, Dim] = {}
     for node in postorder(roots):
-        values[node] = expr_of(node)
-        if isinstance(node, Symbol):
-            continue
         condition = _condition(node) if extremes or node.op == "ite" else None
         truth = UNKNOWN if condition is None else facts.decide(condition)
         if truth in (YES, NO):
             values[node] = cast(Expr, node.args[-2 if truth is YES else -1]).rebuild(values)
-            continue
-        if any(values[child] is not expr_of(child) for child in node.children()):
-            values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+        else:
+            values[node] = rebuilt(node, values)
     return values
 
 

@@ -490,10 +490,8 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
     for node in ex.postorder(e.atoms()):
         if node.op == "ite" and node.args[0] is condition:
             values[node] = cast(Expr, node.args[side]).rebuild(values)
-        elif all(values[child] is ex.expr_of(child) for child in node.children()):
-            values[node] = ex.expr_of(node)
         else:
-            values[node] = ex.REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+            values[node] = ex.rebuilt(node, values)
     return ex.rebuild(e, values)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, cast
 
-from lattices.expr import REBUILD, Atom, Dim, Expr, expr_of, postorder
+from lattices.expr import Atom, Dim, Expr, postorder, rebuilt
 from lattices.normal import broadcast, maximum, minimum
 from lattices.relation import FALSE, OPEN, TRUE, Relation, disjunction, eq, ge, negation
 
@@ -98,12 +98,7 @@ def _replaced(relation: Relation, atom: Atom, value: Dim) -> Relation:
     """The relation with the atom replaced wherever it occurs."""
     values: dict[Atom, Dim] = {}
     for node in postorder(relation.atoms()):
-        if node is atom:
-            values[node] = value
-        elif all(values[child] is expr_of(child) for child in node.children()):
-            values[node] = expr_of(node)
-        else:
-            values[node] = REBUILD[node.op](*(arg.rebuild(values) for arg in node.args))
+        values[node] = value if node is atom else rebuilt(node, values)
     return relation.rebuild(values)
 
 
