@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from absint.errors import UsageError
 from absint.fixpoint import fixpoint
 from absint.recording import ASSUMPTION, DECLARATION, NOT_NEGATIVE, Recorder
-from absint.rounds import Round, needed_nodes
+from absint.rounds import Round
 from absint.shapes import ShapeAnalysis
 from lattices.contents import Contents
 from lattices.dtype import DType
@@ -204,7 +204,7 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded)
     run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
-    needed = needed_nodes(result._lowered)
+    needed = result._lowered.needed
     recorded = Recorder(result._lowered, run, needed).run()
     failure = next(_failures(result, recorded.constraints, sizes), None)
     if failure is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -66,6 +67,26 @@ class Lowered:
     """Claims of the author: (what, value, declared type)."""
     bodies: list[tuple[GraphProto, Scope, str]]
     """Subgraphs that were lowered outside of functions, with their names and paths."""
+
+    @cached_property
+    def needed(self) -> bytearray:
+        """A flag for each node that some output depends on; the others impose nothing."""
+        nodes = self.program.nodes
+        needed = bytearray(len(nodes))
+        for name in self.signature.outputs:
+            operand = self.program.main.names.get(name)
+            if operand is not None and operand[0] >= 0:
+                needed[operand[0]] = 1
+        # An exit depends on all that its body gives back, so one pass against the order of execution is enough.
+        for number in range(len(nodes) - 1, -1, -1):
+            if needed[number]:
+                item = nodes[number]
+                for producer, _ in item.operands:
+                    if producer >= 0:
+                        needed[producer] = 1
+                if item.gate >= 0:
+                    needed[item.gate] = 1
+        return needed
 
 
 class Frame:

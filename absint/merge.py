@@ -14,7 +14,6 @@ from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.loops import LoopBody
-from absint.rounds import needed_nodes
 from absint.shapes import birthplace
 from absint.types import read_dim
 from lattices.expr import Dim, Expr
@@ -130,7 +129,7 @@ class Merger:
         if OPEN in about or not self._result.policy.sound:
             return Facts()  # what is stated over claims decides nothing
         if self._stated is None:
-            result, needed = self._result, needed_nodes(self._result._lowered)
+            result, needed = self._result, self._result._lowered.needed
             self._stated = [
                 statement.relation
                 for node, item in enumerate(result.nodes)

@@ -9,7 +9,7 @@ from absint.control import Gate, condition_of
 from absint.graph import Node
 from absint.inputs import Inputs
 from absint.loops import LoopBody
-from absint.rounds import Round, Rounds, narrowed, needed_nodes
+from absint.rounds import Round, Rounds, narrowed
 from absint.shapes import birthplace
 from lattices.expr import Dim, Expr, Symbol
 from lattices.normal import nonneg
@@ -173,7 +173,7 @@ class Recorded(NamedTuple):
 
 def record(lowered: Lowered, inputs: Inputs, assumptions: Sequence[Relation], rounds: Rounds) -> Recorded:
     """Read the constraints of all rounds."""
-    needed = needed_nodes(lowered)
+    needed = lowered.needed
     runs = [Recorder(lowered, round_, needed).run() for round_ in rounds.rounds]
     given = list(premises(inputs, assumptions))
     symbols = tuple(inputs.symbols)

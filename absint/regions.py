@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from absint.control import Gate, condition_of
 from absint.loops import LoopBody, LoopExit
 from absint.maps import MapExit
-from absint.rounds import needed_nodes, teachings
+from absint.rounds import teachings
 from absint.scans import ScanExit
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
 from lattices.facts import Facts
@@ -133,8 +133,7 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
 def facts_of_runs(result: Result) -> Facts:
     """What every run that succeeds tells of single symbols, more than another round of the analysis would need."""
     known = result.analysis.facts
-    needed = needed_nodes(result._lowered)
-    taught = {item.relation: None for item in teachings(result.base.analysis, needed)}
+    taught = {item.relation: None for item in teachings(result.base.analysis, result._lowered)}
     found = Facts((*known.relations, *taught), result.symbols)
     return known if found.contradiction else found
 

@@ -25,6 +25,7 @@ from lattices.piecewise import choices, chosen
 from lattices.relation import Relation, negation
 from lattices.tensor import Tensor, Value
 from lattices.truth import UNKNOWN
+from transfer.op import Statement
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
@@ -87,13 +88,12 @@ def run_rounds(
 
     rounds: list[Round] = []
     rounds.append(run(facts, frozenset(), ()))
-    needed = needed_nodes(lowered) if refine else bytearray()
     learned: dict[Relation, Learned] = {}
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
         left = Open.of(last.states)
         wanted = left.conditions()
-        found = (item for item in teachings(last.analysis, needed, wanted) if item.relation not in learned)
+        found = (item for item in teachings(last.analysis, lowered, wanted) if item.relation not in learned)
         new = {item.relation: item for item in found}
         if not new:
             break
@@ -125,26 +125,6 @@ def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[st
         if step == 1:
             return tuple(learned[relation] for relation in core)
         step //= 2
-
-
-def needed_nodes(lowered: Lowered) -> bytearray:
-    """A flag for each node that some output depends on; the others impose nothing."""
-    nodes = lowered.program.nodes
-    needed = bytearray(len(nodes))
-    for name in lowered.signature.outputs:
-        operand = lowered.program.main.names.get(name)
-        if operand is not None and operand[0] >= 0:
-            needed[operand[0]] = 1
-    # An exit depends on all that its body gives back, so one pass against the order of execution is enough.
-    for number in range(len(nodes) - 1, -1, -1):
-        if needed[number]:
-            item = nodes[number]
-            for producer, _ in item.operands:
-                if producer >= 0:
-                    needed[producer] = 1
-            if item.gate >= 0:
-                needed[item.gate] = 1
-    return needed
 
 
 class Open(NamedTuple):
@@ -181,24 +161,30 @@ class Open(NamedTuple):
         return set().union(*(e.symbols for e in self.numbers), *map(element_symbols, self.elements))
 
 
-def teachings(analysis: ShapeAnalysis, needed: bytearray, wanted: Container[Relation] = ()) -> Iterator[Learned]:
+def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
     """What the nodes that every run computes say of single symbols, or of `wanted`, over the symbols of round 0."""
-    seen: set[int] = set()
     back = narrowed(analysis.facts)
+    known: dict[int, list[tuple[Relation, str]]] = {}  # by template; empty once it has been said
     for node, template in analysis.applied.items():
-        if not template.statements or not needed[node] or analysis.nodes[node].gate >= 0:
+        if not template.statements:
             continue
-        if not template.holes:
-            if id(template) in seen:
-                continue
-            seen.add(id(template))
-        for statement in analysis.statements(node):
-            if statement.role == "assumed":
-                continue
+        found = None if template.holes else known.get(id(template))
+        if found is None:
+            found = known[id(template)] = list(_telling(analysis.statements(node), wanted))
+        if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:
+            known[id(template)] = []
+            for part, reason in found:
+                yield Learned(part.substitute(back) if back else part, node, reason)
+
+
+def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
+    """What they say of single symbols, or of `wanted`, with the reasons."""
+    for statement in statements:
+        if statement.role != "assumed":
             whole = statement.relation
             for part in whole.parts if whole.op == "and" else (whole,):
                 if all(map(_lasting, part.symbols)) and (_teaches(part) or part in wanted):
-                    yield Learned(part.substitute(back) if back else part, node, statement.reason)
+                    yield part, statement.reason
 
 
 def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
@@ -303,7 +289,6 @@ __all__ = [
     "Round",
     "Rounds",
     "narrowed",
-    "needed_nodes",
     "replaced",
     "run_rounds",
     "teachings",

@@ -88,12 +88,15 @@ class Form(NamedTuple):
     """Attributes that must be there."""
     max_inputs: int
     max_outputs: int
+    least_inputs: int
     single: tuple[tuple[int, str], ...]
     """Inputs that must be there."""
 
     def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """What is wrong with the inputs of a node, of which None is one left out, or with the number of outputs."""
         count = len(given)
+        if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
+            return None
         while count and given[count - 1] is None:
             count -= 1
         if count > self.max_inputs:
@@ -120,7 +123,8 @@ def _form(domain: str, name: str, version: int) -> Form | None:
     found = schema(domain, name, version)
     if found is None:
         return None
-    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    option = onnx.defs.OpSchema.FormalParameterOption.Single
+    single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.option == option)
     attributes = found.attributes
     return Form(
         f"{name}-{found.since_version}",
@@ -128,7 +132,8 @@ def _form(domain: str, name: str, version: int) -> Form | None:
         tuple(attribute for attribute, what in attributes.items() if what.required),
         found.max_input,
         found.max_output,
-        tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.option == single),
+        max((index + 1 for index, _ in single), default=0),
+        single,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint import schemas
-from absint.evaluation import evaluated
+from absint.evaluation import EXACT, evaluated
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
 from absint.kernels import SHARED
@@ -233,7 +233,7 @@ class ShapeAnalysis(Analysis[State]):
             self.crashes[node] = kernel.rule.failure(error)
             return name_unknowns(self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("its rule failed",))
         outputs = self._typed(kernel, inputs, result.outputs)
-        if result.rejected is None and all(v is None or (type(v) is Tensor and v.contents is not None) for v in inputs):
+        if kernel.op_type in EXACT and result.rejected is None:
             outputs = evaluated(kernel, inputs, outputs)
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
@@ -247,7 +247,10 @@ class ShapeAnalysis(Analysis[State]):
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
         """Outputs of unknown type take what the schema says of it."""
-        if not any(o is TOP or (isinstance(o, Tensor) and o.dtype is DType.UNDEFINED) for o in outputs):
+        for output in outputs:
+            if output is TOP or (isinstance(output, Tensor) and output.dtype is DType.UNDEFINED):
+                break
+        else:
             return outputs
         known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, inputs, kernel.outputs)
         return tuple(map(_with_type, outputs, known))

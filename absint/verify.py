@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.graph import Operand
-from absint.rounds import Learned, needed_nodes
+from absint.rounds import Learned
 from absint.shapes import STATES
 from lattices.dtype import DType
 from lattices.expr import Expr
@@ -36,14 +36,12 @@ def verify(result: Result) -> None:
 def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
     """Nodes that cannot run, alone or together, malformed ones, rules that failed, and operators without a rule."""
     yield from _conflict(result)
-    needed: bytearray | None = None
     for node, template in result.analysis.applied.items():
         if template.rejected is None and not template.notes:
             continue
         where = str(result.nodes[node])
         if template.rejected is not None:
-            needed = needed_nodes(result._lowered) if needed is None else needed
-            certain = needed[node] and result.nodes[node].gate < 0 and result.policy.sound
+            certain = result._lowered.needed[node] and result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, template.rejected) + _given(result, node)
             rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
