@@ -63,7 +63,7 @@ class Kernels:
         """The renewal under facts that do no more than replace symbols."""
         key = frozenset(facts.mapping.items())
         found = self._renewals.get(key)
-        if found is None:
+        if found is None or len(found) > MAX_TEMPLATES:
             if len(self._renewals) >= MAX_RENEWALS:
                 self._renewals = {}
             found = self._renewals[key] = Renewal(facts)

@@ -36,6 +36,9 @@ class Renewal:
         self._dims: dict[Dim, Dim | None] = {}
         self._relations: dict[Relation, Relation] = {}
 
+    def __len__(self) -> int:
+        return len(self._templates)
+
     def template(self, first: Template) -> Template | None:
         """What the rule that gave a template would give again; None if it has to run."""
         found = self._templates.get(id(first))

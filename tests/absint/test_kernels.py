@@ -110,6 +110,18 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(kernels.SHARED) <= 3
 
 
+def test_a_renewal_that_has_grown_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts such as `seq >= 1` are those of many models."""
+    result = absint.analyze(EXAMPLES[0])
+    facts = result.last.analysis.facts
+    renewal = kernels.SHARED.renewal(facts)
+    for template in result.base.analysis.applied.values():
+        renewal.template(template)
+    assert kernels.SHARED.renewal(facts) is renewal
+    monkeypatch.setattr(kernels, "MAX_TEMPLATES", len(renewal) - 1)
+    assert len(kernels.SHARED.renewal(facts)) == 0
+
+
 def test_threads_may_share() -> None:
     names = sorted(MODELS)[::9]
     alone = [answers(MODELS[name].model) for name in names]
