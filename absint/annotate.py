@@ -17,7 +17,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoPro
 from absint.errors import UsageError
 from absint.graph import Operand, Scope
 from absint.merge import Merger
-from absint.shapes import birthplace
+from absint.templates import birthplace
 from lattices.dtype import DType
 from lattices.expr import Dim, Expr, Symbol, substitute, symbol
 from lattices.shape import Shape

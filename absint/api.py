@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from absint.assumptions import Assumption, facts_of, known_symbols, read_assumptions
 from absint.collection import uncollected
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
-from absint.graph import Node, Operand, Scope
+from absint.graph import Node, Operand
 from absint.inputs import Inputs, read_inputs
 from absint.load import Loaded, ModelLike, load
 from absint.lookup import Lookup
-from absint.lower import Lowered, Lowerer
+from absint.lower import Lowerer
+from absint.lowered import Lowered
 from absint.names import display_names, more_names
 from absint.profiling import Profile
 from absint.rounds import Round, Rounds, run_rounds
-from absint.shapes import ShapeAnalysis, State, Trace
-from lattices.expr import Dim, Symbol, symbol
-from lattices.facts import Facts
-from lattices.relation import TRUE, Relation, eq
-from lattices.shape import Shape
-from lattices.tensor import BOTTOM, TOP, Tensor, Value
-from lattices.text import TextError, parse_relation
+from absint.shapes import ShapeAnalysis, Trace
+from absint.templates import State
+from absint.views import Shapes, View
+from lattices.expr import Dim, Symbol
+from lattices.relation import TRUE, Relation
+from lattices.tensor import BOTTOM, TOP, Value
 from lattices.unify import SOUND, Policy
 from transfer.table import Table, shipped
 
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from solver.prove import Proof
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
-Assumption = str | Relation
 Refine = bool | Literal["smt"]
 
 
@@ -101,8 +101,8 @@ def analyze(
         lowered = Lowerer(loaded, lookup).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
-    assumptions = _assumptions(assume, bind or {}, symbols)
-    facts = _facts(assumptions, inputs.premises)
+    assumptions = read_assumptions(assume, bind or {}, symbols)
+    facts = facts_of(assumptions, inputs.premises)
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     with phase("rounds"):
@@ -124,93 +124,6 @@ def analyze(
         if errors:
             raise UsageError(str(errors[0]))
     return result
-
-
-def _assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str]) -> list[Relation]:
-    """The user's assumptions as relations over input symbols."""
-    relations = []
-    for item in assume:
-        try:
-            relation = parse_relation(item) if isinstance(item, str) else item
-        except TextError as error:
-            raise UsageError(
-                f"assumption {item!r} does not parse: {error.reason}, at column {error.column + 1}"
-            ) from None
-        known_symbols(relation.free_symbols, symbols, f"assumption {item!s}")
-        relations.append(relation)
-    for name, size in bind.items():
-        known_symbols([name], symbols, f"{name}={size}")
-        if size < 0:
-            raise UsageError(f"{name}={size}: a size cannot be negative")
-        relations.append(eq(symbol(name), size))
-    return relations
-
-
-def _facts(assumptions: Sequence[Relation], premises: Sequence[Relation]) -> Facts:
-    """What the inputs' declarations and the user's assumptions say together."""
-    relations = [*premises, *assumptions]
-    facts = Facts(relations)
-    if facts.contradiction:
-        stated = ", ".join(str(relation) for relation in relations if relation is not TRUE)
-        raise UsageError(f"the assumptions contradict each other: {stated}")
-    return facts
-
-
-def known_symbols(names: Iterable[str], symbols: Sequence[str], what: str) -> None:
-    """Raises UsageError for a name that is no symbol of the inputs."""
-    import difflib
-
-    for name in names:
-        if name not in symbols:
-            near = difflib.get_close_matches(name, symbols, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the input symbols are: {', '.join(symbols) or 'none'}"
-            raise UsageError(f"{what}: no input has a symbol {name!r}; {hint}")
-
-
-class Shapes(Mapping[str, Shape | None]):
-    """Tensor values of one graph body by name; None where the rank is unknown. Computed on access."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def __getitem__(self, name: str) -> Shape | None:
-        value = self._view[name]
-        if isinstance(value, Tensor):
-            return None if value.shape.rank is None else value.shape
-        if value is TOP or value is BOTTOM:
-            return None
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, value in self._view.items() if isinstance(value, Tensor) or value in (TOP, BOTTOM))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __repr__(self) -> str:
-        return f"Shapes({dict(self)!r})"
-
-
-class View(Mapping[str, Value]):
-    """Abstract values of one graph body by name."""
-
-    def __init__(self, result: Result, scope: Scope) -> None:
-        self._result = result
-        self._scope = scope
-
-    def __getitem__(self, name: str) -> Value:
-        return self._result.value_of(self._scope.names[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._scope.names)
-
-    def __len__(self) -> int:
-        return len(self._scope.names)
-
-    @property
-    def shapes(self) -> Shapes:
-        """The tensors among them."""
-        return Shapes(self)
 
 
 class Result:

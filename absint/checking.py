@@ -180,7 +180,7 @@ def sizes_of(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
 
 
 def _known(result: Result, names: Mapping[str, object]) -> None:
-    from absint.api import known_symbols
+    from absint.assumptions import known_symbols
 
     for name, size in names.items():
         known_symbols([name], result.symbols, f"{name}={size}")

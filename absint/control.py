@@ -37,7 +37,8 @@ from transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:
     from absint.graph import Node
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
 
 LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
     "If": ("then_branch", "else_branch"),
@@ -217,7 +218,7 @@ class _Join:
         return named
 
     def _inside(self, symbol: Symbol) -> bool:
-        from absint.shapes import birthplace
+        from absint.templates import birthplace
 
         place = birthplace(symbol)
         return place is not None and self.first <= place <= self.last

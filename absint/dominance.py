@@ -31,7 +31,7 @@ from lattices.expr import (
     values_of,
 )
 from lattices.interval import Interval
-from lattices.normal import nonneg
+from lattices.sign import nonneg
 
 Terms = Mapping[Monomial, int]
 

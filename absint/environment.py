@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from absint.api import known_symbols
+from absint.assumptions import known_symbols
 from absint.errors import UsageError
 from absint.names import more_names
 from absint.regions import Region
-from absint.shapes import birthplace
+from absint.templates import birthplace
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError, substitute, values_of
 from lattices.relation import Relation
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from absint.control import Control
     from absint.schemas import Form
-    from absint.shapes import Template
+    from absint.templates import Template
 
 Operand = tuple[int, int]
 """Producing node and index among its outputs."""

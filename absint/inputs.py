@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.lower import Lowered
-from absint.shapes import is_named, name_unknowns, own_symbols
+from absint.lowered import Lowered
+from absint.templates import is_named, name_unknowns, own_symbols
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from lattices.normal import sole_atom
 from lattices.relation import Relation, ge, ne

@@ -14,7 +14,7 @@ from lattices.facts import Facts
 
 if TYPE_CHECKING:
     from absint.graph import Kernel
-    from absint.shapes import Template
+    from absint.templates import Template
 
 MAX_MEMO: Final = 1024
 """Results that are kept for one kernel; a model that is checked at many sizes makes ever more."""

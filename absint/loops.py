@@ -27,7 +27,8 @@ from transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:
     from absint.graph import Node
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
 
 
 class LoopBody(Control):
@@ -51,19 +52,19 @@ class LoopBody(Control):
 
     @property
     def iteration(self) -> Symbol:
-        from absint.shapes import born
+        from absint.templates import born
 
         return born(self.first, "i", 0, MAX_DIM)
 
     def symbol(self, place: tuple[object, ...], bounds: tuple[int | None, int | None]) -> Expr:
         """The head's symbol for a carried number: its value in this iteration."""
-        from absint.shapes import born
+        from absint.templates import born
 
         return expr_of(born(self.first, "/".join(map(str, place)), *bounds))
 
     def is_inside(self, symbol: Symbol) -> bool:
         """The symbol was invented in the body (or by the head): it means another number each trip."""
-        from absint.shapes import birthplace
+        from absint.templates import birthplace
 
         place = birthplace(symbol)
         return place is not None and self.first <= place <= self.last

@@ -16,7 +16,8 @@ from absint.types import read_type
 if TYPE_CHECKING:
     from onnx import GraphProto
 
-    from absint.lower import Call, Lowerer
+    from absint.lower import Lowerer
+    from absint.lowered import Call
 
 
 def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:

@@ -18,7 +18,8 @@ from transfer.op import Statement
 
 if TYPE_CHECKING:
     from absint.graph import Node
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
 
 from absint.control import Control
 

@@ -14,7 +14,7 @@ from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.loops import LoopBody
-from absint.shapes import birthplace
+from absint.templates import birthplace
 from absint.types import read_dim
 from lattices.expr import Dim, Expr
 from lattices.facts import Facts

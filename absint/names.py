@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 from absint.graph import Node
-from absint.shapes import State, birthplace
+from absint.templates import State, birthplace
 from lattices.contents import element_symbols
 from lattices.expr import Dim, Expr, Symbol, expr_of
 from lattices.tensor import Optional, SparseTensor, Tensor, Value

@@ -24,8 +24,9 @@ from lattices.expr import (
     sub,
     substitute,
 )
-from lattices.normal import exact_quotient, floordiv, nonneg
+from lattices.normal import exact_quotient, floordiv
 from lattices.relation import ge, ite
+from lattices.sign import nonneg
 
 _DENOMINATORS: Final = (1, 2, 6, 4)
 _COMMON: Final = 12

@@ -12,7 +12,8 @@ from absint.errors import UsageError
 from absint.fixpoint import fixpoint
 from absint.names import more_names
 from absint.rounds import Round, Rounds, replaced
-from absint.shapes import ShapeAnalysis, State, Trace, birthplace
+from absint.shapes import ShapeAnalysis, Trace
+from absint.templates import State, birthplace
 from lattices.expr import Dim, Expr, Symbol, substitute
 from lattices.facts import Facts
 from lattices.normal import sole_atom
@@ -23,7 +24,7 @@ from lattices.unify import POLICIES, Policy
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.lower import Lowered
+    from absint.lowered import Lowered
 
 Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
 """For each node the outputs of it that have a declared shape, and their declared types."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from absint.graph import Kernel
-from absint.shapes import ShapeAnalysis, State, Template
+from absint.shapes import ShapeAnalysis
+from absint.templates import State, Template
 from lattices.facts import Facts
 from lattices.tensor import Value
 

@@ -13,7 +13,7 @@ from absint.checking import Outcome, check
 from absint.errors import AbsintError, UsageError
 from absint.queries import read_relation
 from absint.recording import ASSUMPTION, Recorder
-from absint.shapes import State
+from absint.templates import State
 from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
 from lattices.references import UnresolvedError
 from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
@@ -24,7 +24,8 @@ from solver.constraints import Constraint, ConstraintSet, Origin
 from solver.prove import SECONDS, Decision, Proof, Prover, Stopwatch, Verdict, holds, meets
 
 if TYPE_CHECKING:
-    from absint.api import Assumption, Result
+    from absint.api import Result
+    from absint.assumptions import Assumption
 
 Given = Literal["run", "inputs", "declared"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from absint.errors import UsageError
 from absint.graph import Operand
 from absint.names import symbols_of
-from absint.shapes import State, birthplace
+from absint.templates import State, birthplace
 from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
 from lattices.references import UnresolvedError
 from lattices.relation import Relation

@@ -10,15 +10,15 @@ from absint.graph import Node
 from absint.inputs import Inputs
 from absint.loops import LoopBody
 from absint.rounds import Round, Rounds, narrowed
-from absint.shapes import birthplace
+from absint.templates import birthplace
 from lattices.expr import Dim, Expr, Symbol
-from lattices.normal import nonneg
 from lattices.relation import FALSE, OPEN, TRUE, Relation, boolean, conjunction, ge, negation
+from lattices.sign import nonneg
 from lattices.tensor import Tensor, Value
 from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
 
 if TYPE_CHECKING:
-    from absint.lower import Lowered
+    from absint.lowered import Lowered
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")

@@ -19,7 +19,7 @@ from lattices.tensor import Tensor, Value
 from transfer.op import Statement
 
 if TYPE_CHECKING:
-    from absint.shapes import Template
+    from absint.templates import Template
 
 FORMED: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
 """Atoms that may have another form where more is known."""

@@ -13,10 +13,11 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from absint.fixpoint import fixpoint
-from absint.lower import Lowered
+from absint.lowered import Lowered
 from absint.names import distinct_values
 from absint.profiling import Profile, ProfiledAnalysis
-from absint.shapes import Renewed, ShapeAnalysis, State, Trace, birthplace
+from absint.shapes import Renewed, ShapeAnalysis, Trace
+from absint.templates import State, birthplace
 from lattices.contents import Element, element_symbols
 from lattices.expr import Atom, Dim, Expr, Symbol, expr_of, substitute
 from lattices.facts import Facts, positive_factors, solve

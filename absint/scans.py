@@ -15,7 +15,8 @@ from transfer.op import AttributeValue, Statement
 
 if TYPE_CHECKING:
     from absint.graph import Node
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
     from lattices.facts import Facts
 
 from absint.control import ALLOTTED, Control, may_lie

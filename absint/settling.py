@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from absint.fixpoint import fixpoint
 from absint.names import distinct_values
 from absint.rounds import Learned, Round, replaced
-from absint.shapes import ShapeAnalysis, birthplace
+from absint.shapes import ShapeAnalysis
+from absint.templates import birthplace
 from lattices.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
 from lattices.facts import Facts
 from lattices.piecewise import chosen

@@ -12,7 +12,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
 
 from absint.graph import Operand
-from absint.shapes import STATES, ShapeAnalysis, State, name_unknowns, own_symbols
+from absint.shapes import STATES, ShapeAnalysis
+from absint.templates import State, name_unknowns, own_symbols
 from lattices.contents import Contents, Element
 from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, Dim, Expr, const, mul

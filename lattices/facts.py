@@ -29,8 +29,9 @@ from lattices.expr import (
     substitute,
 )
 from lattices.interval import ANY, EMPTY, Congruence, Interval
-from lattices.normal import floordiv, nonneg, sole_atom
+from lattices.normal import floordiv, sole_atom
 from lattices.relation import FALSE, OPEN, TRUE, Relation, negation
+from lattices.sign import nonneg
 from lattices.truth import NO, UNKNOWN, YES, Truth
 
 _MAX_CASES: Final = 64

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, substitute
-from lattices.normal import nonneg
 from lattices.shape import Shape
+from lattices.sign import nonneg
 
 
 class Ramp(NamedTuple):

@@ -15,8 +15,10 @@ from lattices import expr as ex
 from lattices.expr import Atom, Binding, Dim, Expr, Symbol, add, as_dim, const, mul, sub
 from lattices.intern import InternTable, remembered
 from lattices.interval import Interval
-from lattices.normal import common_factor, exact_quotient, nonneg, states
+from lattices.normal import common_factor, exact_quotient
 from lattices.ranges import Range, redundant, without
+from lattices.rewriting import states
+from lattices.sign import nonneg
 from lattices.truth import NO, UNKNOWN, YES, Truth
 
 

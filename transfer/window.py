@@ -15,8 +15,9 @@ from typing import NamedTuple, cast
 
 from lattices.expr import NATURAL, Dim, Expr, Unknown, add, expr_of, sub
 from lattices.intern import remembered
-from lattices.normal import ceildiv, floordiv, maximum, minimum, nonneg, truncdiv
+from lattices.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from lattices.relation import Relation, ge
+from lattices.sign import nonneg
 from lattices.truth import YES
 from transfer.op import Op
 

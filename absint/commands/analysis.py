@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from absint.api import Refine, Result
     from absint.profiling import Profile
     from absint.report.tracing import Recorder
-    from absint.shapes import State, Trace
+    from absint.shapes import Trace
+    from absint.templates import State
 
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown on a terminal."""

@@ -85,7 +85,7 @@ def check(
 
 def _known(result: Result, given: Sequence[Sizes]) -> None:
     """Raises UsageError for a name that is no symbol, and for a symbol that needs a size."""
-    from absint.api import known_symbols
+    from absint.assumptions import known_symbols
 
     for item in given:
         known_symbols([item.name], result.symbols, item.text)

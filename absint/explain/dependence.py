@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from absint.explain.places import Place, as_integer, number_at, numbers_of, replaced
 from absint.graph import Kernel, Operand
-from absint.shapes import Template, name_unknowns
+from absint.templates import Template, name_unknowns
 from lattices.contents import OPAQUE, Element, element_symbols
 from lattices.expr import NATURAL, Expr, Symbol, expr_of
 from lattices.facts import NO_FACTS, Facts
@@ -23,7 +23,8 @@ from lattices.unify import Policy
 from transfer.op import HOLE, AttributeValue, Op, apply
 
 if TYPE_CHECKING:
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
 
 MAX_TRIALS: Final = 400
 """Applications of a rule for one number; after that, numbers that have not been taken out are told too."""

@@ -16,7 +16,8 @@ from lattices.relation import TRUE
 from lattices.tensor import BOTTOM, Tensor, Value
 
 if TYPE_CHECKING:
-    from absint.shapes import ShapeAnalysis, State
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
 
 
 class Slot(NamedTuple):

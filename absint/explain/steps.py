@@ -13,7 +13,7 @@ from absint.explain.places import number_at
 from absint.graph import Node, Operand, Path
 from absint.names import more_names
 from absint.rounds import Learned
-from absint.shapes import birthplace, born
+from absint.templates import birthplace, born
 from lattices.contents import Element, element_symbols, replace_in
 from lattices.expr import Dim, Symbol, expr_of, substitute
 from lattices.facts import Facts

@@ -12,7 +12,7 @@ from absint.errors import UsageError
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.graph import Operand
-    from absint.shapes import State
+    from absint.templates import State
     from lattices.tensor import Value
 
 

@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 import absint
 from absint import UsageError
 from absint.queries import Query, read_dim, read_relation
-from absint.shapes import State, born
+from absint.templates import State, born
 from lattices.dtype import DType
 from lattices.expr import Dim, const, expr_of, symbol
 from lattices.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lattices import expr as ex
-from lattices import intern, normal, relation
+from lattices import intern, normal, relation, sign
 from lattices.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
 from lattices.interval import Congruence, Interval
-from lattices.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, nonneg, truncdiv
+from lattices.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
 from lattices.relation import FALSE, OPEN, TRUE, boolean, conjunction, disjunction, eq, ge, gt, ite, le, lt, ne
+from lattices.sign import nonneg
 from tests import reference
 from tests.reference import NoValueError, Tree
 
@@ -376,7 +377,7 @@ def test_dead_expressions_are_released() -> None:
 
 
 def forget() -> None:
-    for module in (ex, normal, relation):
+    for module in (ex, normal, relation, sign):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from lattices.expr import Expr
-from lattices.normal import REWRITES
 from lattices.relation import OPEN
+from lattices.rewriting import REWRITES
 from tests import reference
 from tests.reference import NoValueError, Tree
 

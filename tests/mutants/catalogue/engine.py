@@ -182,7 +182,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "templates-share-their-symbols",
         "equal layers invent the same symbol",
-        "absint.shapes",
+        "absint.templates",
         "return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
         "return {hole: expr_of(born(0, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
         "said(graph('(float[N] x, float[N] z) => (int64[r, K] y, int64[r, L] v) { y = NonZero(x) v = NonZero(z) }'))",

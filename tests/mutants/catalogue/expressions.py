@@ -153,7 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-off-by-a-little",
         "an expression that is at least -1 is taken for a natural number",
-        "lattices.normal",
+        "lattices.sign",
         "if lo is not None and lo > -scale:",
         "if lo is not None and lo >= -scale:",
         "nonneg(Dim('N') - 1)",
@@ -162,7 +162,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-of-one-operand",
         "a choice is a natural number if one of its sides is",
-        "lattices.normal",
+        "lattices.sign",
         "and coef < 0) else all",
         "and coef < 0) else any",
         "nonneg(minimum(Dim('N'), Dim('M') - 5))",
