@@ -19,8 +19,9 @@ from absint.profiling import Profile, ProfiledAnalysis
 from absint.shapes import Renewed, ShapeAnalysis, Trace
 from absint.templates import State, birthplace
 from lattices.contents import Element, element_symbols
-from lattices.expr import Atom, Dim, Expr, Symbol, expr_of, substitute
+from lattices.expr import Dim, Expr, Substitution, Symbol, expr_of
 from lattices.facts import Facts, positive_factors, solve
+from lattices.intern import remembered
 from lattices.normal import sole_atom
 from lattices.piecewise import choices, chosen
 from lattices.relation import Relation, negation
@@ -182,10 +183,16 @@ def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> It
     """What they say of single symbols, or of `wanted`, with the reasons."""
     for statement in statements:
         if statement.role != "assumed":
-            whole = statement.relation
-            for part in whole.parts if whole.op == "and" else (whole,):
-                if all(map(_lasting, part.symbols)) and (_teaches(part) or part in wanted):
+            for part, teaches in _lasting_parts(statement.relation):
+                if teaches or part in wanted:
                     yield part, statement.reason
+
+
+@remembered
+def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
+    """The parts that are about the same numbers in every round, and whether each says something of a single symbol."""
+    parts = whole.parts if whole.op == "and" else (whole,)
+    return tuple((part, _teaches(part)) for part in parts if all(map(_lasting, part.symbols)))
 
 
 def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
@@ -231,35 +238,23 @@ def _worthwhile(facts: Facts, left: Open) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
     if any(birthplace(symbol) is not None for symbol in left.symbols()):
         return True
-    back = narrowed(facts)
-    stays: dict[Atom, bool] = {}
-    return not all(_stays(number, facts, back, stays) for number in left.numbers)
-
-
-def _stays(dim: Expr, facts: Facts, back: Mapping[Symbol, Dim], known: dict[Atom, bool]) -> bool:
-    """The facts do no more than narrow the symbols of the dim. A sum stays if its atoms do, but for congruences."""
+    back = Substitution(narrowed(facts))
     if facts.remainders:
-        return dim.const is not None or facts.simplify(dim) is _renamed(dim, back, facts)
-    for mono, _ in dim.terms:
-        for atom in mono:
-            found = known.get(atom)
-            if found is None:
-                alone = expr_of(atom)
-                found = known[atom] = facts.simplify(alone) is _renamed(alone, back, facts)
-            if not found:
-                return False
-    return True
+        return not all(_stays(number, facts, back) for number in left.numbers)
+    # A sum stays if its atoms do, but for congruences.
+    atoms = dict.fromkeys(chain.from_iterable([number.atoms() for number in left.numbers]))
+    return not all(_stays(expr_of(atom), facts, back) for atom in atoms)
+
+
+def _stays(dim: Expr, facts: Facts, back: Substitution) -> bool:
+    """The facts do no more than narrow the symbols of the dim."""
+    after = facts.simplify(dim)
+    return after is dim or (isinstance(after, Expr) and back(after) is dim)
 
 
 def _decides(facts: Facts, left: Open) -> bool:
     """The facts decide a condition that was open."""
     return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
-
-
-def _renamed(dim: Expr, back: Mapping[Symbol, Dim], facts: Facts) -> Dim:
-    """The dim if the facts do no more than narrow its symbols."""
-    after = facts.simplify(dim)
-    return after if isinstance(after, Expr) and substitute(after, back) is dim else dim
 
 
 @dataclass(frozen=True)
