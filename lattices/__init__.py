@@ -2,7 +2,7 @@
 
     intern truth interval        one object per structure; three-valued truth; intervals and congruences
     expr normal relation         symbolic integers in normal form, their rewrites, relations over them
-    rewriting sign               what rewrites state, as data; a search that shows natural numbers
+    comparisons rewriting sign   what comparisons say, plainly; rewrites as data; what is a natural number
     facts                        what is known of symbols: `simplify` and `decide`
     text references              the grammar: parse and print expressions and relations; the values that texts name
     lattice laws rows            the protocol of a domain, its laws as tests, tuples of elements

@@ -12,10 +12,10 @@ from math import gcd
 from typing import Any, Final, cast
 
 from lattices import expr as ex
+from lattices import sign
 from lattices.expr import Atom, Dim, Expr, Monomial, Unknown, add, const, expr_of, mul, sub
 from lattices.interval import ZERO, Interval
 from lattices.rewriting import states
-from lattices.sign import nonneg
 
 Rule = Callable[[Expr, Expr], Dim | None]
 
@@ -215,7 +215,7 @@ def _trunc(a: int, b: int) -> int:
 
 @states("trunc(a, b) -> a // b", when="a >= 0 and b >= 0")
 def _both_natural(a: Expr, b: Expr) -> Dim | None:
-    return floordiv(a, b) if nonneg(a) and nonneg(b) else None
+    return floordiv(a, b) if sign.nonneg(a) and sign.nonneg(b) else None
 
 
 @states("trunc(a, b) -> 0", when="a == 0")
@@ -235,7 +235,7 @@ def _negative_trunc_divisor(a: Expr, b: Expr) -> Dim | None:
 def _hardly_negative(a: Expr, b: Expr) -> Dim | None:
     """Between 0 and -m the quotient is 0, and the floor is -1."""
     m = b.const
-    return maximum(floordiv(a, b), 0) if m is not None and m >= 1 and nonneg(add(a, const(m - 1))) else None
+    return maximum(floordiv(a, b), 0) if m is not None and m >= 1 and sign.nonneg(add(a, const(m - 1))) else None
 
 
 @states("fmod(a, b) -> a - b * trunc(a, b)")
@@ -427,7 +427,7 @@ def _undominated(op: str, exprs: list[Expr]) -> list[Expr]:
 
 def _dominates(op: str, a: Expr, b: Expr) -> bool:
     difference = sub(a, b) if op == "max" else sub(b, a)
-    return isinstance(difference, Expr) and nonneg(difference)
+    return isinstance(difference, Expr) and sign.nonneg(difference)
 
 
 @states("max(a + c, b + c) -> c + max(a, b)")
@@ -482,7 +482,7 @@ def _broadcast(dims: tuple[Dim, ...]) -> Dim:
 
 def _never_one(e: Expr) -> bool:
     lo, hi = e.bounds
-    return (lo is not None and lo >= 2) or (hi is not None and hi <= 0) or nonneg(sub(e, const(2)))
+    return (lo is not None and lo >= 2) or (hi is not None and hi <= 0) or sign.nonneg(sub(e, const(2)))
 
 
 def _hull(dims: tuple[Dim, ...]) -> Interval:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lattices import comparisons, intern, normal, relation, sign
 from lattices import expr as ex
-from lattices import intern, normal, relation, sign
 from lattices.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
 from lattices.interval import Congruence, Interval
 from lattices.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
@@ -377,7 +377,7 @@ def test_dead_expressions_are_released() -> None:
 
 
 def forget() -> None:
-    for module in (ex, normal, relation, sign):
+    for module in (ex, comparisons, normal, relation, sign):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import z3
 
-from lattices import normal, relation, sign
+from lattices import comparisons, normal, relation, sign
 from lattices.rewriting import REWRITES, Rewrite
 
 INSTANCES = (-7, -3, -2, -1, 0, 1, 2, 3, 7)
@@ -200,7 +200,7 @@ def test_statement_that_cannot_be_read_is_an_error() -> None:
         prove(Rewrite("unreadable", "gcd(a, b)", "a", ""))
 
 
-@pytest.mark.parametrize("module", [normal, relation, sign])
+@pytest.mark.parametrize("module", [comparisons, normal, relation, sign])
 def test_every_rule_has_a_statement(module: object) -> None:
     named = {rewrite.name for rewrite in REWRITES}
     rules = {rule.__name__.strip("_") for rule in (*normal.FLOORDIV_RULES, *normal.TRUNCDIV_RULES)}
