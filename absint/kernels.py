@@ -1,8 +1,9 @@
 """Kernels that analyses share, with what their rules gave.
 
 A kernel of a shipped rule depends on the operator, its version, its attributes and its arity alone, and what the rule
-gives on the interned inputs alone, so that equal work is done once in a process: in the layers of a model, in another
-analysis of it, and in the next model of its family. What is kept is bounded.
+gives on the interned inputs and the facts: those that the bounds of the symbols show are in the inputs, and all others
+are part of the key. So equal work is done once in a process: in the layers of a model, in another analysis of it, and
+in the next model of its family. What is kept is bounded.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ MAX_MEMO: Final = 1024
 MAX_KERNELS: Final = 1 << 12
 MAX_TEMPLATES: Final = 1 << 14
 """Of all shared kernels; then all are forgotten."""
-
 
 MAX_RENEWALS: Final = 32
 

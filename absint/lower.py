@@ -219,9 +219,9 @@ class Lowerer:
         nodes, frames, functions = self.program.nodes, self._frames, self._functions
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
-            op_type, family, outputs = node.op_type, node.domain, tuple(node.output[:])  # a slice is read at once
-            if functions:  # two overloads of a function are two operators
-                family = f"{family}:{getattr(node, 'overload', '')}"
+            op_type, outputs = node.op_type, tuple(node.output[:])  # a slice is read at once
+            # Two overloads of a function are two operators.
+            family = (node.domain, getattr(node, "overload", "")) if functions else node.domain
             attributes: Sequence[AttributeProto] = node.attribute
             if attributes:
                 if formals is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
 from typing import Final
 
@@ -89,7 +89,9 @@ def captured(node: NodeProto) -> set[str]:
     return read - defined
 
 
-def attribute_key(op_type: str, family: str, outputs: int, attributes: Sequence[AttributeProto]) -> tuple[object, ...]:
+def attribute_key(
+    op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeProto]
+) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
     parts: list[object] = [op_type, family, outputs]
     for attribute in attributes:

@@ -168,8 +168,8 @@ class Facts:
 
     @property
     def narrows_only(self) -> bool:
-        """Replacing symbols says all that is known: there is no further premise, and no congruence."""
-        return not self._premises and not self._congruences
+        """Replacing symbols says all that is known: no fact is left that their bounds do not show."""
+        return all(relation.map(self.replaced) is TRUE for relation in self.relations)
 
     @property
     def mapping(self) -> Mapping[Symbol, Dim]:

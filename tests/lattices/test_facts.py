@@ -231,6 +231,28 @@ def test_assuming_more_changes_nothing_that_was_known() -> None:
     assert facts
 
 
+@pytest.mark.parametrize(
+    ("texts", "narrows"),
+    [
+        ((), True),
+        (("N >= 2", "M <= 9"), True),
+        (("N == 4",), True),
+        (("N == 2*M",), True),
+        (("N >= 1", "N != 1"), True),  # off the end of the bounds
+        (("N != 1",), False),
+        (("N <= 5", "N != 3"), False),
+        (("N == 0 or N == 3 or N == 5",), False),
+        (("N % 4 == 0",), False),
+        (("N + M >= 3",), False),
+        (("N == M or M == 1",), False),
+    ],
+)
+def test_facts_that_bounds_and_values_of_symbols_say_alone(texts: tuple[str, ...], narrows: bool) -> None:
+    facts = Facts(map(parse_relation, texts))
+    assert facts.narrows_only is narrows
+    assert all(r.substitute(facts.mapping) is TRUE for r in facts.relations) is narrows
+
+
 def test_congruence_of_an_expression() -> None:
     facts = Facts([divisible(SEQ, 8)])
     assert facts.congruence(SEQ * N) == Congruence(8, 0)
