@@ -117,15 +117,13 @@ class ShapeAnalysis(Analysis[State]):
             if kernel is None:
                 states[node] = self._other(node, item, states)
                 continue
-            if item.gate >= 0:
-                template = None
-            elif renewed is not None:
+            template = None
+            if item.gate < 0 and renewed is not None:
                 template = renewed(node)
-            else:
+            elif item.gate < 0 and remembers:
                 try:
-                    inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-                    template = kernel.memo.get(inputs) if remembers else None
-                except IndexError:
+                    template = kernel.memo.get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
+                except IndexError:  # a control node that has not computed all of its outputs
                     template = None
             if template is None or template.holes:
                 states[node] = self._computed(node, item, kernel, states)
@@ -181,7 +179,7 @@ class ShapeAnalysis(Analysis[State]):
         template = kernel.memo.get(key) if self.memoise else None
         if template is None:
             template = self._run_rule(node, kernel, inputs, facts)
-            if self.memoise:
+            if self.memoise and node not in self.crashes:  # a failure may lie in the process: it is met anew
                 SHARED.remember(kernel, key, template)
         return template
 

@@ -159,6 +159,27 @@ def test_a_rule_of_the_user_shares_nothing_with_the_shipped_one() -> None:
         assert str(absint.analyze(model, table=table).shapes["y"]) == "[1]"
 
 
+def test_a_failure_of_a_rule_is_not_remembered() -> None:
+    """It is told in each analysis, and where its cause is gone (a deep stack, say) the rule answers."""
+    model = relu("", function=False)
+    rule = absint.TABLE.lookup("", "Relu", 17)
+    works = rule.function  # type: ignore[union-attr]
+
+    def fails(op: absint.Op) -> absint.Tensor:
+        raise RecursionError("too deep")
+
+    try:
+        object.__setattr__(rule, "function", fails)
+        for _ in range(2):
+            result = absint.analyze(model)
+            assert result.shapes["y"] is None
+            assert [d.code for d in result.diagnostics] == ["rule-failed"]
+            assert "RecursionError" in str(result.diagnostics[0])
+    finally:
+        object.__setattr__(rule, "function", works)
+    assert str(absint.analyze(model).shapes["y"]) == "[N]"
+
+
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {path: answers(onnx.load(path)) for path in EXAMPLES}
     monkeypatch.setattr(kernels, "MAX_TEMPLATES", 7)
