@@ -68,6 +68,7 @@ def analyze(
     schema_inference: bool = True,
     policy: str | Policy = SOUND,
     profile: Profile | None = None,
+    defaults: bool = False,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -84,6 +85,9 @@ def analyze(
     name of `absint.POLICIES` what a tool of the field would show. An unsound one is run once, without refinement; its
     result makes claims, which nothing may be proved from.
 
+    An initialiser that is a graph input too may be replaced by a caller, so its value is not used. With `defaults` it
+    is: every answer then rests on no caller replacing one.
+
     `profile` (an `absint.Profile()`) is told where the time goes.
 
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
@@ -98,7 +102,7 @@ def analyze(
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
-        lowered = Lowerer(loaded, lookup).run()
+        lowered = Lowerer(loaded, lookup, defaults=defaults).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = read_assumptions(assume, bind or {}, symbols)

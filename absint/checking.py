@@ -258,8 +258,8 @@ def _incomplete(result: Result, run: Round, needed: bytearray, recorded: Recorde
 
 
 def _zeros(result: Result, sizes: Mapping[str, int]) -> dict[int, Value]:
-    """The inputs with integer and boolean data that are all 0."""
-    found: dict[int, Value] = {}
+    """The inputs with integer and boolean data that are all 0, and what the file gives where a caller may feed more."""
+    found: dict[int, Value] = dict(result._lowered.signature.defaults)
     for node in result._lowered.signature.inputs.values():
         value = result.nodes[node].value
         if isinstance(value, Tensor):

@@ -44,9 +44,17 @@ def read_inputs(lowered: Lowered) -> Inputs:
         value = found.values[node] = _read(found, name, value, standalone, used)
         if is_named(value):
             continue
-        template = name_unknowns((value,))
-        found.values[node] = template.outputs[0].replace(own_symbols(node, template))
+        found.values[node] = _named(node, value)
+    for node in lowered.signature.overridable.values():
+        value = nodes[node].value
+        if value is not None and not is_named(value):
+            found.values[node] = _named(node, value)
     return found
+
+
+def _named(node: int, value: Value) -> Value:
+    template = name_unknowns((value,))
+    return template.outputs[0].replace(own_symbols(node, template))
 
 
 def _dims(value: Value | None) -> Iterator[Dim]:

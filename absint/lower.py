@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Final
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from absint import control, schemas
 from absint.diagnostics import Diagnostic, Severity
@@ -22,6 +23,7 @@ from absint.load import Loaded, unreadable_texts
 from absint.lookup import Lookup
 from absint.lower_control import lower_control
 from absint.lowered import Call, Frame, Lowered, Signature, place_of
+from absint.overridable import overridable_diagnostic, replaceable
 from absint.protos import (
     attribute_key,
     captured,
@@ -50,9 +52,11 @@ MAX_NESTING: Final = 2_000
 class Lowerer:
     """Lowers one model."""
 
-    def __init__(self, loaded: Loaded, lookup: Lookup) -> None:
+    def __init__(self, loaded: Loaded, lookup: Lookup, *, defaults: bool = False) -> None:
+        """With `defaults` no caller is taken to replace an initialiser that is an input too."""
         self.loaded = loaded
         self.lookup = lookup
+        self._defaults = defaults
         self.program = Program()
         self.diagnostics: list[Diagnostic] = []
         self.declared: list[tuple[str, Operand, Value]] = []
@@ -119,18 +123,27 @@ class Lowerer:
                 continue
             if info.name not in initialisers:
                 self.signature.inputs[info.name] = self._source(info.name, read_type(info.type), names)
-        declared = frozenset(info.name for info in graph.input)
+        fixed = self.loaded.proto.ir_version < 4  # there every initialiser has to be an input
+        declared = {} if fixed else {info.name: info for info in graph.input if info.name in initialisers}
         self._bind_initialisers(graph, names, overridable=declared)
+        if declared:
+            self.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
 
     def _bind_initialisers(
-        self, graph: GraphProto, names: dict[str, Operand], overridable: frozenset[str] = frozenset(), gate: int = -1
+        self,
+        graph: GraphProto,
+        names: dict[str, Operand],
+        overridable: Mapping[str, ValueInfoProto] = MappingProxyType({}),
+        gate: int = -1,
     ) -> None:
         nodes, root = self.program.nodes, self._root
-        fixed = self.loaded.proto.ir_version < 4
         for tensor in graph.initializer:
             name, value = tensor.name, self._constant(tensor)
-            if name in overridable and not fixed:
-                value = Tensor(value.dtype, value.shape)
+            if name in overridable:
+                self.signature.overridable[name] = len(nodes)
+                self.signature.defaults[len(nodes)] = value
+                if not self._defaults:
+                    value = replaceable(value, read_type(overridable[name].type))
             names[name] = (len(nodes), 0)
             nodes.append(Node(name, root, [], (name,), gate, None, None, value))
         for sparse in graph.sparse_initializer:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.diagnostics import Diagnostic
 from absint.graph import Kernel, Operand, Path, Program, Scope
 from absint.protos import name_of
-from lattices.tensor import Value
+from lattices.tensor import Tensor, Value
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto
@@ -23,6 +23,10 @@ class Signature:
 
     inputs: dict[str, int] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
+    overridable: dict[str, int] = field(default_factory=dict)
+    """Initialisers that are inputs too: a caller may replace them."""
+    defaults: dict[int, Tensor] = field(default_factory=dict)
+    """Their values in the file, by node."""
 
 
 @dataclass

@@ -66,9 +66,19 @@ def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
     `standalone_names` are the dim_params of the graph's inputs that are names by themselves. `past-seq` and `a/b`,
     without a space at the operator, are expressions only if each of their names is one of them.
     """
-    name = DimParam(_named(text))
     if reads_as_name(text):
-        return name
+        return DimParam(_named(text))
+    key = (text, frozenset(standalone_names))
+    found = _read.get(key)
+    if found is None:
+        found = _read_dim_param(*key)
+        _read.add(key, found)
+    return found
+
+
+def _read_dim_param(text: str, standalone_names: frozenset[str]) -> DimParam:
+    """The dim of a text that is more than a plain name."""
+    name = DimParam(_named(text))
     try:
         found = list(tokens(text))
         if len(found) == 2 and text != found[0].text and found[0].kind != "quoted":
@@ -79,6 +89,30 @@ def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
     except TextError as problem:
         return name._replace(hint=str(problem)) if _EXPRESSION.search(text) else name
     return name if dim.is_concrete and int(dim) < 0 else DimParam(dim)
+
+
+MAX_KEPT: Final = MAX_TEXT
+"""Characters of dim_params that stay parsed: exporters write the same long text at hundreds of values."""
+
+
+class _Kept:
+    """Parsed texts, bounded by their length in all."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, frozenset[str]], DimParam] = {}
+        self._length = 0
+
+    def get(self, key: tuple[str, frozenset[str]]) -> DimParam | None:
+        return self._found.get(key)
+
+    def add(self, key: tuple[str, frozenset[str]], dim: DimParam) -> None:
+        if self._length + len(key[0]) > MAX_KEPT:
+            self._found, self._length = {}, 0
+        self._found[key] = dim
+        self._length += len(key[0])
+
+
+_read = _Kept()
 
 
 def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:

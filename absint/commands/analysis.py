@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 import click
 
@@ -40,6 +41,31 @@ policy_option = click.option(
 )
 
 
+class Settings(NamedTuple):
+    """How every command may be asked to analyse the model; the fields are keywords of `absint.analyze`."""
+
+    defaults: bool = False
+
+
+DEFAULT_SETTINGS: Final = Settings()
+
+
+def settings_options(command: Command) -> Command:
+    """The options of `Settings`, handed to the command as one argument `settings`."""
+
+    @click.option(
+        "--defaults",
+        is_flag=True,
+        help="Use the file's values of initialisers that are inputs too: no caller replaces them.",
+    )
+    @wraps(command)
+    def packed(*args: object, **options: object) -> object:
+        chosen = {name: options.pop(name) for name in Settings._fields}
+        return command(*args, settings=Settings(**cast("dict[str, bool]", chosen)), **options)
+
+    return cast(Command, packed)
+
+
 def format_option(*others: str) -> Callable[[Command], Command]:
     """`--format text|json`, and other forms that a command has."""
     forms = ["text", "json", *others]
@@ -57,6 +83,7 @@ def analysed(
     schema_inference: bool = True,
     policy: str = SOUND.name,
     profile: Profile | None = None,
+    settings: Settings = DEFAULT_SETTINGS,
 ) -> Result:
     """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
     from absint.api import analyze
@@ -77,6 +104,7 @@ def analysed(
             schema_inference=schema_inference,
             policy=policy,
             profile=profile,
+            **settings._asdict(),
         )
 
 
@@ -134,6 +162,6 @@ def _solver_errors() -> Iterator[None]:
 
 
 __all__ = [
-    "LARGE_MODEL", "analysed", "assume_option", "format_option", "model_argument", "policy_option", "set_option",
-    "warm_up", "working",
+    "LARGE_MODEL", "Settings", "analysed", "assume_option", "format_option", "model_argument", "policy_option",
+    "set_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

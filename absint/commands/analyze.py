@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from absint.commands.analysis import (
+    Settings,
     analysed,
     assume_option,
     format_option,
     model_argument,
     policy_option,
     set_option,
+    settings_options,
     working,
 )
 from absint.commands.codes import FINE, NO
@@ -29,6 +31,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 
 @click.command()
 @model_argument
+@settings_options
 @click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
 @assume_option
 @set_option
@@ -54,6 +57,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @format_option()
 def analyze(
     model: str,
+    settings: Settings,
     values: bool,
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
@@ -89,6 +93,7 @@ def analyze(
             schema_inference=not no_schema_inference,
             policy=policy,
             profile=profile,
+            settings=settings,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
     missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}

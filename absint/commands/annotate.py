@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, model_argument, policy_option
+from absint.commands.analysis import Settings, analysed, model_argument, policy_option, settings_options
 from absint.commands.codes import FINE
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@settings_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
 @click.option(
     "--merge",
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 @click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
 @policy_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
-def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, policy: str, force: bool) -> int:
+def annotate(
+    model: str, settings: Settings, output: str, merge: MergePolicy, outputs: bool, policy: str, force: bool
+) -> int:
     """Write a copy of MODEL with the inferred types in it.
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
@@ -39,7 +42,7 @@ def annotate(model: str, output: str, merge: MergePolicy, outputs: bool, policy:
     from absint.report.files import check_binary_target, write_model
 
     check_binary_target(model, output, force)
-    result = analysed(model, policy=policy)
+    result = analysed(model, policy=policy, settings=settings)
     annotated = result.annotate(merge, outputs=outputs)
     write_model(annotated, model, output)
     if output != "-":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, format_option, model_argument, warm_up
+from absint.commands.analysis import Settings, analysed, format_option, model_argument, settings_options, warm_up
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@settings_options
 @click.option(
     "--tool",
     "tools",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @format_option("sarif")
 def audit(
     model: str,
+    settings: Settings,
     tools: tuple[str, ...],
     policies: tuple[str, ...],
     declared: bool,
@@ -66,7 +68,7 @@ def audit(
     """
     _check(tools, policies, seconds)
     warm_up()
-    result = analysed(model)
+    result = analysed(model, settings=settings)
     audits = []
     for source, ask in _sources(result, tools, policies, declared, seconds):
         with _progress(source) as advance:

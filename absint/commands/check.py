@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, warm_up, working
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    settings_options,
+    warm_up,
+    working,
+)
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@settings_options
 @click.argument("sizes", metavar="[SYMBOL=SIZE]...", nargs=-1)
 @click.option(
     "--feeds", metavar="FILE", help="An .npz file with arrays for inputs, and for other values if you have them."
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 @format_option()
 def check(
     model: str,
+    settings: Settings,
     sizes: tuple[str, ...],
     feeds: str | None,
     run_it: bool,
@@ -57,7 +68,7 @@ def check(
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
-        return _check_feeds(model, feeds, run_it, values, assume, form)
+        return _check_feeds(model, settings, feeds, run_it, values, assume, form)
 
     from absint.commands.sizes import read_sizes
 
@@ -65,7 +76,7 @@ def check(
     is_range = any(item.is_range for item in given)
     if is_range:
         warm_up()
-    result = analysed(model, assume)
+    result = analysed(model, assume, settings=settings)
     _known(result, given)
     if is_range:
         with working("checking the ranges"):
@@ -117,12 +128,14 @@ def _print_range(found: RangeCheck, form: str) -> None:
         write(range_report(found, width_of()))
 
 
-def _check_feeds(model: str, path: str, run_it: bool, values: bool, assume: Sequence[str], form: str) -> int:
+def _check_feeds(
+    model: str, settings: Settings, path: str, run_it: bool, values: bool, assume: Sequence[str], form: str
+) -> int:
     from absint.report import feeds as report
     from absint.running import load_feeds
 
     arrays = load_feeds(path)
-    fed = _fed(analysed(model, assume), path, arrays, run_it, values)
+    fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
     if form == "json":
         click.echo(report.document(fed))
     else:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    set_option,
+    settings_options,
+)
 from absint.commands.codes import FINE
 from absint.errors import UsageError
 
@@ -23,6 +31,7 @@ Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 
 @click.command()
 @model_argument
+@settings_options
 @format_option("smtlib", "python", "metadata", "torch")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
 @click.option(
@@ -38,6 +47,7 @@ Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 @set_option
 def constraints(
     model: str,
+    settings: Settings,
     form: Form,
     output: str | None,
     roles: tuple[Role, ...],
@@ -68,7 +78,7 @@ def constraints(
         from absint.report.files import check_target
 
         check_target(model, output)
-    result = analysed(model, assume, sizes)
+    result = analysed(model, assume, sizes, settings=settings)
     if form == "text" and not shapes and output is None:
         from absint.report.text import width_of, write
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from absint.commands.analysis import (
+    Settings,
     analysed,
     assume_option,
     format_option,
     model_argument,
     set_option,
+    settings_options,
     warm_up,
     working,
 )
@@ -18,13 +20,16 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 
 @click.command()
 @model_argument
+@settings_options
 @assume_option
 @set_option
 @click.option(
     "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
 )
 @format_option()
-def contract(model: str, assume: tuple[str, ...], sizes: tuple[str, ...], everything: bool, form: str) -> int:
+def contract(
+    model: str, settings: Settings, assume: tuple[str, ...], sizes: tuple[str, ...], everything: bool, form: str
+) -> int:
     """Which sizes of the inputs of MODEL are legal.
 
     A clause is a relation over symbols of the inputs that every run needs, with the node that imposes it; clauses that
@@ -34,7 +39,7 @@ def contract(model: str, assume: tuple[str, ...], sizes: tuple[str, ...], everyt
     Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if that was not decided.
     """
     warm_up()
-    result = analysed(model, assume, sizes)
+    result = analysed(model, assume, sizes, settings=settings)
     with working("simplifying the contract"):
         found = result.contract()
     if form == "json":

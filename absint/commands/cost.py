@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, set_option
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    set_option,
+    settings_options,
+)
 from absint.commands.codes import FINE
 from absint.diagnostics import Severity
 from absint.errors import UsageError
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@settings_options
 @set_option
 @assume_option
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
 @format_option()
 def cost(
     model: str,
+    settings: Settings,
     sizes: tuple[str, ...],
     assume: tuple[str, ...],
     top: int,
@@ -63,7 +73,7 @@ def cost(
     For symbols without a size, numbers are those at 64 for each, or as near to it as the model allows. docs/cost.md
     says what counts.
     """
-    result = analysed(model, assume, sizes)
+    result = analysed(model, assume, sizes, settings=settings)
     if sizes and not result.can_run:
         error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
         raise UsageError(f"no run has {', '.join(sizes)}: {error.where}: {error.message}")

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from absint.commands.analysis import (
+    Settings,
     analysed,
     assume_option,
     format_option,
     model_argument,
     set_option,
+    settings_options,
     warm_up,
     working,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
+@settings_options
 @click.option(
     "--what",
     type=click.Choice(["dims", "shapes", "buffers"]),
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 @format_option()
 def equal(
     model: str,
+    settings: Settings,
     what: Literal["dims", "shapes", "buffers"],
     distinct: bool,
     everything: bool,
@@ -55,7 +59,7 @@ def equal(
     from absint.report import classes
 
     warm_up()
-    result = analysed(model, assume, sizes)
+    result = analysed(model, assume, sizes, settings=settings)
     with working("comparing"):
         found = _classes(result, what)
         pairs: list[Distinct] | None = None

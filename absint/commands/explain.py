@@ -6,7 +6,16 @@ import re
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, format_option, model_argument, policy_option, set_option
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    format_option,
+    model_argument,
+    policy_option,
+    set_option,
+    settings_options,
+)
 from absint.commands.codes import FINE
 
 
@@ -24,6 +33,7 @@ class AxisCommand(click.Command):
 
 @click.command(cls=AxisCommand)
 @model_argument
+@settings_options
 @click.argument("value")
 @click.argument("axis", type=int, required=False)
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
@@ -33,6 +43,7 @@ class AxisCommand(click.Command):
 @format_option()
 def explain(
     model: str,
+    settings: Settings,
     value: str,
     axis: int | None,
     element: int | None,
@@ -49,7 +60,7 @@ def explain(
     """
     from absint.explain import explain as explained
 
-    result = analysed(model, assume, sizes, policy=policy)
+    result = analysed(model, assume, sizes, policy=policy, settings=settings)
     path, name = "", value
     if value not in result.values:
         inner = [place for place in result.paths if value.startswith(f"{place}/")]

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import analysed, format_option, model_argument, set_option, warm_up, working
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    format_option,
+    model_argument,
+    set_option,
+    settings_options,
+    warm_up,
+    working,
+)
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
 from absint.errors import UsageError
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     "absint prove model.onnx -- '-1 <= N'."
 )
 @model_argument
+@settings_options
 @click.argument("relations", metavar="RELATION...", nargs=-1, required=True)
 @click.option(
     "--given",
@@ -43,6 +53,7 @@ if TYPE_CHECKING:
 @format_option()
 def prove(
     model: str,
+    settings: Settings,
     relations: tuple[str, ...],
     given: Given,
     assume: tuple[str, ...],
@@ -72,7 +83,7 @@ def prove(
     if not 0 < seconds < inf:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
     warm_up()
-    result = analysed(model, (), sizes)
+    result = analysed(model, (), sizes, settings=settings)
     query = Query(result)
     for text in (*assume, *relations):
         query.relation(text)  # a mistake in the last one is told before the first is answered

@@ -13,6 +13,7 @@ from lattices import text as public
 from lattices.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
 from lattices.normal import broadcast, maximum, minimum, truncdiv
 from lattices.relation import FALSE, OPEN, TRUE, boolean, eq, ge, ite
+from lattices.syntax import Names
 from lattices.text import (
     MAX_CONDITION_DEPTH,
     MAX_TEXT,
@@ -454,3 +455,36 @@ def test_deep_groups_and_signs() -> None:
 
 def test_the_public_names() -> None:
     assert all(hasattr(public, name) for name in public.__all__)
+
+
+def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One exported EfficientNet writes 21 long texts at 548 values."""
+    parsed: list[str] = []
+
+    class Counting(public.Parser):
+        def __init__(self, text: str, names: Names = None, relation: bool = False) -> None:
+            parsed.append(text)
+            super().__init__(text, names, relation)
+
+    monkeypatch.setattr(public, "Parser", Counting)
+    texts = [f"({name} + 7)//8*8" for name in ("once_a", "once_b")]
+    for _ in range(100):
+        for text in texts:
+            assert read_dim_param(text, ()).dim is parse_uncounted(text)
+    assert parsed == texts
+
+
+def parse_uncounted(text: str) -> Dim:
+    name = text[1 : text.index(" ")]
+    return (symbol(name) + 7) // 8 * 8
+
+
+def test_parsed_texts_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = public._Kept()
+    monkeypatch.setattr(public, "_read", kept)
+    monkeypatch.setattr(public, "MAX_KEPT", 100)
+    for number in range(50):
+        read_dim_param(f"bounded + {number + 1}", ())
+        assert 0 < kept._length <= 100
+    assert kept.get(("bounded + 50", frozenset())) is not None
+    assert kept.get(("bounded + 1", frozenset())) is None
