@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,6 +14,7 @@ from absint.rounds import Round
 from absint.shapes import ShapeAnalysis
 from lattices.contents import Contents
 from lattices.dtype import DType
+from lattices.escapes import json_text
 from lattices.expr import MAX_DIM, Dim, symbol
 from lattices.facts import Facts
 from lattices.real import Real
@@ -81,7 +81,7 @@ class Check:
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.check/1`."""
-        return json.dumps(
+        return json_text(
             {
                 "schema": "absint.check/1",
                 "sizes": dict(self.sizes),
@@ -93,7 +93,6 @@ class Check:
                 "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
             },
-            ensure_ascii=False,
             indent=1,
         )
 
@@ -139,7 +138,7 @@ class RangeCheck:
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.check-range/1`."""
-        return json.dumps(
+        return json_text(
             {
                 "schema": "absint.check-range/1",
                 "box": {name: list(ends) for name, ends in self.box.items()},
@@ -153,7 +152,6 @@ class RangeCheck:
                 "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
                 "reason": self.reason,
             },
-            ensure_ascii=False,
             indent=1,
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from lattices.dtype import DType
+from lattices.escapes import json_text
 from lattices.expr import Dim, Expr, substitute
 from lattices.shape import Shape
 from lattices.tensor import Tensor
@@ -68,7 +68,7 @@ class Equalities(Generic[Member]):
     def to_json(self) -> str:
         """As a JSON object, schema `absint.classes/1`."""
         found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
-        return json.dumps({"schema": "absint.classes/1", "classes": found}, ensure_ascii=False, indent=1)
+        return json_text({"schema": "absint.classes/1", "classes": found}, indent=1)
 
 
 def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from absint.arrays import Actual, Array, check_names, read_actual
 from absint.claims import Claim, Claims, Number, Part
 from absint.control import IfJoin
+from lattices.escapes import json_text
 from lattices.expr import Dim, Expr, Symbol, UndefinedError, const, substitute
 from lattices.normal import sole_atom
 from lattices.real import Real
@@ -146,7 +146,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _text(item: object) -> str:
-    return json.dumps(item, ensure_ascii=False)
+    return json_text(item)
 
 
 def compare(result: Result, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:

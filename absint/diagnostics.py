@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from lattices.escapes import plain
+
 
 class Severity(Enum):
     """ERROR: the model cannot run; WARNING: a declaration lies or an answer is weaker than it could be."""
@@ -22,6 +24,11 @@ class Diagnostic:
     code: str
     where: str
     message: str
+
+    def __post_init__(self) -> None:
+        """Names in a model may hold anything: what cannot be printed is shown as escapes."""
+        object.__setattr__(self, "where", plain(self.where))
+        object.__setattr__(self, "message", plain(self.message))
 
     def __str__(self) -> str:
         return f"{self.severity.value}: {self.where}: {self.message} [{self.code}]"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from lattices.escapes import message
+
 
 class AbsintError(ValueError):
     """Base of the errors below; the command line prints it as one line and exits with code 2."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(message(text))
 
 
 class ModelError(AbsintError):

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.fixpoint import WeakTopologicalOrder, weak_topological_order
+from lattices.escapes import plain
 from lattices.tensor import Value
 from transfer.op import AttributeValue
 from transfer.rule import Rule
@@ -152,7 +153,7 @@ class Node:
 
     def __str__(self) -> str:
         where = f"{self.path}/" if str(self.path) else ""
-        return f"{self.operator} {where}{self.name}".rstrip()
+        return plain(f"{self.operator} {where}{self.name}".rstrip())
 
 
 class Program:

@@ -11,6 +11,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from absint.errors import ModelError
+from absint.opening import RefusedError, read_model, reason_of
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -49,14 +50,12 @@ def load(model: ModelLike | Loaded) -> Loaded:
 
 
 def _load_file(path: Path) -> Loaded:
-    if path.is_dir():
-        raise ModelError(f"{path} is a directory: give the path of the .onnx file in it")
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ModelError(f"{path} does not exist") from None
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror or error}") from None
+        content = read_model(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, RefusedError) and path.is_dir():
+            raise ModelError(f"{path} is a directory: give the path of the .onnx file in it") from None
+        raise ModelError(f"{path} {reason_of(error)}") from None
     return _checked(Loaded(_parse(content, str(path)), str(path), path.parent))
 
 

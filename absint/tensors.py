@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Final
 
 from onnx import TensorProto
 
+from absint.opening import read_beside
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import const
@@ -23,6 +25,7 @@ MAX_FLOATS: Final = 64
 """Floats matter for scales and ranges only, so fewer of them are decoded."""
 
 _EXTERNAL: Final = TensorProto.EXTERNAL
+_OFFSET: Final = re.compile(r"[0-9]{1,18}")
 _DTYPES: Final = {int(d): d for d in DType}
 _FORMATS: Final = {
     DType.INT64: "q",
@@ -122,17 +125,9 @@ def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[in
 
 def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> bytes | None:
     """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    if folder is None or "location" not in entries:
+    entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
+    location, offset = entries.get("location"), entries.get("offset", "0")
+    # Protobuf gives what is not valid UTF-8 as bytes.
+    if folder is None or not isinstance(location, str) or not isinstance(offset, str):
         return None
-    try:
-        base = folder.resolve()
-        path = (base / entries["location"]).resolve()
-        if base not in path.parents or not path.is_file():
-            return None
-        with path.open("rb") as file:
-            file.seek(int(entries.get("offset", "0")))
-            content: bytes = file.read(size)
-            return content
-    except (OSError, ValueError):
-        return None
+    return read_beside(folder, location, int(offset), size) if _OFFSET.fullmatch(offset) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, overload
 
+from lattices.escapes import plain
 from lattices.expr import Dim, Symbol
 from lattices.relation import TRUE, Relation, implies
 
@@ -31,7 +32,7 @@ class Origin(NamedTuple):
         if self.node < 0:
             return self.name
         where = f"{self.path}/" if self.path else ""
-        return f"{self.operator} {where}{self.name or self.output}"
+        return plain(f"{self.operator} {where}{self.name or self.output}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ halvings).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lattices.escapes import json_text
 from lattices.relation import Relation
 from solver.constraints import Constraint, ConstraintSet, Doubt
 from solver.prove import Prover
@@ -56,7 +56,7 @@ class Contract:
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.contract/1`."""
-        return json.dumps(
+        return json_text(
             {
                 "schema": "absint.contract/1",
                 "possible": self.possible,
@@ -72,7 +72,6 @@ class Contract:
                     for d in self.doubts
                 ],
             },
-            ensure_ascii=False,
             indent=1,
         )
 

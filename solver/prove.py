@@ -13,6 +13,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import Final, Literal
 
+from lattices.escapes import plain
 from lattices.expr import Dim, Symbol, UndefinedError, expr_of
 from lattices.facts import Facts
 from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le, negation
@@ -297,9 +298,9 @@ class Proof:
         return self.verdict is Verdict.PROVED
 
     def __str__(self) -> str:
-        text = f"{self.verdict.value}: {self.text or self.relation}"
+        text = f"{self.verdict.value}: {plain(self.text) or self.relation}"
         if self.counterexample is not None:
-            text += " at " + ", ".join(f"{name}={size}" for name, size in self.counterexample.items())
+            text += " at " + ", ".join(f"{plain(name)}={size}" for name, size in self.counterexample.items())
         if self.because:
             text += "; because " + "; ".join(map(str, self.because))
         return text + (f" ({self.reason})" if self.reason else "")

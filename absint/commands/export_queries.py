@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from absint.commands.analysis import format_option
 from absint.commands.codes import FINE, NO
 from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.report.text import Line
@@ -164,7 +164,7 @@ def _document(found: Export | None, answers: Sequence[Checked], checked: bool) -
         }
     if checked:
         whole["check"] = [{**vars(answer), "agrees": answer.agrees} for answer in answers]
-    return json.dumps(whole, ensure_ascii=False, indent=1)
+    return json_text(whole, indent=1)
 
 
 __all__ = ["export_queries"]

@@ -5,7 +5,6 @@ The JSON form is versioned: a key is added without notice, but none changes its 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from absint.auditing.audit import Judgement
 from absint.report.document import Json
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, plain, wrapped
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -85,7 +85,7 @@ def document(result: Result, audits: Iterable[Audit]) -> str:
     from absint import __version__
 
     head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
-    lines = [f"{json.dumps(key)}: {json.dumps(text, ensure_ascii=False)}" for key, text in head.items()]
+    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
     found = ",\n".join(map(_audit, audits))
     return "{\n" + ",\n".join([*lines, f'"audits": [\n{found}\n]']) + "\n}"
 
@@ -102,8 +102,8 @@ def _audit(audit: Audit) -> str:
         "counts": {judgement.value: count for judgement, count in audit.counts.items()},
         "unconfirmed": audit.unconfirmed,
     }
-    claims = ",\n  ".join(json.dumps(_claim(item), ensure_ascii=False) for item in audit.judged)
-    return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "claims": [\n  {claims}\n]}}'
+    claims = ",\n  ".join(json_text(_claim(item)) for item in audit.judged)
+    return f'{json_text(head)[:-1]}, "claims": [\n  {claims}\n]}}'
 
 
 def _claim(item: Judged) -> dict[str, Json]:

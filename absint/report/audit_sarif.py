@@ -7,7 +7,6 @@ the model, and its axis. Each source is a run of its own.
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,6 +15,7 @@ from urllib.parse import quote
 from absint.auditing.audit import Judgement
 from absint.report.document import Json
 from absint.report.relations import sizes
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ _RULES: Final = {
 def document(result: Result, audits: Sequence[Audit]) -> str:
     """The log, with a run for each source."""
     runs: list[Json] = [_run(result, audit) for audit in audits]
-    return json.dumps({"$schema": SCHEMA, "version": VERSION, "runs": runs}, ensure_ascii=False, indent=1)
+    return json_text({"$schema": SCHEMA, "version": VERSION, "runs": runs}, indent=1)
 
 
 def _run(result: Result, audit: Audit) -> Json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, Union
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -93,7 +94,7 @@ def document(result: Result, what: str, found: Found, distinct: Sequence[Distinc
         whole["distinct"] = [
             {"first": pair.first, "second": pair.second, "counterexample": pair.counterexample} for pair in distinct
         ]
-    return json.dumps(whole, ensure_ascii=False, indent=1)
+    return json_text(whole, indent=1)
 
 
 __all__ = ["SHOWN_PAIRS", "document", "report"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -12,6 +11,7 @@ from absint.memory import SHORT
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
+from lattices.escapes import json_text
 from lattices.expr import ONE_EXPR, Dim, Expr
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity)
         "unmoved": list(cost.unmoved),
         "undecided": list(cost.undecided),
     }
-    return json.dumps(whole, ensure_ascii=False, indent=1)
+    return json_text(whole, indent=1)
 
 
 def _document(peak: Peak | None) -> Json:

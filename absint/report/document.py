@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.report.summary import computed, totals
 from lattices.contents import Contents
+from lattices.escapes import json_text
 from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -99,7 +99,7 @@ def _lines(item: Json) -> str:
 
 
 def _text(item: Json) -> str:
-    return json.dumps(item, ensure_ascii=False)
+    return json_text(item)
 
 
 def described(value: Value) -> dict[str, Json]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from absint.report.document import Json
 from absint.report.text import described
 from lattices.contents import Element
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.explain import Explanation, Number, Source, Stated, Step
@@ -33,8 +33,8 @@ def document(explanation: Explanation) -> str:
     if explanation.label:
         head["policy"] = explanation.label
     texts: dict[Element, str] = {}
-    steps = ",\n  ".join(json.dumps(_step(step, texts), ensure_ascii=False) for step in explanation.steps)
-    lines = [f"{json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in head.items()]
+    steps = ",\n  ".join(json_text(_step(step, texts)) for step in explanation.steps)
+    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
     return "{\n" + ",\n".join([*lines, f'"steps": [\n  {steps}\n]']) + "\n}"
 
 

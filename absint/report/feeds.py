@@ -11,6 +11,7 @@ from absint.report.checks import listed, verdict
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.checking import Check
@@ -122,7 +123,7 @@ def document(fed: Fed) -> str:
         "check": None if fed.check is None else json.loads(fed.check.to_json()),
         "comparison": json.loads(fed.comparison.to_json()),
     }
-    return json.dumps(whole, ensure_ascii=False, indent=1)
+    return json_text(whole, indent=1)
 
 
 __all__ = ["SCHEMA", "Fed", "document", "report"]

@@ -23,6 +23,8 @@ def check_target(source: str, target: str, force: bool | None = None) -> None:
     Without a `force`, there is no option that allows it.
     """
     path = Path(target)
+    if "\0" in target:
+        raise UsageError(f"-o {target}: no file has a name with a NUL")
     if path.is_dir():
         raise UsageError(f"{target} is a directory: give the path of a file in it")
     if not path.parent.is_dir():
@@ -45,7 +47,7 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
 
     Raises UsageError for a target that holds weights of the model.
     """
-    _check_weights(_weights(model), Path(source).parent, target)
+    _check_weights(_locations(model), Path(source).parent, target)
     _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
 
 
@@ -59,7 +61,7 @@ def write_model(model: ModelProto, source: str, target: str) -> None:
 
     Raises UsageError for a model that is too large for one file, and for a target that holds its weights.
     """
-    weights = _weights(model)
+    weights = _locations(model)
     folder = Path(source).parent
     if target != "-":
         _check_weights(weights, folder, target)
@@ -82,10 +84,26 @@ def write_model(model: ModelProto, source: str, target: str) -> None:
         )
 
 
+def _locations(model: ModelProto) -> list[str]:
+    from absint.held_files import locations
+
+    return locations(model)
+
+
 def _check_weights(weights: Sequence[str], folder: Path, target: str) -> None:
     for name in weights:
-        if os.path.realpath(folder / name) == os.path.realpath(target):
+        if _is_same(folder / name, target):
             raise UsageError(f"{target} holds weights of the model: give another file to -o")
+        if _is_same(Path(os.path.realpath(target)).parent / name, target):
+            raise UsageError(f"{target} has the name that the model gives its weights: give another file to -o")
+
+
+def _is_same(path: Path, target: str) -> bool:
+    """They are one file, by whatever names."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(target) or os.path.samefile(path, target)
+    except (OSError, ValueError):  # one of them is not there, or is no path
+        return False
 
 
 def _write(content: bytes, path: Path) -> bool:
@@ -110,9 +128,3 @@ def _replace(path: Path, content: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-
-
-def _weights(model: ModelProto) -> list[str]:
-    """Locations of external data of the main graph."""
-    entries = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
-    return sorted({entry.value for entry in entries if entry.key == "location"})

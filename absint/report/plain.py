@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-
-def plain(text: str) -> str:
-    """The text with characters that could steer a terminal written as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
+from lattices.escapes import plain
 
 __all__ = ["plain"]

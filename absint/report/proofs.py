@@ -5,13 +5,13 @@ The JSON form is versioned: a key is added without notice, but none changes its 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.report.document import Json
 from absint.report.relations import brief, located, plural, sizes, stated
 from absint.report.text import Line, aligned, plain, wrapped
+from lattices.escapes import json_text
 from lattices.relation import FALSE, OPEN, TRUE
 from lattices.text import TextError, parse_relation
 
@@ -106,8 +106,8 @@ def document(result: Result, proofs: Iterable[Proof]) -> str:
     from absint import __version__
 
     head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
-    lines = [f"{json.dumps(key)}: {json.dumps(text, ensure_ascii=False)}" for key, text in head.items()]
-    found = ",\n  ".join(json.dumps(_record(proof), ensure_ascii=False) for proof in proofs)
+    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
+    found = ",\n  ".join(json_text(_record(proof)) for proof in proofs)
     return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]']) + "\n}"
 
 

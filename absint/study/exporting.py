@@ -23,6 +23,7 @@ from absint.study.running import Done, Json
 from absint.study.sources import read_sources
 from absint.study.studying import SECONDS, Progress, finished
 from absint.study.tasks import Task, pairs
+from lattices.escapes import json_text
 
 SCHEMA: Final = "absint.queries/1"
 INDEX: Final = "index.json"
@@ -200,7 +201,7 @@ def script(entry: Entry) -> str:
             f"(set-info :source |{_SOURCE}|)",
             '(set-info :category "industrial")',
             f"(set-info :status {entry.status})",
-            f"(set-info :notes {_literal(json.dumps(notes))})",
+            f"(set-info :notes {_literal(json_text(notes))})",
             f"(set-logic {entry.logic})",
             entry.body,
             "(check-sat)",
@@ -239,7 +240,7 @@ def index(found: Export) -> str:
         "schema": SCHEMA, "absint": __version__, "claims": found.claims, "left_out": found.left_out,
         "failures": found.failures, "queries": queries,
     }  # fmt: skip
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(whole, indent=1) + "\n"
 
 
 __all__ = [

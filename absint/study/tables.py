@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, starmap
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.study.results import Record, by_source
+from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,7 +98,7 @@ def _csv(names: Sequence[str], items: Iterable[dict[str, object]]) -> str:
 def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
     """The table and all pairs, schema `absint.study/1`."""
     whole = {"schema": SCHEMA, "table": list(map(asdict, table)), "pairs": list(map(asdict, records))}
-    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+    return json_text(whole, indent=1) + "\n"
 
 
 _COLUMNS: Final = (

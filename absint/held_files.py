@@ -1,0 +1,61 @@
+"""The files that a model refers to: the locations of external data, wherever in it a tensor stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto
+
+
+def locations(model: ModelProto) -> list[str]:
+    """Every location of external data, each once, sorted."""
+    return sorted({location for tensor in tensors(model) for location in _locations(tensor)})
+
+
+def _locations(tensor: TensorProto) -> Iterator[str]:
+    for entry in tensor.external_data:
+        if entry.key == "location":
+            value: str | bytes = entry.value  # protobuf gives what is not valid UTF-8 as bytes
+            yield os.fsdecode(value)
+
+
+def tensors(model: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor of a model: of its graphs, bodies and functions, in attributes, sparse ones, those of training."""
+    pending: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
+    for training in model.training_info:
+        pending += [training.initialization, training.algorithm]
+    while pending:
+        holder = pending.pop()
+        if isinstance(holder, GraphProto):
+            yield from holder.initializer
+            for sparse in holder.sparse_initializer:
+                yield from _parts(sparse)
+            attributes: list[AttributeProto] = []
+        else:
+            attributes = list(holder.attribute_proto)
+        for node in holder.node:
+            attributes += node.attribute
+        for attribute in attributes:
+            yield from _of(attribute)
+            pending += attribute.graphs
+            if attribute.HasField("g"):
+                pending.append(attribute.g)
+
+
+def _of(attribute: AttributeProto) -> Iterator[TensorProto]:
+    yield from attribute.tensors
+    if attribute.HasField("t"):
+        yield attribute.t
+    for sparse in attribute.sparse_tensors:
+        yield from _parts(sparse)
+    if attribute.HasField("sparse_tensor"):
+        yield from _parts(attribute.sparse_tensor)
+
+
+def _parts(sparse: SparseTensorProto) -> Iterator[TensorProto]:
+    yield sparse.values
+    yield sparse.indices
+
+
+__all__ = ["locations", "tensors"]

@@ -1,0 +1,191 @@
+"""Opening files of strangers: regular files only, of a size that can be read, and no change between check and open.
+
+A path that the user gives is opened first and looked at afterwards, through its descriptor. A location that a model
+gives is followed from its folder name by name, over no link; a file with a second name (a hard link) is not read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+MAX_FILE: Final = (1 << 31) - 1
+"""Bytes of the largest model file: protobuf reads no more."""
+
+_LOOKED_THROUGH: Final = 64 << 20
+"""A larger file is looked through from field to field before it is read."""
+
+_MAX_FIELDS: Final = 10_000
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER: Final = getattr(os, "O_DIRECTORY", 0)
+_KINDS: Final = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class RefusedError(OSError):
+    """The file is none that is read. The message completes "PATH ..."."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """What became of a file that could not be read, to complete "PATH ..."."""
+    if isinstance(error, RefusedError):
+        return error.reason
+    if isinstance(error, FileNotFoundError):
+        return "does not exist"
+    if isinstance(error, OSError):
+        if error.errno == errno.ENXIO:
+            return "is a socket, no regular file"
+        return f"cannot be read: {error.strerror or error}"
+    return f"is no path: {error}"
+
+
+def read_model(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a model file. Raises RefusedError, OSError, or ValueError for a path that is none."""
+    with _opened(os.open(path, _FLAGS)) as number:
+        size = _size(number)
+        if size > _LOOKED_THROUGH:
+            _look_through(number, size)
+        if size > MAX_FILE:
+            raise RefusedError(
+                f"holds {size:,} bytes: protobuf reads at most {MAX_FILE:,}; keep weights in an external file"
+            )
+        return _all_of(number, size, MAX_FILE)
+
+
+def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
+    """The bytes of another file. Raises as `read_model` does."""
+    with _opened(os.open(path, _FLAGS)) as number:
+        size = _size(number)
+        if size > limit:
+            raise RefusedError(f"holds {size:,} bytes: at most {limit:,} are read")
+        return _all_of(number, size, limit)
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Raises as `read_file` does for what is no regular file that can be opened."""
+    with _opened(os.open(path, _FLAGS)) as number:
+        _size(number)
+
+
+def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size: int) -> bytes | None:
+    """A few bytes of the external data of a model; None where they are not read.
+
+    That is so for a location outside of the folder, one with `..`, a link on the way, a file that has a second name,
+    and what is no regular file of that size.
+    """
+    names = [name for name in location.replace(os.sep, "/").split("/") if name not in ("", ".")]
+    if not names or ".." in names or location.startswith(("/", os.sep)) or os.path.splitdrive(location)[0]:
+        return None
+    try:
+        with _opened(_below(folder, names)) as number:
+            found = os.fstat(number)
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or not 0 <= offset <= found.st_size - size:
+                return None
+            os.lseek(number, offset, os.SEEK_SET)
+            return _all_of(number, size, size)
+    except (OSError, ValueError):
+        return None
+
+
+def _below(folder: str | os.PathLike[str], names: list[str]) -> int:
+    """A descriptor of the file, over no link."""
+    if os.open not in os.supports_dir_fd:  # a platform where links are rare and no descriptor of a folder is to be had
+        path = os.path.join(os.path.realpath(folder), *names)
+        if os.path.realpath(path) != path:
+            raise RefusedError("is behind a link")
+        return os.open(path, _FLAGS)
+    at = os.open(folder, os.O_RDONLY | _FOLDER)
+    for name in names[:-1]:
+        with _opened(at) as parent:
+            at = os.open(name, os.O_RDONLY | _FOLDER | _NO_LINK, dir_fd=parent)
+    with _opened(at) as parent:
+        return os.open(names[-1], _FLAGS | _NO_LINK, dir_fd=parent)
+
+
+@contextmanager
+def _opened(number: int) -> Iterator[int]:
+    try:
+        yield number
+    finally:
+        with suppress(OSError):
+            os.close(number)
+
+
+def _size(number: int) -> int:
+    """How large the file is. Raises RefusedError for what is no regular file."""
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode):
+        what = next((text for test, text in _KINDS if test(found.st_mode)), "no file")
+        raise RefusedError(f"is {what}, no regular file: give the path of a file")
+    return found.st_size
+
+
+def _all_of(number: int, size: int, limit: int) -> bytes:
+    """What the file holds from here on, though it may have grown to `limit` since its size was asked."""
+    parts = []
+    left = limit
+    step = size + 1
+    while left > 0:
+        part = os.read(number, min(step, left, 1 << 30))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+        step = max(1 << 16, step - len(part))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _look_through(number: int, size: int) -> None:
+    """Raises RefusedError where the fields of the outermost message do not fit the file.
+
+    A file with holes, or of another format, is found out without being read.
+    """
+    at = 0
+    for _ in range(_MAX_FIELDS):
+        if at >= size:
+            break
+        os.lseek(number, at, os.SEEK_SET)
+        head = os.read(number, 20)
+        tag, length = _varint(head)
+        kind, value = tag & 7, 0
+        if kind in (0, 2):
+            value, more = _varint(head[length:])
+            length += more
+        step = {0: 0, 1: 8, 2: value, 5: 4}.get(kind, -1)
+        if tag < 8 or step < 0 or at + length + step > size:
+            raise RefusedError(f"is not an ONNX model, or truncated ({size:,} bytes do not parse as protobuf)")
+        at += length + step
+    os.lseek(number, 0, os.SEEK_SET)
+
+
+def _varint(content: bytes) -> tuple[int, int]:
+    """A number and the count of its bytes; 0 for none."""
+    number = 0
+    for at, byte in enumerate(content[:10]):
+        number |= (byte & 127) << (7 * at)
+        if byte < 128:
+            return number, at + 1
+    return 0, 1
+
+
+__all__ = ["MAX_FILE", "RefusedError", "check_file", "read_beside", "read_file", "read_model", "reason_of"]

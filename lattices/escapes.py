@@ -1,0 +1,42 @@
+"""Text of strangers, made safe to show: names in a model may hold line breaks and what steers a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+_UNPRINTABLE: Final = re.compile(r"[^\n -~]")
+
+
+def plain(text: str) -> str:
+    """The text with characters that could steer a terminal, line breaks among them, written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def message(text: str) -> str:
+    """A message in one line; the text and the caret that it may end with keep theirs."""
+    if text.isprintable():
+        return text
+    lines = text.split("\n")
+    if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    "):
+        return "\n".join(map(plain, lines))
+    return plain(" ".join(text.splitlines()))
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """As JSON, with what is not printable written as escapes, which mean the same there."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character.isprintable():
+        return character
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+__all__ = ["json_text", "message", "plain"]
