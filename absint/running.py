@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from absint.arrays import check_names, numpy_dtype
 from absint.errors import AbsintError, UsageError
+from absint.opening import check_file, reason_of
 from lattices.dtype import DType
 from lattices.shape import Shape
 from lattices.tensor import Tensor
@@ -54,13 +55,15 @@ def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
     """
     hint = "write one with numpy.savez(path, **arrays)"
     try:
+        check_file(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} {reason_of(error)}") from None
+    try:
         loaded = np.load(path, allow_pickle=False)
         if not isinstance(loaded, np.lib.npyio.NpzFile):
             raise UsageError(f"{path}: a single array, not an .npz file of named arrays: {hint}")
         with loaded as file:
             found = {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise UsageError(f"{path} does not exist") from None
     except UsageError:
         raise
     except OSError as error:

@@ -36,6 +36,7 @@ READS_AND_WRITES_MODELS = (
     "absint/auditing/run_child.py",
     "absint/auditing/runs.py",
     "absint/evaluation.py",
+    "absint/held_files.py",
     "absint/merge.py",
 )
 
