@@ -357,7 +357,7 @@ class Result:
 
     @property
     def can_run(self) -> bool:
-        """No node that an output needs has been shown to fail in every run."""
+        """No node has been shown to fail in every run. A run executes every node, needed or not."""
         return not any(d.severity is Severity.ERROR for d in self.diagnostics)
 
     def prove(

@@ -202,9 +202,8 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded)
     run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
-    needed = result._lowered.needed
-    recorded = Recorder(result._lowered, run, needed).run()
-    failure = next(_failures(result, recorded.constraints, sizes), None)
+    recorded = Recorder(result._lowered, run).run()
+    failure = next(_failures(result, recorded.constraints, sizes), None) or _broken(result, sizes)
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure)
     doubts = list(recorded.doubts)
@@ -213,7 +212,7 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
         for c in recorded.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    doubts += _incomplete(result, run, needed, recorded)
+    doubts += _incomplete(result, run, recorded)
     broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
     outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
@@ -242,13 +241,24 @@ def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[
             yield Failure(c.origin, c.reason, str(formula) if broken else "")
 
 
-def _incomplete(result: Result, run: Round, needed: bytearray, recorded: Recorder) -> Iterator[Doubt]:
+def _broken(result: Result, sizes: Mapping[str, int]) -> Failure | None:
+    """A requirement that a contract is made of, and that these sizes do not meet or that divides by zero for them.
+
+    A node may state less at given sizes than over symbols: of a loop that runs its body again, say.
+    """
+    for c in result.recorded.base:
+        if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
+            return Failure(c.origin, c.reason, str(c.formula))
+    return None
+
+
+def _incomplete(result: Result, run: Round, recorded: Recorder) -> Iterator[Doubt]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
     for node, template in run.analysis.applied.items():
         item = result.nodes[node]
         kernel = item.kernel
-        if kernel is None or not needed[node] or not template.outputs or kernel.operator in seen:
+        if kernel is None or not template.outputs or kernel.operator in seen:
             continue
         if kernel.rule is None or not kernel.rule.complete:
             seen.add(kernel.operator)

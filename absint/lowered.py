@@ -43,7 +43,10 @@ class Lowered:
 
     @cached_property
     def needed(self) -> bytearray:
-        """A flag for each node that some output depends on; the others impose nothing."""
+        """A flag for each node that some output depends on.
+
+        A run executes the others too, and fails where they do; but a runtime may drop them, so no fact rests on them.
+        """
         nodes = self.program.nodes
         needed = bytearray(len(nodes))
         for name in self.signature.outputs:

@@ -158,11 +158,11 @@ class Proving:
         if prover is None:
             recorded = self._result.recorded
             every = recorded.base if given == "base" else recorded.every
-            kept: Iterable[Constraint] = every
+            kept: Iterable[Constraint] = every.of_needed
             if given == "inputs":
                 kept = (c for c in every if c.origin.node < 0)
             elif given == "declared":
-                kept = [*every, *self._claims()]
+                kept = [*kept, *self._claims()]
             assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
             prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._result.symbols))
             self._provers[key] = prover
@@ -196,7 +196,7 @@ class Proving:
 
     def _learned(self) -> Iterable[Constraint]:
         """The requirements that the last round took as facts."""
-        recorder = Recorder(self._result._lowered, self._result.base, bytearray())
+        recorder = Recorder(self._result._lowered, self._result.base)
         for item in self._result.last.learned:
             yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
 
@@ -216,20 +216,19 @@ class Proving:
         by_sizes = all(formula.free_symbols <= inputs for formula in (relation, *premises))
         first: Mapping[str, int] = {}
         reason, confirmed = "", False
-        for sizes in islice(self._candidates(relation, prover, decision), _TRIES):
+        for sizes in islice(self._candidates(relation, prover, decision, given), _TRIES):
             first = first or sizes
-            if given == "inputs" and by_sizes:
-                return _Finding(Verdict.REFUTED, sizes)
-            if confirm:
-                failure = self._confirmed(query, sizes)
-                confirmed = not failure
-                if confirmed and by_sizes:
-                    return _Finding(Verdict.REFUTED, sizes, confirmed=True)
-                reason = reason or failure
+            failure = self._confirmed(query, sizes) if confirm else ""
+            confirmed = confirm and not failure
+            if by_sizes and (given == "inputs" or confirmed):
+                return _Finding(Verdict.REFUTED, sizes, reason=failure, confirmed=confirmed)
             if not by_sizes:
                 seen = "a run at these sizes makes it false, but " if confirmed else ""
-                reason = reason or f"{seen}it rests on sizes that only data decide"
+                reason = reason or failure or f"{seen}it rests on sizes that only data decide"
                 break
+            if failure:  # what a run contradicts is no refutation: another candidate may be
+                reason = reason or failure
+                continue
             if self._runs(sizes):
                 return _Finding(Verdict.REFUTED, sizes)
             reason = reason or f"it is not shown that these sizes run: {self._why_not(sizes)}"
@@ -237,8 +236,13 @@ class Proving:
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
         return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
 
-    def _candidates(self, relation: Relation, prover: Prover, decision: Decision) -> Iterator[Mapping[str, int]]:
-        """Sizes that meet the constraints and falsify the relation: known runs, the solver's, and mixtures of both."""
+    def _candidates(
+        self, relation: Relation, prover: Prover, decision: Decision, given: Given
+    ) -> Iterator[Mapping[str, int]]:
+        """Sizes that meet the constraints and falsify the relation: known runs, the solver's, and mixtures of both.
+
+        A run executes the nodes that no output needs, too: the solver is asked for sizes at which these do not fail.
+        """
         symbols = self._result.symbols
         model = {**prover.consistent.model, **decision.model}
         own = {name: model.get(name, 1) for name in symbols}
@@ -254,7 +258,14 @@ class Proving:
             return
         mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in self._run_sizes]
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
-        for sizes in chain(list(self._run_sizes), [own], mixed, drawn):
+
+        def running() -> Iterator[Mapping[str, int]]:
+            unneeded = [c.formula for c in self._result.recorded.base if not c.needed]
+            if unneeded and given != "inputs":
+                found = prover.decide(relation, unneeded).model
+                yield {**own, **{n: found[n] for n in symbols if n in found}}
+
+        for sizes in chain(list(self._run_sizes), [own], running(), mixed, drawn):
             if fits(sizes):
                 seen.append(sizes)
                 yield sizes

@@ -27,13 +27,13 @@ NOT_NEGATIVE: Final = "a size is not negative"
 
 
 class Recorder:
-    """Reads the constraints of one round. `needed` flags the nodes that some output depends on."""
+    """Reads the constraints of one round: of every node, as a run executes all of them, needed or not."""
 
-    def __init__(self, lowered: Lowered, round_: Round, needed: bytearray) -> None:
+    def __init__(self, lowered: Lowered, round_: Round) -> None:
         self._nodes = lowered.program.nodes
         self._analysis = round_.analysis
         self._states = round_.states
-        self._needed = needed
+        self._needed = lowered.needed
         self._back = narrowed(round_.analysis.facts)
         self._paths: dict[int, Relation] = {}
         self._sizes: dict[Value, tuple[Relation, ...]] = {}
@@ -42,21 +42,20 @@ class Recorder:
         self.doubts: list[Doubt] = []
 
     def run(self) -> Recorder:
-        """Record every node that is needed, in execution order."""
+        """Record every node, in execution order."""
         applied = self._analysis.applied
-        for node, needed in enumerate(self._needed):
-            if needed:
-                template = applied.get(node)
-                if template is not None and (template.statements or template.may_fails):
-                    for statement in self._analysis.statements(node):
-                        if statement.role == "claimed":
-                            continue
-                        self._state(node, statement.relation, statement.role, statement.reason)
-                    for reason in template.may_fails:
-                        self._doubt(node, reason)
-                if template is None or template.rejected is None:
-                    for relation in self._sizes_of(node):
-                        self._state(node, relation, "defined", NOT_NEGATIVE)
+        for node in range(len(self._nodes)):
+            template = applied.get(node)
+            if template is not None and (template.statements or template.may_fails):
+                for statement in self._analysis.statements(node):
+                    if statement.role == "claimed":
+                        continue
+                    self._state(node, statement.relation, statement.role, statement.reason)
+                for reason in template.may_fails:
+                    self._doubt(node, reason)
+            if template is None or template.rejected is None:
+                for relation in self._sizes_of(node):
+                    self._state(node, relation, "defined", NOT_NEGATIVE)
         return self
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
@@ -69,7 +68,8 @@ class Recorder:
             if role == "required":
                 self._doubt(node, reason)
             return
-        self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason))
+        needed = bool(self._needed[node])
+        self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
 
     def _doubt(self, node: int, reason: str) -> None:
         guard = self.path_condition(self._nodes[node].gate)
@@ -173,8 +173,7 @@ class Recorded(NamedTuple):
 
 def record(lowered: Lowered, inputs: Inputs, assumptions: Sequence[Relation], rounds: Rounds) -> Recorded:
     """Read the constraints of all rounds."""
-    needed = lowered.needed
-    runs = [Recorder(lowered, round_, needed).run() for round_ in rounds.rounds]
+    runs = [Recorder(lowered, round_).run() for round_ in rounds.rounds]
     given = list(premises(inputs, assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)
@@ -184,11 +183,11 @@ def record(lowered: Lowered, inputs: Inputs, assumptions: Sequence[Relation], ro
 
 def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
     """The constraints of the first round and what later ones add, in execution order."""
-    known = {c.formula for c in first}
+    known = {(c.formula, c.needed) for c in first}
     added = []
     for constraints in later:
-        added += [constraint for constraint in constraints if constraint.formula not in known]
-        known |= {c.formula for c in constraints}
+        added += [constraint for constraint in constraints if (constraint.formula, constraint.needed) not in known]
+        known |= {(c.formula, c.needed) for c in constraints}
     return sorted([*first, *added], key=lambda c: c.origin.node) if added else list(first)
 
 

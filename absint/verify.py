@@ -41,7 +41,7 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
             continue
         where = str(result.nodes[node])
         if template.rejected is not None:
-            certain = result._lowered.needed[node] and result.nodes[node].gate < 0 and result.policy.sound
+            certain = result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, template.rejected) + _given(result, node)
             rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"

@@ -44,6 +44,8 @@ class Constraint:
     origin: Origin
     role: Role
     reason: str
+    needed: bool = True
+    """Some output depends on the node. A run executes others too, but a runtime may drop them: no proof uses those."""
 
     @property
     def formula(self) -> Relation:
@@ -111,6 +113,13 @@ class ConstraintSet(Sequence[Constraint]):
     def filter(self, *roles: Role) -> ConstraintSet:
         """The constraints of these roles."""
         return ConstraintSet((c for c in self if c.role in roles), symbols=self.symbols, doubts=self.doubts)
+
+    @cached_property
+    def of_needed(self) -> ConstraintSet:
+        """The constraints of nodes that some output depends on: what a proof may rest on."""
+        if all(c.needed for c in self):
+            return self
+        return ConstraintSet((c for c in self if c.needed), symbols=self.symbols, doubts=self.doubts)
 
     def over_inputs(self) -> ConstraintSet:
         """The constraints without invented symbols, guard included."""

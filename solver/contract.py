@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lattices.escapes import json_text
 from lattices.relation import Relation
 from solver.constraints import Constraint, ConstraintSet, Doubt
-from solver.prove import Prover
+from solver.prove import Prover, holds
 from solver.shortening import Stated, is_plain, needed_premises, shortened
 
 
@@ -47,12 +47,26 @@ class Contract:
     """Nodes that may fail for a reason that is not stated."""
 
     def __str__(self) -> str:
-        lines = [str(clause) for clause in self.clauses] or ["every size is legal"]
-        return "\n".join(lines)
+        lines = [str(clause) for clause in self.clauses]
+        return "\n".join(lines) or f"every size is legal{self.proviso}"
+
+    @property
+    def proviso(self) -> str:
+        """The limits of what the clauses say, for a sentence: empty where they say all that a run needs."""
+        if self.beyond:
+            return " as far as sizes of the inputs alone decide it"
+        return ", but nodes may fail on data" if self.doubts else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
-        """Whether the sizes meet every clause. Raises KeyError naming a symbol without a size."""
-        return all(clause.relation.evaluate(binding) for clause in self.clauses)
+        """Whether the sizes meet every clause; one that divides by zero is not met.
+
+        Raises KeyError naming a symbol without a size.
+        """
+        for clause in self.clauses:
+            missing = sorted(clause.relation.free_symbols - binding.keys())
+            if missing:
+                raise KeyError(f"no size for {', '.join(map(repr, missing))}")
+        return all(holds(clause.relation, binding) is True for clause in self.clauses)
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.contract/1`."""

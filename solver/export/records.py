@@ -116,13 +116,14 @@ def symbol_records(symbols: Symbols) -> list[Json]:
 
 
 def constraint_record(constraint: Constraint, write: Write) -> Record:
-    return {
+    record: Record = {
         "relation": write(constraint.relation),
         "guard": write(constraint.guard),
         "role": constraint.role,
         "reason": constraint.reason,
         "origin": cast(Record, constraint.origin._asdict()),
     }
+    return record if constraint.needed else record | {"needed": False}
 
 
 def doubt_record(doubt: Doubt, write: Write) -> Record:
@@ -171,7 +172,10 @@ def _bounds(value: Json, where: str) -> tuple[int | None, int | None]:
 
 
 def read_constraint(value: Json, where: str, read: Read) -> Constraint:
-    record = fields(value, where, ("relation", "guard", "role", "reason", "origin"))
+    record = fields(value, where, ("relation", "guard", "role", "reason", "origin"), ("needed",))
+    needed = record.get("needed", True)
+    if not isinstance(needed, bool):
+        raise ExportError(f"{where}.needed: expected true or false, found {shown(needed)}")
     role = string(record["role"], f"{where}.role")
     if role not in ROLES:
         raise ExportError(f"{where}.role: expected one of {', '.join(ROLES)}, found {shown(role)}")
@@ -181,6 +185,7 @@ def read_constraint(value: Json, where: str, read: Read) -> Constraint:
         _origin(record["origin"], f"{where}.origin"),
         role,
         string(record["reason"], f"{where}.reason"),
+        needed,
     )
 
 
@@ -199,15 +204,15 @@ def _origin(value: Json, where: str) -> Origin:
     return Origin(integer(record["node"], f"{where}.node"), *texts)
 
 
-def fields(value: Json, where: str, names: tuple[str, ...]) -> Record:
-    """The object, which has exactly these keys."""
+def fields(value: Json, where: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> Record:
+    """The object, which has exactly these keys, and perhaps optional ones."""
     if not isinstance(value, dict):
         raise ExportError(f"{where}: expected an object, found {shown(value)}")
     for name in names:
         if name not in value:
             raise ExportError(f"{where}: {name!r} is missing")
     for name in value:
-        if name not in names:
+        if name not in names and name not in optional:
             raise ExportError(f"{where}: unknown key {shown(name)}, expected {', '.join(names)}")
     return value
 

@@ -133,7 +133,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
         "absint.checking",
-        "doubts += _incomplete(result, run, needed, recorded)",
+        "doubts += _incomplete(result, run, recorded)",
         "pass",
         "graph('(float[N, N] x) => (float y) { y = Det(x) }').check({'N': 3}).outcome",
         PROMISES,
