@@ -13,8 +13,10 @@ from lattices.contents import OPAQUE, Contents, Element
 from lattices.dtype import DType
 from lattices.expr import Dim, Expr, Symbol
 from lattices.normal import sole_atom
+from lattices.ramp import Ramps, element, fits
 from lattices.real import Real
 from lattices.relation import Relation
+from lattices.shape import Shape
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -27,6 +29,9 @@ KINDS: Final[Mapping[type, str]] = {
     SequenceValue: "sequence",
     Map: "map",
 }
+
+MAX_PLACES: Final = 4096
+"""Elements of a ramp that are looked at."""
 
 
 class Claim(NamedTuple):
@@ -108,9 +113,12 @@ class Claims:
         else:
             for axis, (dim, size) in enumerate(zip(value.shape.dims, actual.shape, strict=True)):
                 yield Claim(name, "dim", axis, dim, size)
-        if isinstance(value, Tensor) and value.contents is not None and actual.has_elements:
+        if isinstance(value, Tensor) and (value.contents is not None or value.ramps) and actual.has_elements:
             try:
-                yield from _elements(name, value.contents, actual)
+                if value.contents is not None:
+                    yield from _elements(name, value.contents, actual)
+                if value.ramps and fits(value.ramps, Shape(actual.shape)):
+                    yield from _growing(name, value.ramps, actual)
             except ValueError as error:
                 self.notes.append(f"{name}: its elements cannot be read: {error}")
 
@@ -126,8 +134,17 @@ def _elements(name: str, contents: Contents, actual: Array) -> Iterator[Claim]:
         for number in _extremes(actual.elements()):
             yield from _element(name, None, contents.elements[0], number)
     elif contents.shape == actual.shape:
-        for place, (element, number) in enumerate(zip(contents.elements, actual.elements().tolist(), strict=True)):
-            yield from _element(name, place, element, number)
+        for place, (claimed, number) in enumerate(zip(contents.elements, actual.elements().tolist(), strict=True)):
+            yield from _element(name, place, claimed, number)
+
+
+def _growing(name: str, ramps: Ramps, actual: Array) -> Iterator[Claim]:
+    """The elements of ramps: all of a small tensor; of a large one the first and the last, and some between."""
+    numbers = actual.elements()
+    step = max(1, numbers.size // MAX_PLACES)
+    for place in sorted({*range(0, numbers.size, step), *range(numbers.size)[-1:]}):
+        index = [int(i) for i in np.unravel_index(place, actual.shape)]
+        yield Claim(name, "element", place, element(ramps, index), numbers[place].item())
 
 
 def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
@@ -138,11 +155,10 @@ def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
     return ends if ends[0] < ends[1] else ends[:1]  # type: ignore[operator]
 
 
-def _element(name: str, place: int | None, element: Element, number: Number) -> Iterator[Claim]:
-    if element is OPAQUE or (isinstance(element, Real) and not element.is_dyadic):
-        return  # a rounded quotient is not exact
-    assert isinstance(element, (Dim, Relation, Real))
-    yield Claim(name, "element", place, element, number)
+def _element(name: str, place: int | None, claimed: Element, number: Number) -> Iterator[Claim]:
+    if claimed is not OPAQUE:
+        assert isinstance(claimed, (Dim, Relation, Real))
+        yield Claim(name, "element", place, claimed, number)
 
 
 __all__ = ["Claim", "Claims", "Number", "Part"]

@@ -336,3 +336,14 @@ class ValueLattice:
 
 
 VALUES: Final = ValueLattice()
+
+
+def without_elements(value: Value) -> Value:
+    """The value with its type and shape only: nothing is said of the elements of any tensor in it."""
+    if isinstance(value, Tensor):
+        return value if value.contents is None and not value.ramps else Tensor(value.dtype, value.shape)
+    if isinstance(value, Sequence):
+        return value.map(without_elements, value.length)
+    if isinstance(value, Optional):
+        return Optional(without_elements(value.element), value.present)
+    return Map(value.key, without_elements(value.element)) if isinstance(value, Map) else value

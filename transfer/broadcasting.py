@@ -39,7 +39,7 @@ def _binary(
         return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
 
     rule.__doc__ = says
-    return transfer(names, inputs="A B", outputs="C", since=since, complete=True)(rule)
+    return transfer(names, inputs="A B", outputs="C", since=since, complete=True, elements=True)(rule)
 
 
 def arithmetic(op: Op, fold: Binary) -> Tensor:
@@ -65,7 +65,7 @@ def swiglu(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), _same_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("Div", inputs="A B", outputs="C", since=7, complete=True)
+@transfer("Div", inputs="A B", outputs="C", since=7, complete=True, elements=True)
 def divide(op: Op) -> Tensor:
     """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a divisor that is not 0."""
     result = arithmetic(op, ar.div)
@@ -73,7 +73,7 @@ def divide(op: Op) -> Tensor:
     return result
 
 
-@transfer("Mod", inputs="A B", outputs="C", complete=True)
+@transfer("Mod", inputs="A B", outputs="C", complete=True, elements=True)
 def modulo(op: Op) -> Tensor:
     """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
     c_sign = op.flag("fmod")
@@ -111,7 +111,7 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor is 0")
 
 
-@transfer("Pow", inputs="X Y", outputs="Z", since=7, complete=True)
+@transfer("Pow", inputs="X Y", outputs="Z", since=7, complete=True, elements=True)
 def power(op: Op) -> Tensor:
     """numpy.power, in the type of X."""
     x, y = op.tensor("X"), op.tensor("Y")
@@ -120,7 +120,7 @@ def power(op: Op) -> Tensor:
     return Tensor(x.dtype, shape, contents)
 
 
-@transfer("BitShift", inputs="X Y", outputs="Z", complete=True)
+@transfer("BitShift", inputs="X Y", outputs="Z", complete=True, elements=True)
 def bit_shift(op: Op) -> Tensor:
     """numpy.left_shift or right_shift, by attribute direction."""
     fold = {"LEFT": shift_left, "RIGHT": shift_right}.get(op.string("direction", ""))
@@ -142,7 +142,7 @@ def _comparison(name: str, test: Comparison, *, since: int = 7) -> Rule:
         return Tensor(DType.BOOL, shape, contents)
 
     rule.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
-    return transfer(name, inputs="A B", outputs="C", since=since, complete=True)(rule)
+    return transfer(name, inputs="A B", outputs="C", since=since, complete=True, elements=True)(rule)
 
 
 equal = _comparison("Equal", rel.eq)
@@ -159,7 +159,7 @@ _FOLDS_1: Final[Mapping[str, Binary]] = {"Add": ar.add, "Sub": ar.sub, "Mul": ar
 _TESTS_1: Final[Mapping[str, Comparison]] = {"Equal": rel.eq, "Less": rel.lt, "Greater": rel.gt}
 
 
-@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True)
+@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True, elements=True)
 def arithmetic_1(op: Op) -> Tensor:
     """Inputs of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, fold = op.common_dtype("A", "B"), _limited_broadcast(op), _FOLDS_1.get(op.name)
@@ -170,7 +170,7 @@ def arithmetic_1(op: Op) -> Tensor:
     return result
 
 
-@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True)
+@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True, elements=True)
 def comparison_1(op: Op) -> Tensor:
     """Booleans of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, test = op.common_dtype("A", "B"), _limited_broadcast(op), _TESTS_1[op.name]
@@ -216,7 +216,7 @@ def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
         return _combined(op, inputs, op.broadcast(*(t.shape for t in inputs)), fold)
 
     rule.__doc__ = says
-    return transfer(name, inputs="data_0*", since=8, complete=True)(rule)
+    return transfer(name, inputs="data_0*", since=8, complete=True, elements=True)(rule)
 
 
 def _given(op: Op) -> list[Tensor]:
@@ -268,7 +268,7 @@ def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
 # Selection
 
 
-@transfer("Where", inputs="condition X Y", outputs="output", complete=True)
+@transfer("Where", inputs="condition X Y", outputs="output", complete=True, elements=True)
 def choose(op: Op) -> Tensor:
     """numpy.where: all three inputs broadcast."""
     inputs = [op.tensor("condition"), op.tensor("X"), op.tensor("Y")]

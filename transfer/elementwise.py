@@ -28,7 +28,7 @@ def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | N
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
     rule.__doc__ = says
-    return transfer(names, inputs="X", complete=True)(rule)
+    return transfer(names, inputs="X", complete=True, elements=fold is not None)(rule)
 
 
 def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
@@ -62,7 +62,7 @@ float_class = _unary(
 )
 
 
-@transfer("Identity", inputs="X", complete=True)
+@transfer("Identity", inputs="X", complete=True, elements=True)
 def identity(op: Op) -> Value:
     """The input itself, of any kind."""
     value = op.value("X")
@@ -71,25 +71,25 @@ def identity(op: Op) -> Value:
     return value
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", until=6, complete=True)
+@transfer("Dropout", inputs="X", outputs="Y mask", until=6, complete=True, elements=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X for both outputs; elements change unless is_test is set."""
     return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True)
+@transfer("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True, elements=True)
 def dropout_7(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a mask of its shape and type."""
     return _dropped(op.tensor("X"), op.dtype("X"))
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True)
+@transfer("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True, elements=True)
 def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a boolean mask of its shape."""
     return _dropped(op.tensor("X"), DType.BOOL)
 
 
-@transfer("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True)
+@transfer("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True, elements=True)
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
@@ -122,14 +122,14 @@ def require_scalar(op: Op, name: str) -> None:
         op.require_equal(shape[0], 1, f"{name} is a scalar")
 
 
-@transfer("Clip", inputs="X", until=10, complete=True)
+@transfer("Clip", inputs="X", until=10, complete=True, elements=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
     lo, hi = (None if v is None else ar.float_element(v) for v in (op.number("min"), op.number("max")))
     return _clipped(op, op.tensor("X"), lo, hi)
 
 
-@transfer("Clip", inputs="X min max", since=11, complete=True)
+@transfer("Clip", inputs="X min max", since=11, complete=True, elements=True)
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
@@ -158,13 +158,13 @@ def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tenso
     return Tensor(x.dtype, x.shape, pointwise([x], x.shape, fold, missing))
 
 
-@transfer("Cast", inputs="input", complete=True)
+@transfer("Cast", inputs="input", complete=True, elements=True)
 def cast_to(op: Op) -> Tensor:
     """numpy.astype to the type of attribute `to`."""
     return _converted(op, type_attribute(op, "to"))
 
 
-@transfer("CastLike", inputs="input target_type", complete=True)
+@transfer("CastLike", inputs="input target_type", complete=True, elements=True)
 def cast_like(op: Op) -> Tensor:
     """numpy.astype to the type of the second input."""
     return _converted(op, op.dtype("target_type"))

@@ -25,7 +25,7 @@ from transfer.rule import transfer
 # Constants
 
 
-@transfer("Constant", inputs="", outputs="output", complete=True)
+@transfer("Constant", inputs="", outputs="output", complete=True, elements=True)
 def constant(op: Op) -> Tensor:
     """The tensor that the one attribute gives."""
     sparse = op.attributes.get("sparse_value")
@@ -63,7 +63,7 @@ _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
 }
 
 
-@transfer("ConstantOfShape", inputs="input", outputs="output", complete=True)
+@transfer("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)
 def constant_of_shape(op: Op) -> Tensor:
     """numpy.full: attribute value, or 0.0, in the shape that the input gives."""
     value = op.attribute_tensor("value")
@@ -100,7 +100,7 @@ def as_size(op: Op, value: Dim, what: str) -> Dim:
 # Range
 
 
-@transfer("Range", inputs="start limit delta", outputs="output", complete=True)
+@transfer("Range", inputs="start limit delta", outputs="output", complete=True, elements=True)
 def arange(op: Op) -> Tensor:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
     dtype = op.common_dtype("start", "limit", "delta")

@@ -30,7 +30,7 @@ _MAX_SYMBOLIC: Final = 64
 # Gather
 
 
-@transfer("Gather", inputs="data indices", complete=True)
+@transfer("Gather", inputs="data indices", complete=True, elements=True)
 def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -143,7 +143,7 @@ def _reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
     return OPEN if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
 
 
-@transfer("GatherElements", inputs="data indices", complete=True)
+@transfer("GatherElements", inputs="data indices", complete=True, elements=True)
 def gather_elements(op: Op) -> Tensor:
     """numpy.take_along_axis; the result has the shape of the indices, which the data must cover on every other axis."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -185,7 +185,7 @@ def _gathered_elements(op: Op, axis: int) -> Contents | None:
     return Contents.from_array(result)
 
 
-@transfer("GatherND", inputs="data indices", complete=True)
+@transfer("GatherND", inputs="data indices", complete=True, elements=True)
 def gather_nd(op: Op) -> Tensor:
     """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -299,7 +299,7 @@ def _positions(indices: ObjectArray, extents: Sequence[int]) -> list[tuple[int, 
 # Scatter
 
 
-@transfer("ScatterElements Scatter", inputs="data indices updates", complete=True)
+@transfer("ScatterElements Scatter", inputs="data indices updates", complete=True, elements=True)
 def scatter_elements(op: Op) -> Tensor:
     """The data with updates written along an axis; indices and updates share one shape."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
@@ -360,7 +360,7 @@ _REDUCTIONS: Final = {
 }
 
 
-@transfer("ScatterND", inputs="data indices updates", complete=True)
+@transfer("ScatterND", inputs="data indices updates", complete=True, elements=True)
 def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")

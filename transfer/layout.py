@@ -22,7 +22,7 @@ from transfer.rearrange import moved
 from transfer.rule import transfer
 
 
-@transfer("Transpose", inputs="data", complete=True)
+@transfer("Transpose", inputs="data", complete=True, elements=True)
 def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
@@ -44,7 +44,7 @@ def transpose(op: Op) -> Tensor:
 # Concat
 
 
-@transfer("Concat", inputs="inputs*", outputs="concat_result", complete=True)
+@transfer("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True)
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 
@@ -129,7 +129,8 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     parts = [_elements(x) for x in inputs]
     if any(part is None for part in parts):
         return None
-    joined = np.concatenate([part for part in parts if part is not None], axis)
+    filled = [part for part in parts if part is not None and part.size]  # one without elements may differ elsewhere
+    joined = np.concatenate(filled, axis) if filled else np.empty(shape.concrete, dtype=object)
     return Contents.from_array(joined) if joined.shape == shape.concrete else None
 
 
@@ -147,7 +148,7 @@ def _elements(x: Tensor) -> ObjectArray | None:
 # Split
 
 
-@transfer("Split", inputs="input split", outputs="outputs*", until=1)
+@transfer("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
 def split_1(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute or, as floats, in an input; the axis has no default."""
     if op.integer("axis") is None:
@@ -172,7 +173,7 @@ def _whole(element: Element) -> Dim:
     return element if isinstance(element, Dim) else UNKNOWN_DIM
 
 
-@transfer("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True)
+@transfer("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True)
 def split_attribute(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute; equal parts without it."""
     return _split_by_attribute(op)
@@ -183,7 +184,7 @@ def _split_by_attribute(op: Op) -> list[Tensor]:
     return _split(op, None if sizes is None else [Dim(size) for size in sizes])
 
 
-@transfer("Split", inputs="input split", outputs="outputs*", since=13, complete=True)
+@transfer("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
 def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
     if not op.has("split"):
@@ -270,7 +271,7 @@ def _part(x: Tensor, axis: int, parts: Sequence[Dim], index: int) -> Tensor:
 # Expand and Tile
 
 
-@transfer("Expand", inputs="input shape", complete=True)
+@transfer("Expand", inputs="input shape", complete=True, elements=True)
 def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")
@@ -286,7 +287,7 @@ def expand(op: Op) -> Tensor:
     return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()), ramps)
 
 
-@transfer("Tile", inputs="input tiles axis", until=5, complete=True)
+@transfer("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
 def tile_axis(op: Op) -> Tensor:
     """numpy.repeat of the whole along one axis."""
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
@@ -297,7 +298,7 @@ def tile_axis(op: Op) -> Tensor:
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
 
-@transfer("Tile", inputs="input repeats", since=6, complete=True)
+@transfer("Tile", inputs="input repeats", since=6, complete=True, elements=True)
 def tile(op: Op) -> Tensor:
     """numpy.tile, with one repeat for each axis."""
     x, repeats = op.tensor("input"), op.integers("repeats")

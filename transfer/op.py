@@ -21,7 +21,7 @@ from lattices.normal import broadcast
 from lattices.piecewise import given
 from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import TOP, Tensor, Value
+from lattices.tensor import TOP, Tensor, Value, without_elements
 from lattices.truth import NO, UNKNOWN, YES, Truth
 from lattices.unify import SOUND, Policy
 from transfer.rule import RuleError
@@ -454,7 +454,7 @@ def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
         outputs: tuple[Value, ...] = (result,)
         if len(formals) == op.outputs == 1:
             _check_value(result)
-            return outputs
+            return outputs if rule.elements else (without_elements(result),)
     elif isinstance(result, (tuple, list)):
         outputs = tuple(result)
     else:
@@ -462,6 +462,8 @@ def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
         raise RuleError(f"returned {what}: return a value for each of {_named(formals)}, as Tensor(dtype, shape)")
     for value in outputs:
         _check_value(value)
+    if not rule.elements:
+        outputs = tuple(map(without_elements, outputs))
     if formals and formals[-1].endswith("*"):
         return outputs
     if len(outputs) < min(op.outputs, len(formals)) or len(outputs) > len(formals):

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
-from lattices.contents import Contents, Element, ObjectArray
+from lattices.contents import Contents, Element, ObjectArray, join_elements
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.interval import Interval
 from lattices.relation import disjunction, ge, le
 from lattices.shape import TOP_SHAPE, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.cases import is_natural, is_positive, least
 from transfer.op import Op
-from transfer.rearrange import moved, zero
+from transfer.rearrange import zero
 from transfer.rule import transfer
 
 Pads = tuple[Dim, Dim]
 """What is added before and after the elements of an axis; negative to take away."""
 
 
-@transfer("Pad", inputs="data", until=10, complete=True)
+@transfer("Pad", inputs="data", until=10, complete=True, elements=True)
 def pad_attribute(op: Op) -> Tensor:
     """numpy.pad with the pads in an attribute (`paddings` in version 1)."""
     pads = op.ints("pads") or op.ints("paddings") or []
     return _pad(op, [Dim(p) for p in pads], None)
 
 
-@transfer("Pad", inputs="data pads constant_value axes", since=11, complete=True)
+@transfer("Pad", inputs="data pads constant_value axes", since=11, complete=True, elements=True)
 def pad(op: Op) -> Tensor:
     """numpy.pad on the given axes, by default all: begins of all axes, then ends; negative pads crop."""
     x, pads = op.tensor("data"), op.integers("pads")
@@ -38,7 +40,8 @@ def pad(op: Op) -> Tensor:
         pads = [UNKNOWN_SIZE] * (2 * len(x.shape))
     if pads is None or (op.has("axes") and axes is None):
         op.may_fail("the pads or their axes, which are unknown, must fit the rank")
-        return moved(x, TOP_SHAPE if x.shape.is_top else shape_of((UNKNOWN_SIZE,) * len(x.shape)), _nowhere)
+        shape = TOP_SHAPE if x.shape.is_top else shape_of((UNKNOWN_SIZE,) * len(x.shape))
+        return Tensor(x.dtype, shape, _padded_fill(op, x, None))
     return _pad(op, pads, axes)
 
 
@@ -49,7 +52,8 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     if x.shape.is_top:
         op.may_fail("two pads for each axis, and the rank is unknown")
         rank = len(pads) // 2
-        return Tensor(x.dtype, TOP_SHAPE if axes is not None else shape_of((UNKNOWN_SIZE,) * rank))
+        shape = TOP_SHAPE if axes is not None else shape_of((UNKNOWN_SIZE,) * rank)
+        return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
     if rank == 0:
         op.may_fail("onnxruntime pads no scalars")
@@ -58,7 +62,7 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         op.reject(f"{len(pads)} pads for {len(at)} axes")
     if len(set(at)) < len(at):
         op.may_fail("the axes name an axis twice")
-        return moved(x, shape_of((UNKNOWN_SIZE,) * rank), _nowhere)
+        return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank), _padded_fill(op, x, None))
     added = {axis: (pads[i], pads[i + len(at)]) for i, axis in enumerate(at)}
     mode = op.string("mode", "constant")
     if mode not in ("constant", "edge", "reflect", "wrap"):
@@ -67,7 +71,8 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     if mode == "wrap" and not all(is_positive(op, d) for d in x.shape):
         op.may_fail("onnxruntime wraps no empty tensors")
     result = shape_of(dims)
-    return Tensor(x.dtype, result, _padded_contents(op, x, added) if result.concrete is not None else None)
+    fill = _padded_fill(op, x, pads)
+    return Tensor(x.dtype, result, fill or (_padded_contents(op, x, added) if result.concrete is not None else None))
 
 
 def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
@@ -93,14 +98,22 @@ def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
         op.may_fail(f"onnxruntime reflects at most all elements of axis {axis} but one")
 
 
+def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
+    """What elements that are all the same and the constant have in common. `pads` are None if they are unknown."""
+    if x.contents is None or not x.contents.is_fill:
+        return None
+    if pads is not None and all(pad.bounds.leq(_CROPPED) for pad in pads):
+        return x.contents
+    filling = _filling(op, x) if op.string("mode", "constant") == "constant" else None
+    return None if filling is None else Contents.fill(join_elements(x.contents.elements[0], filling))
+
+
 def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | None:
     """Known elements, padded by known numbers of a known constant."""
     filling = _filling(op, x)
     constant = all(pad.is_concrete for pads in added.values() for pad in pads)
     if x.contents is None or not constant or filling is None or op.string("mode", "constant") != "constant":
         return None
-    if x.contents.is_fill and x.contents.elements[0] is filling:
-        return x.contents
     array = op.elements("data")
     for axis, (before, after) in added.items():
         if array is None:
@@ -131,11 +144,8 @@ def _pad_axis(array: ObjectArray, axis: int, before: int, after: int, filling: E
     return np.moveaxis(result, 0, axis)
 
 
-_LARGEST = 1024
-
-
-def _nowhere(array: ObjectArray) -> ObjectArray:
-    return array
+_LARGEST: Final = 1024
+_CROPPED: Final = Interval(None, 0)
 
 
 @transfer("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)

@@ -44,13 +44,13 @@ Element = tuple[Case, ...]
 """All cases of a target element; their conditions exclude each other. Empty: nothing is known of it."""
 
 
-@transfer("Reshape", inputs="data", until=4, complete=True)
+@transfer("Reshape", inputs="data", until=4, complete=True, elements=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     return _reshape(op, [const(d) for d in op.ints("shape") or []])
 
 
-@transfer("Reshape", inputs="data shape", since=5, complete=True)
+@transfer("Reshape", inputs="data shape", since=5, complete=True, elements=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
     if op.tensor("shape").shape.rank != 1:

@@ -45,6 +45,8 @@ class Rule:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     complete: bool
+    elements: bool = False
+    """It may say which elements its outputs hold. Of the outputs of other rules, elements are dropped."""
     origin: str = ""
     """The distribution, with its version, or the onnx schema that it is from; empty for a rule that was handed over."""
     inferred: bool = False
@@ -106,11 +108,14 @@ def transfer(
     until: int | None = None,
     domain: str = ONNX,
     complete: bool = False,
+    elements: bool = False,
 ) -> Callable[[Function], Rule]:
     """Make the decorated function the rule of the operators `names` (space-separated).
 
     `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
-    `domain`, both inclusive; without them the rule is for any version. Raises RuleError for what is none of this.
+    `domain`, both inclusive; without them the rule is for any version. A rule that says which elements its outputs
+    hold, or hands on those of an input, declares `elements`; else its outputs keep type and shape only. Raises
+    RuleError for what is none of this.
     """
 
     def declare(function: Function) -> Rule:
@@ -123,6 +128,7 @@ def transfer(
             _words("inputs", inputs),
             _words("outputs", outputs),
             complete,
+            elements,
         )
 
     if not _words("names", names):

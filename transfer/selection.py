@@ -69,7 +69,7 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 
 
-@transfer("ArgMax ArgMin", inputs="data", complete=True)
+@transfer("ArgMax ArgMin", inputs="data", complete=True, elements=True)
 def arg_extreme(op: Op) -> Tensor:
     """numpy.argmax: the index of the extreme of each lane; the axis becomes 1 or goes."""
     shape = op.tensor("data").shape
@@ -95,7 +95,7 @@ def arg_extreme(op: Op) -> Tensor:
 # Counts
 
 
-@transfer("NonZero", inputs="X", complete=True)
+@transfer("NonZero", inputs="X", complete=True, elements=True)
 def non_zero(op: Op) -> Tensor:
     """numpy.nonzero: one column of coordinates for each element that is not zero."""
     x = op.tensor("X")
@@ -159,7 +159,7 @@ def _sum(start: Dim, conditions: Sequence[Relation]) -> Dim:
     return total
 
 
-@transfer("Compress", inputs="input condition", outputs="output", complete=True)
+@transfer("Compress", inputs="input condition", outputs="output", complete=True, elements=True)
 def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")

@@ -55,7 +55,7 @@ def _either(op: Op, a: Value, b: Tensor) -> Value:
     return Tensor(dtype, SHAPES.join(a.shape, b.shape), CONTENTS.join(a.contents, b.contents))
 
 
-@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence")
+@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence", elements=True)
 def sequence_construct(op: Op) -> Value:
     """The sequence of the inputs."""
     tensors = op.variadic()
@@ -74,14 +74,14 @@ def sequence_empty(op: Op) -> Value:
     return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
 
 
-@transfer("SequenceLength", inputs="input_sequence", outputs="length", complete=True)
+@transfer("SequenceLength", inputs="input_sequence", outputs="length", complete=True, elements=True)
 def sequence_length(op: Op) -> Value:
     """The length, as a scalar."""
     sequence = _sequence(op, "input_sequence")
     return Tensor(DType.INT64, SCALAR, Contents.scalar(sequence.length if sequence else UNKNOWN_SIZE))
 
 
-@transfer("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True)
+@transfer("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True, elements=True)
 def sequence_at(op: Op) -> Value:
     """The element at a position, counted from the end if negative."""
     sequence = _sequence(op, "input_sequence")
@@ -115,7 +115,9 @@ def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = 
     op.require(conjunction(ge(position, -length), below), f"{_IN_RANGE}: {position} of {length}")
 
 
-@transfer("SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True)
+@transfer(
+    "SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True, elements=True
+)
 def sequence_insert(op: Op) -> Value:
     """The sequence with one more element, at its end unless a position is given."""
     sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
@@ -138,7 +140,7 @@ def sequence_insert(op: Op) -> Value:
     return Sequence(element, length, tuple(items)) if len(items) == len(each) + 1 else Sequence(element, length)
 
 
-@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence")
+@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence", elements=True)
 def sequence_erase(op: Op) -> Value:
     """The sequence without one element, the last unless a position is given."""
     sequence = _sequence(op, "input_sequence")
@@ -236,7 +238,7 @@ def _list_length(op: Op, extent: Dim) -> Dim:
     return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
-@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result")
+@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", elements=True)
 def concat_from_sequence(op: Op) -> Value:
     """Join all elements along an axis, or stack them along a new one."""
     sequence, axis, stack = _sequence(op, "input_sequence"), op.integer("axis"), op.integer("new_axis", 0) != 0
@@ -289,7 +291,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 # Optionals
 
 
-@transfer("Optional", inputs="input", outputs="output")
+@transfer("Optional", inputs="input", outputs="output", elements=True)
 def optional(op: Op) -> Value:
     """The input as an optional that is present, or one without a value of the type in an attribute."""
     value = op.value("input")
@@ -299,7 +301,7 @@ def optional(op: Op) -> Value:
     return Optional(declared if isinstance(declared, Value) else TOP, False)
 
 
-@transfer("OptionalHasElement", inputs="input", outputs="output", complete=True)
+@transfer("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_has_element(op: Op) -> Value:
     """Whether there is a value: never without an input, always with one that is no optional."""
     value = op.value("input")
@@ -313,7 +315,7 @@ def optional_has_element(op: Op) -> Value:
     return Tensor(DType.BOOL, SCALAR, None if present is None else Contents.scalar(TRUE if present else FALSE))
 
 
-@transfer("OptionalGetElement", inputs="input", outputs="output", complete=True)
+@transfer("OptionalGetElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_get_element(op: Op) -> Value:
     """The value of the optional; an input that is no optional as it is."""
     value = op.value("input")

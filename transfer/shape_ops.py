@@ -15,7 +15,7 @@ from transfer.rearrange import moved, reshaped
 from transfer.rule import transfer
 
 
-@transfer("Shape", inputs="data", outputs="shape", complete=True)
+@transfer("Shape", inputs="data", outputs="shape", complete=True, elements=True)
 def shape(op: Op) -> Tensor:
     """The dims from `start` to `end`, as numpy's `x.shape[start:end]`."""
     x = op.tensor("data")
@@ -35,7 +35,7 @@ def _part_length(start: int, end: int | None) -> Dim:
     return UNKNOWN_SIZE if longest == MAX_DIM else Unknown(Interval(0, longest)) if longest else Dim(0)
 
 
-@transfer("Size", inputs="data", outputs="size", complete=True)
+@transfer("Size", inputs="data", outputs="size", complete=True, elements=True)
 def size(op: Op) -> Tensor:
     """The number of elements."""
     x = op.tensor("data")
@@ -43,7 +43,7 @@ def size(op: Op) -> Tensor:
     return Tensor(DType.INT64, SCALAR, Contents.scalar(count))
 
 
-@transfer("Flatten", inputs="input", complete=True)
+@transfer("Flatten", inputs="input", complete=True, elements=True)
 def flatten(op: Op) -> Tensor:
     """A matrix: the axes before `axis` in one, the others in the other."""
     x = op.tensor("input")
@@ -58,13 +58,13 @@ def flatten(op: Op) -> Tensor:
     return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
 
 
-@transfer("Squeeze", inputs="data", until=12, complete=True)
+@transfer("Squeeze", inputs="data", until=12, complete=True, elements=True)
 def squeeze_attribute(op: Op) -> Tensor:
     """numpy.squeeze with the axes in an attribute."""
     return _squeeze(op, op.ints("axes") or [])
 
 
-@transfer("Squeeze", inputs="data axes", since=13, complete=True)
+@transfer("Squeeze", inputs="data axes", since=13, complete=True, elements=True)
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim that is 1."""
     if not op.has("axes"):
@@ -110,7 +110,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
 
 
-@transfer("Unsqueeze", inputs="data", until=12, complete=True)
+@transfer("Unsqueeze", inputs="data", until=12, complete=True, elements=True)
 def unsqueeze_attribute(op: Op) -> Tensor:
     """numpy.expand_dims with the axes in an attribute."""
     axes = op.ints("axes")
@@ -119,7 +119,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
     return _unsqueeze(op, axes)
 
 
-@transfer("Unsqueeze", inputs="data axes", since=13, complete=True)
+@transfer("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True)
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes count in the result."""
     axes = op.constants("axes")

@@ -17,7 +17,7 @@ from transfer.rearrange import zero
 from transfer.rule import transfer
 
 
-@transfer("DepthToSpace", inputs="input", complete=True)
+@transfer("DepthToSpace", inputs="input", complete=True, elements=True)
 def depth_to_space(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
     x = op.tensor("input")
@@ -29,7 +29,7 @@ def depth_to_space(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
 
-@transfer("SpaceToDepth", inputs="input", complete=True)
+@transfer("SpaceToDepth", inputs="input", complete=True, elements=True)
 def space_to_depth(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
     x = op.tensor("input")
@@ -56,7 +56,7 @@ def _blocksize(op: Op) -> int:
     return size
 
 
-@transfer("ReverseSequence", inputs="input sequence_lens", complete=True)
+@transfer("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True)
 def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
     x, lengths = op.tensor("input"), op.tensor("sequence_lens")
@@ -76,7 +76,7 @@ def reverse_sequence(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape, _fill(x))
 
 
-@transfer("Trilu", inputs="input k", complete=True)
+@transfer("Trilu", inputs="input k", complete=True, elements=True)
 def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, with the diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
@@ -107,7 +107,7 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     return Contents.from_array(result)
 
 
-@transfer("CumSum CumProd", inputs="x axis", outputs="y", complete=True)
+@transfer("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
 def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` leaves the element itself out, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")

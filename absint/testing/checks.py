@@ -10,7 +10,6 @@ from absint.arrays import Actual, read_actual
 from absint.claims import Claim, Claims
 from absint.comparing import Sizes
 from absint.testing.cases import Binding, Case
-from lattices import ramp as ramps
 from lattices.expr import Dim
 from lattices.relation import Relation
 from lattices.tensor import Optional, Tensor, Top, Value
@@ -48,11 +47,7 @@ def claims_of(name: str, value: Value, actual: object) -> Iterator[Claim]:
     """What an abstract value says of a real one; nothing of one that the run did not give."""
     if isinstance(value, Top) or (actual is None and not isinstance(value, Optional)):
         return
-    read = _read(name, actual)
-    yield from Claims().of(name, value, read)
-    if isinstance(value, Tensor) and value.ramps and isinstance(actual, np.ndarray):
-        for place, index in enumerate(np.ndindex(actual.shape)):
-            yield Claim(name, "element", place, ramps.element(value.ramps, index), int(actual[index]))
+    yield from Claims().of(name, value, _read(name, actual))
 
 
 def _read(name: str, actual: object) -> Actual:

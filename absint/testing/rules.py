@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.testing.cases import Binding, Case
 from absint.testing.checks import check_outputs, hole_free, shape_text, truth
+from absint.testing.elements import known, special
 from absint.testing.laws import check_behaviour, check_weaker, weaker
 from absint.testing.runs import Runner, by_function, execute, in_reference
 from lattices.tensor import Tensor, Value
@@ -24,6 +25,7 @@ class Run(NamedTuple):
 
     binding: Binding
     outputs: Sequence[object]
+    seed: int = 0
 
 
 def check_rule(
@@ -43,6 +45,8 @@ def check_rule(
 
     - type, rank, dims, known elements and statements of every run that succeeds;
     - of a `complete` rule, that a requirement is false where a run fails;
+    - the same with inputs whose elements are all known, alike, or growing along the axes; only a rule that declares
+      `elements` may hand any on;
     - the same with less known inputs (a dim, a rank, a type or elements unknown), which must not make the rule fail
       nor say more;
     - that it says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only.
@@ -85,7 +89,32 @@ def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
             check_weaker(str(case), what, applied, found)
         for run in runs:
             check_outputs(case, found, run.binding, run.outputs, f" with {what}")
+    _check_elements(rule, case, runs, runner)
     return len(runs)
+
+
+def _check_elements(rule: Rule, case: Case, runs: Sequence[Run], runner: Runner) -> None:
+    """What the rule says where elements of its inputs are known: all, that they are alike, or how they grow."""
+    for binding, outputs, seed in runs:
+        check_outputs(case, _with(rule, case, known(case, binding, seed), _KNOWN), binding, outputs, f" with {_KNOWN}")
+        for what, changed, inputs in special(case, binding, seed):
+            ran, _ = runner(changed, binding, seed)
+            if ran is not None:
+                check_outputs(case, _with(rule, changed, inputs, what), binding, ran, f" with {what}")
+
+
+_KNOWN: Final = "all elements known"
+
+
+def _with(rule: Rule, case: Case, inputs: Sequence[Value | None], what: str) -> Applied:
+    """The rule applied to inputs with elements. Raises AssertionError if it hands on some and does not say so."""
+    applied = _applied(rule, case, inputs, what)
+    if not rule.elements and _applied(replace(rule, elements=True), case, inputs, what).outputs != applied.outputs:
+        raise AssertionError(
+            f"{case} with {what}: {rule} gives outputs with elements, which are dropped: return Tensor(dtype, shape), or "
+            f"declare elements=True if they are those of the output"
+        )
+    return applied
 
 
 def apply_case(case: Case, table: Table | None = None) -> Applied:
@@ -96,9 +125,11 @@ def apply_case(case: Case, table: Table | None = None) -> Applied:
 
 def run_case(case: Case, table: Table | None = None) -> int:
     """Check a case at every binding; the number of bindings that ran. Raises AssertionError for a wrong claim."""
-    applied = apply_case(case, table)
+    rule, applied = _rule_of(case, table), apply_case(case, table)
     _check_expected(case, applied)
-    return len(list(_runs(_rule_of(case, table), case, applied, execute)))
+    runs = list(_runs(rule, case, applied, execute))
+    _check_elements(rule, case, runs, execute)
+    return len(runs)
 
 
 def _rule_of(case: Case, table: Table | None) -> Rule:
@@ -153,7 +184,7 @@ def _runs(
             outputs, failure = runner(case, binding, seed)
             if outputs is not None:
                 check_outputs(case, applied, binding, outputs)
-                yield Run(binding, outputs)
+                yield Run(binding, outputs, seed)
                 continue
             if failures is not None:
                 failures.append(failure)

@@ -253,8 +253,12 @@ def murmur_hash(op: Op) -> Tensor:
 # Operators of ONNX's domain under another name
 
 
-pad_ms = transfer("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT)(pad.function)
-gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT)(gather_nd.function)
+pad_ms = transfer("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT, elements=True)(
+    pad.function
+)
+gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, elements=True)(
+    gather_nd.function
+)
 q_linear_reduce_mean = transfer(
     "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
 )(by_attribute(None))

@@ -76,7 +76,7 @@ def q_ordered_attention(op: Op) -> Tensor:
 # Block floating point
 
 
-@transfer("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT)
+@transfer("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT, elements=True)
 def quantize_bfp(op: Op) -> Sequence[Tensor]:
     """The bytes of x, a vector; the shape of x; its strides."""
     shape = op.tensor("x").shape

@@ -17,7 +17,7 @@ LAST = 9
 """The last version of ONNX's domain that has them."""
 
 mapped = transfer("Affine ParametricSoftplus Scale ScaledTanh", inputs="X", until=LAST, complete=True)(unary.function)
-copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True)(identity.function)
+copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
 dynamic_slice = transfer("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST)(
     slice_input.function
 )

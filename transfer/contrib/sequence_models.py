@@ -98,7 +98,7 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
             op.reject("b is missing, which beta is computed from")
         require_like(op, "b", "a")
     a = op.tensor("a")
-    return a, Tensor(op.dtype("b"), a.shape)
+    return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
 
 
 @transfer(

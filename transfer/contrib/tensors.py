@@ -25,12 +25,12 @@ from transfer.sampling import grid_sample
 from transfer.shape_ops import unsqueeze
 from transfer.window import as_size
 
-expand_dims = transfer("ExpandDims", inputs="data axes", domain=MICROSOFT)(unsqueeze.function)
+expand_dims = transfer("ExpandDims", inputs="data axes", domain=MICROSOFT, elements=True)(unsqueeze.function)
 grid_sample_ms = transfer("GridSample", inputs="X grid", domain=MICROSOFT)(grid_sample.function)
 sample_op = transfer("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
 
 
-@transfer("Range", inputs="start limit delta", domain=MICROSOFT)
+@transfer("Range", inputs="start limit delta", domain=MICROSOFT, elements=True)
 def arange_by_one(op: Op) -> Sequence[Value]:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 where delta is left out."""
     dtype = op.common_dtype("start", "limit", "delta")
