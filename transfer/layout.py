@@ -130,7 +130,9 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     if any(part is None for part in parts):
         return None
     filled = [part for part in parts if part is not None and part.size]  # one without elements may differ elsewhere
-    joined = np.concatenate(filled, axis) if filled else np.empty(shape.concrete, dtype=object)
+    if not filled:
+        return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
+    joined = np.concatenate(filled, axis)
     return Contents.from_array(joined) if joined.shape == shape.concrete else None
 
 

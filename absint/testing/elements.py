@@ -1,7 +1,7 @@
 """Inputs of which more is known: what a rule says of elements is held against runs too.
 
-A rule sees few known elements in its cases. Here every element of a run's inputs is known to it, or that all elements of
-an input are the same, or that they grow along its axes: then it says the most of the elements of its outputs.
+A rule sees few known elements in its cases. Here it knows every element of a run's inputs, or that all elements of an
+input are the same, or that they grow along its axes: then it says the most of the elements of its outputs.
 """
 
 from __future__ import annotations

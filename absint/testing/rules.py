@@ -111,8 +111,8 @@ def _with(rule: Rule, case: Case, inputs: Sequence[Value | None], what: str) -> 
     applied = _applied(rule, case, inputs, what)
     if not rule.elements and _applied(replace(rule, elements=True), case, inputs, what).outputs != applied.outputs:
         raise AssertionError(
-            f"{case} with {what}: {rule} gives outputs with elements, which are dropped: return Tensor(dtype, shape), or "
-            f"declare elements=True if they are those of the output"
+            f"{case} with {what}: {rule} gives outputs with elements, which are dropped: return "
+            f"Tensor(dtype, shape), or declare elements=True if they are those of the output"
         )
     return applied
 

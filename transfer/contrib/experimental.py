@@ -18,9 +18,9 @@ LAST = 9
 
 mapped = transfer("Affine ParametricSoftplus Scale ScaledTanh", inputs="X", until=LAST, complete=True)(unary.function)
 copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
-dynamic_slice = transfer("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST)(
-    slice_input.function
-)
+dynamic_slice = transfer(
+    "DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, elements=True
+)(slice_input.function)
 
 
 @transfer("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)
