@@ -61,15 +61,15 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if len(shapes) < len(inputs):
         op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
     if not shapes:
-        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
         if all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs of different rank: {', '.join(map(str, shapes))}")
         op.may_fail("the inputs have different ranks")
-        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     known = len(shapes) == len(inputs)
     if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
-        return Tensor(dtype, TOP_SHAPE, _joined_fill(inputs))  # one without elements may have another rank
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # one without elements may have another rank
     at = op.axis(axis, len(shapes[0]))
     total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
     for s in shapes if known else ():
@@ -79,7 +79,7 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     ramps = NO_RAMPS
     if at == len(dims) - 1 and all(x.ramps for x in inputs):
         ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
-    return Tensor(dtype, result, _joined_fill(inputs) or _joined(inputs, at, result), ramps)
+    return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
 
 
 def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
@@ -114,9 +114,24 @@ def _is_empty(op: Op, shape: Shape) -> Relation:
     return disjunction(*(eq(d, 0) for d in shape if not is_positive(op, d)))
 
 
-def _joined_fill(inputs: Sequence[Tensor]) -> Contents | None:
+def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
+    """What all elements are, where those of all inputs are the same.
+
+    Inputs without elements that differ on another axis give one with elements in onnxruntime, which nobody has written.
+    """
     first = inputs[0].contents if inputs else None
-    return first if first is not None and first.is_fill and all(x.contents is first for x in inputs) else None
+    if first is None or not first.is_fill or any(x.contents is not first for x in inputs):
+        return None
+    if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
+        return first
+    shapes = [x.shape for x in inputs]
+    agree = axis is not None and all(
+        op.is_equal(a, b) is YES
+        for s in shapes[1:]
+        for i, (a, b) in enumerate(zip(shapes[0], s, strict=True))
+        if i != axis
+    )
+    return first if agree else None
 
 
 def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | None:
