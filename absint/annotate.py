@@ -16,6 +16,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoPro
 
 from absint.errors import UsageError
 from absint.graph import Operand, Scope
+from absint.loadable import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.merge import Merger
 from absint.templates import birthplace
 from lattices.dtype import DType
@@ -38,8 +39,29 @@ POLICY_KEY: Final = "absint.policy"
 _ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
 
 
-def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = False) -> ModelProto:
-    """A copy of the analysed model with inferred types written into it; see `Result.annotate`.
+class Annotated(NamedTuple):
+    """A copy of a model with inferred types, and the types that would keep it from loading."""
+
+    model: ModelProto
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def annotated(result: Result, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+    """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
+
+    Raises UsageError as `annotate` does.
+    """
+    copy, bodies = annotate(result, merge, outputs=outputs)
+    if len(result.nodes) > MAX_INFERRED:
+        return Annotated(copy)
+    graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
+    return Annotated(copy, tuple(left_out(result.model, copy, graphs)))
+
+
+def annotate(
+    result: Result, merge: MergePolicy = "refine", *, outputs: bool = False
+) -> tuple[ModelProto, Sequence[_Body]]:
+    """A copy of the analysed model with all inferred types written into it, and its graphs.
 
     Raises UsageError for an unknown policy, and under `strict` for a declaration that contradicts what was inferred.
     """
@@ -60,7 +82,7 @@ def annotate(result: Result, merge: MergePolicy = "refine", *, outputs: bool = F
             _fill(result, body, writer, merge, merger, outputs)
         wrong = declared.misused(writer)
         if not wrong:
-            return copy
+            return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that a dim without a text has been given
 
 
@@ -76,6 +98,7 @@ class _Body(NamedTuple):
     """A graph of the copy with the names that the analysis knows in it."""
 
     graph: GraphProto
+    original: GraphProto
     scope: Scope
     path: str
 
@@ -84,7 +107,7 @@ def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
     """The main graph, and every body of control flow that was lowered outside of functions."""
     lowered = result._lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    pending = [(result.model.graph, _Body(copy.graph, lowered.program.main, ""))]
+    pending = [(result.model.graph, _Body(copy.graph, result.model.graph, lowered.program.main, ""))]
     while pending:
         original, body = pending.pop()
         yield body
@@ -92,7 +115,7 @@ def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
         for node, twin in zip(original.node, body.graph.node, strict=True):
             for attribute, other in zip(node.attribute, twin.attribute, strict=True):
                 if attribute.type == AttributeProto.GRAPH and id(attribute.g) in scopes:
-                    inner.append((attribute.g, _Body(other.g, *scopes[id(attribute.g)])))
+                    inner.append((attribute.g, _Body(other.g, attribute.g, *scopes[id(attribute.g)])))
         pending.extend(reversed(inner))
 
 

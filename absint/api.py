@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import onnx
 
+    from absint.annotate import Annotated
     from absint.checking import Box, Check, RangeCheck
     from absint.classes import Equalities, Place
     from absint.comparing import Comparison
@@ -508,10 +509,16 @@ class Result:
         `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
         per dim the more exact of the two, `strict` raises UsageError where they contradict each other. With
         `outputs` the types of graph outputs are written too.
-        """
-        from absint.annotate import annotate
 
-        return annotate(self, merge, outputs=outputs)
+        A type is left out if the copy would not load with it, though the model does; `annotated` lists these.
+        """
+        return self.annotated(merge, outputs=outputs).model
+
+    def annotated(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+        """As `annotate`: the copy, with the types that are left out of it and why."""
+        from absint.annotate import annotated
+
+        return annotated(self, merge, outputs=outputs)
 
     def __repr__(self) -> str:
         label = "" if self.policy.sound else f", {self.policy.label}"

@@ -37,6 +37,7 @@ READS_AND_WRITES_MODELS = (
     "absint/auditing/runs.py",
     "absint/evaluation.py",
     "absint/held_files.py",
+    "absint/loadable.py",
     "absint/merge.py",
 )
 

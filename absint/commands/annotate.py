@@ -43,7 +43,7 @@ def annotate(
 
     check_binary_target(model, output, force)
     result = analysed(model, policy=policy, settings=settings)
-    annotated = result.annotate(merge, outputs=outputs)
+    annotated, left_out = result.annotated(merge, outputs=outputs)
     write_model(annotated, model, output)
     if output != "-":
         count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
@@ -51,6 +51,8 @@ def annotate(
         click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}{label}")
     found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
     text.write((line for line in found if line.text), sys.stderr)
+    for item in left_out:
+        print(f"absint: note: {item}", file=sys.stderr)
     return FINE
 
 

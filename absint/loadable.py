@@ -1,0 +1,183 @@
+"""Types that keep an annotated model from loading.
+
+A runtime infers types while it loads a model, from the types that stand in it. Some inference functions refuse what
+their kernels run: with shapes in place they reject a Concat with an empty input that differs on another axis, or an If
+before opset 11 whose branches differ in rank. Such types are taken out again. onnxruntime runs the inference functions
+of the `onnx` package, so a pass of `onnx.shape_inference` shows which types wake them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import onnx
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
+
+MAX_LEFT_OUT: Final = 64
+"""Types that are looked for one at a time; with more of them in the way, all that was written is taken back."""
+
+MAX_INFERRED: Final = 200_000
+"""Nodes, functions inlined, beyond which no pass is made."""
+
+_LARGE: Final = 1 << 12
+"""Bytes of a tensor from which its data is left aside: inference reads small ones alone."""
+
+_LENIENT: Final = "Inferred shape and existing shape differ"
+"""A runtime warns of a shape that contradicts its own inference, and loads the model."""
+
+
+class LeftOut(NamedTuple):
+    """A type that was not written, and the check that it wakes."""
+
+    value: str
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}/{self.value}" if self.path else self.value
+        return f"the type of {where!r} is left out: with it the model does not load ({self.reason})"
+
+
+class Written(NamedTuple):
+    """One type that annotating wrote into a graph: how to take it back, and to write it again."""
+
+    value: str
+    path: str
+    undo: Callable[[], None]
+    redo: Callable[[], None]
+
+
+class Graphs(NamedTuple):
+    """A graph of the original model, its copy, and its path."""
+
+    before: GraphProto
+    after: GraphProto
+    path: str
+
+
+def left_out(original: ModelProto, annotated: ModelProto, graphs: Sequence[Graphs]) -> list[LeftOut]:
+    """Take back the types that wake a check which the original model passes."""
+    written = list(_written(graphs))
+    known = refusals(original) if written else None
+    if known is None:
+        return []
+    found = _taken_back(written, annotated, known)
+    for before, after, _ in graphs:
+        for place in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
+            if not after.value_info[place].HasField("type"):
+                del after.value_info[place]
+    return found
+
+
+def _taken_back(written: list[Written], annotated: ModelProto, known: Counter[str]) -> list[LeftOut]:
+    found: list[LeftOut] = []
+    while (reason := _new(annotated, known)) is not None:
+        if len(found) == MAX_LEFT_OUT:
+            for item in written:
+                item.undo()
+            return [*found, *(LeftOut(item.value, item.path, reason) for item in written)]
+        culprit = _culprit(written, annotated, known)
+        if culprit is None:
+            break  # not due to what was written
+        written.remove(culprit)
+        found.append(LeftOut(culprit.value, culprit.path, reason))
+    return found
+
+
+def _culprit(written: Sequence[Written], annotated: ModelProto, known: Counter[str]) -> Written | None:
+    """The last type of the shortest prefix that wakes a check; it is taken back, all others are there."""
+    low, high = 0, len(written)  # the first `low` types wake nothing, the first `high` do
+    for item in written:
+        item.undo()
+    there = 0
+    if _new(annotated, known) is not None:
+        for item in written:
+            item.redo()
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        for item in written[there:middle]:
+            item.redo()
+        for item in written[middle:there]:
+            item.undo()
+        there = middle
+        low, high = (low, middle) if _new(annotated, known) is not None else (middle, high)
+    culprit = written[high - 1]
+    for item in written:
+        item.redo()
+    culprit.undo()
+    return culprit
+
+
+def _new(model: ModelProto, known: Counter[str]) -> str | None:
+    """A refusal that is not among the known ones."""
+    found = refusals(model)
+    return None if found is None else next(iter(found - known), None)
+
+
+def refusals(model: ModelProto) -> Counter[str] | None:
+    """The nodes that onnx's inference refuses, one text for each; None if it cannot be asked."""
+    try:
+        onnx.shape_inference.infer_shapes(skeleton(model).SerializeToString(), strict_mode=True)
+    except onnx.shape_inference.InferenceError as error:
+        texts = str(error).split("(op_type:")[1:]
+        return Counter(_brief(text) for text in texts if _LENIENT not in text)
+    except Exception:  # inference of another package, on a model that it may not know: no answer
+        return None
+    return Counter()
+
+
+def _brief(text: str) -> str:
+    """`Concat, node name: c): [ShapeInferenceError] reason` as `Concat c: reason`."""
+    place, _, reason = " ".join(text.split()).partition("): ")
+    operator, _, name = place.partition(", node name: ")
+    reason = reason.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
+    return f"{f'{operator} {name}'.strip()}: {reason}"
+
+
+def skeleton(model: ModelProto) -> ModelProto:
+    """The model without the data of large tensors of its main graph."""
+    made = ModelProto(ir_version=model.ir_version)
+    made.opset_import.extend(model.opset_import)
+    made.functions.extend(model.functions)
+    graph = model.graph
+    made.graph.node.extend(graph.node)
+    for field in ("input", "output", "value_info", "sparse_initializer"):
+        getattr(made.graph, field).extend(getattr(graph, field))
+    for tensor in graph.initializer:
+        made.graph.initializer.append(tensor if tensor.ByteSize() < _LARGE else _hollow(tensor))
+    return made
+
+
+def _hollow(tensor: TensorProto) -> TensorProto:
+    made = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    made.data_location = TensorProto.EXTERNAL
+    made.external_data.add(key="location", value="aside")
+    return made
+
+
+def _written(graphs: Iterable[Graphs]) -> Iterator[Written]:
+    """The types that the annotated graphs have and the original ones have not."""
+    for before, after, path in graphs:
+        for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
+            for place, info in enumerate(infos):
+                old = olds[place].type if place < len(olds) else TypeProto()
+                if old != info.type:
+                    yield _change(info, old, path)
+
+
+def _change(info: ValueInfoProto, old: TypeProto, path: str) -> Written:
+    new = TypeProto()
+    new.CopyFrom(info.type)
+
+    def undo() -> None:
+        info.ClearField("type")
+        if old.WhichOneof("value") is not None:
+            info.type.CopyFrom(old)
+
+    return Written(info.name, path, undo, lambda: info.type.CopyFrom(new))
+
+
+__all__ = ["MAX_INFERRED", "Graphs", "LeftOut", "left_out", "refusals"]
