@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
@@ -18,7 +20,7 @@ from lattices.escapes import json_text
 from lattices.expr import MAX_DIM, Dim, symbol
 from lattices.facts import Facts
 from lattices.real import Real
-from lattices.relation import FALSE, TRUE, Relation, eq, ge, le
+from lattices.relation import FALSE, TRUE, Relation, eq, ge, le, negation
 from lattices.tensor import Tensor, Value
 from solver.constraints import Constraint, ConstraintSet, Doubt, Origin
 from solver.prove import Prover, holds
@@ -298,9 +300,18 @@ def check_range(result: Result, box: Box) -> RangeCheck:
     inputs = set(result.symbols)
     open_: list[Constraint] = []
     premises: list[Constraint] = []
-    doubts = list(stated.doubts)
+    doubts = [d for d in stated.doubts if d.guard is TRUE]
+    waiting = deque(sorted((d for d in stated.doubts if d.guard is not TRUE), key=lambda d: d.origin.node))
     reason = ""
     held: dict[Relation, None] = dict.fromkeys([*within, *given])
+
+    def weigh(upto: float) -> None:
+        """Keep the doubts of the nodes up to this one but those that what is held removes."""
+        while waiting and waiting[0].origin.node <= upto:
+            doubt = waiting.popleft()
+            if not prover.entails(list(held), negation(doubt.guard)).entailed:
+                doubts.append(doubt)
+
     pending: list[Relation] = []
     last = -1
     for c in stated:
@@ -309,6 +320,7 @@ def check_range(result: Result, box: Box) -> RangeCheck:
         if c.origin.node != last:
             held.update(dict.fromkeys(pending))
             pending, last = [], c.origin.node
+            weigh(last)
         formula = c.formula
         if formula in held:
             continue
@@ -333,6 +345,7 @@ def check_range(result: Result, box: Box) -> RangeCheck:
             else:
                 open_.append(c)
         held[formula] = None
+    weigh(inf)
     complete = not doubts and not premises and result.is_complete
     outcome = Outcome.UNKNOWN if reason else Outcome.MAY_FAIL if open_ else Outcome.RUNS if complete else Outcome.HOLDS
     return RangeCheck(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.control import Gate, condition_of
@@ -46,13 +47,15 @@ class Recorder:
         applied = self._analysis.applied
         for node in range(len(self._nodes)):
             template = applied.get(node)
-            if template is not None and (template.statements or template.may_fails):
+            if template is not None and (template.statements or template.may_fails or template.caveats):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
                 for reason in template.may_fails:
                     self._doubt(node, reason)
+                for caveat in self._analysis.caveats(node):
+                    self._doubt(node, caveat.reason, caveat.relation)
             if template is None or template.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
@@ -71,10 +74,16 @@ class Recorder:
         needed = bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
 
-    def _doubt(self, node: int, reason: str) -> None:
+    def _doubt(self, node: int, reason: str, unless: Relation = FALSE) -> None:
         guard = self.path_condition(self._nodes[node].gate)
+        if self._varies(node, guard):
+            guard = TRUE
+        if self._back:
+            unless = unless.substitute(self._back)
+        if unless is not FALSE and not self._varies(node, unless):
+            guard = conjunction(guard, negation(unless))
         if guard is not FALSE:
-            self.doubts.append(Doubt(self.origin(node), TRUE if self._varies(node, guard) else guard, reason))
+            self.doubts.append(Doubt(self.origin(node), guard, reason))
 
     def _sizes_of(self, node: int) -> Sequence[Relation]:
         """Sizes of the node's outputs that are natural numbers only because the node runs."""
@@ -191,10 +200,10 @@ def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -
     return sorted([*first, *added], key=lambda c: c.origin.node) if added else list(first)
 
 
-def symbols_in(constraints: Iterable[Constraint]) -> Iterator[Symbol]:
-    """The symbols of the constraints in order of appearance."""
-    for constraint in constraints:
-        yield from sorted(constraint.symbols, key=lambda s: (birthplace(s) or -1, s.name))
+def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
+    """The symbols of the constraints in order of appearance, then those of the doubts."""
+    for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.doubts)):
+        yield from sorted(symbols, key=lambda s: (birthplace(s) or -1, s.name))
 
 
 __all__ = [

@@ -23,7 +23,7 @@ from lattices.relation import FALSE, Relation
 from lattices.rows import Rows
 from lattices.tensor import BOTTOM, TOP, VALUES, Tensor, Value
 from lattices.unify import SOUND, Policy
-from transfer.op import Op, Statement, apply
+from transfer.op import Caveat, Op, Statement, apply
 
 if TYPE_CHECKING:
     from absint.loops import Carried
@@ -206,8 +206,8 @@ class ShapeAnalysis(Analysis[State]):
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
             doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
         if not op.has_fresh and all(map(is_named, outputs)):
-            return Template(outputs, (), result.statements, doubts, notes, result.rejected)
-        return name_unknowns(outputs, result.statements, doubts, notes, result.rejected)
+            return Template(outputs, (), result.statements, doubts, notes, result.rejected, result.caveats)
+        return name_unknowns(outputs, result.statements, doubts, notes, result.rejected, result.caveats)
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
         """Outputs of unknown type take what the schema says of it."""
@@ -244,6 +244,14 @@ class ShapeAnalysis(Analysis[State]):
             return list(template.statements)
         mapping = self.own(node, template)
         return [s._replace(relation=s.relation.substitute(mapping)) for s in template.statements]
+
+    def caveats(self, node: int) -> list[Caveat]:
+        """Where the node may fail, as it was told at its last visit, over symbols of the result."""
+        template = self.applied.get(node)
+        if template is None or not template.caveats:
+            return []
+        mapping = self.own(node, template)
+        return [c._replace(relation=c.relation.substitute(mapping)) for c in template.caveats]
 
     def record(
         self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()

@@ -17,7 +17,7 @@ from lattices.relation import Relation, boolean, eq
 from lattices.shape import Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
-from transfer.op import HOLE, Statement
+from transfer.op import HOLE, Caveat, Statement
 
 State = tuple[Value, ...]
 
@@ -37,6 +37,7 @@ class Template(NamedTuple):
     may_fails: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rejected: str | None = None
+    caveats: tuple[Caveat, ...] = ()
 
 
 def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
@@ -166,10 +167,11 @@ def name_unknowns(
     may_fails: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     rejected: str | None = None,
+    caveats: tuple[Caveat, ...] = (),
 ) -> Template:
     """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
     named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
-    for statement in statements:
-        namer._keep(statement.relation.symbols)
-    return Template(named, tuple(namer.holes), (*statements, *namer.statements), may_fails, notes, rejected)
+    for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
+        namer._keep(relation.symbols)
+    return Template(named, tuple(namer.holes), (*statements, *namer.statements), may_fails, notes, rejected, caveats)

@@ -115,7 +115,7 @@ def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
     return count if outputs.is_unknown else outputs
 
 
-@transfer("ConvTranspose", inputs="X W B")
+@transfer("ConvTranspose", inputs="X W B", complete=True)
 def conv_transpose(op: Op) -> Tensor:
     """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape where it is given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
@@ -126,6 +126,7 @@ def conv_transpose(op: Op) -> Tensor:
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
+        op.may_fail("X, W and the window agree")
         return Tensor(dtype)
     batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
     inputs, outputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
@@ -140,8 +141,11 @@ def conv_transpose(op: Op) -> Tensor:
 
 def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
     extra = _output_padding(op, found)
+    for axis, size in enumerate(spatial):
+        op.may_fail(f"onnxruntime takes no empty spatial axis {axis}", unless=ge(size, 1))
     given = op.ints("output_shape")
     if given:
+        op.may_fail("output_shape is one that the input and the window can give")
         if len(given) not in (len(spatial), len(spatial) + 2):
             op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
         if any(size <= 0 for size in given[len(given) - len(spatial) :]):
@@ -165,6 +169,8 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     for value, window in zip(extra, found, strict=True):
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
+        if value >= window.stride:
+            op.may_fail("onnxruntime takes only an output_padding below the stride")
     return extra
 
 

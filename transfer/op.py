@@ -45,6 +45,13 @@ class Statement(NamedTuple):
     `claimed` (an unsound policy takes it for granted; no constraint)."""
 
 
+class Caveat(NamedTuple):
+    """A node may fail, for the reason, where the relation does not hold. That it runs does not show that it holds."""
+
+    relation: Relation
+    reason: str
+
+
 class RejectedError(Exception):
     """The node cannot run with these inputs."""
 
@@ -58,6 +65,7 @@ class Op:
 
     __slots__ = (
         "attributes",
+        "caveats",
         "facts",
         "has_fresh",
         "inputs",
@@ -92,6 +100,7 @@ class Op:
         self.policy = policy
         self.statements: list[Statement] = []
         self.may_fails: list[str] = []
+        self.caveats: list[Caveat] = []
         self.notes: list[str] = []
         self.has_fresh = False
         """The rule has named something that data decide."""
@@ -308,10 +317,18 @@ class Op:
         if statement not in self.statements:
             self.statements.append(statement)
 
-    def may_fail(self, reason: str) -> None:
-        """The node may fail on some data of legal sizes, or for a reason that could not be stated."""
-        if reason not in self.may_fails:
-            self.may_fails.append(reason)
+    def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
+        """The node may fail on some data of legal sizes, or for a reason that could not be stated.
+
+        Where the relation `unless` holds it does not, for this reason.
+        """
+        if unless is FALSE or unless is OPEN:
+            if reason not in self.may_fails:
+                self.may_fails.append(reason)
+        elif self.decide(unless) is not YES:
+            caveat = Caveat(unless, reason)
+            if caveat not in self.caveats:
+                self.caveats.append(caveat)
 
     def note(self, text: str) -> None:
         """A diagnostic about the node that changes no answer."""
@@ -425,6 +442,7 @@ class Applied(NamedTuple):
     may_fails: tuple[str, ...]
     notes: tuple[str, ...]
     rejected: str | None
+    caveats: tuple[Caveat, ...] = ()
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -444,7 +462,7 @@ def apply(rule: Rule, op: Op) -> Applied:
         op.may_fail(str(error))
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected)
+    return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected, tuple(op.caveats))
 
 
 def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
@@ -498,6 +516,7 @@ __all__ = [
     "Applied",
     "AttributeValue",
     "BadNodeError",
+    "Caveat",
     "Op",
     "RejectedError",
     "Statement",

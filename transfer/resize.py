@@ -16,11 +16,12 @@ from lattices.contents import OPAQUE, Element
 from lattices.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
 from lattices.normal import ceildiv, floordiv
 from lattices.real import Real
-from lattices.relation import ge, le
+from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, le
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import NO, UNKNOWN, YES, Truth
 from transfer.op import Op
+from transfer.resize_modes import supported
 from transfer.rule import transfer
 from transfer.window import as_size
 
@@ -31,7 +32,7 @@ _MODERATE: Final = 1 << 12
 """A scale with a larger numerator is a rounded fraction: its products are not exact for sizes that occur."""
 
 
-@transfer("Upsample", inputs="X", until=6)
+@transfer("Upsample", inputs="X", until=6, complete=True)
 def upsample_1(op: Op) -> Tensor:
     """The last two axes of four, scaled by height_scale and width_scale and rounded down."""
     x = op.tensor("X")
@@ -42,7 +43,7 @@ def upsample_1(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
-@transfer("Upsample", inputs="X", since=7, until=8)
+@transfer("Upsample", inputs="X", since=7, until=8, complete=True)
 def upsample_7(op: Op) -> Tensor:
     """Every axis scaled by the attribute scales, rounded down."""
     x = op.tensor("X")
@@ -52,19 +53,19 @@ def upsample_7(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
 
 
-@transfer("Upsample", inputs="X scales", since=9)
+@transfer("Upsample", inputs="X scales", since=9, complete=True)
 def upsample(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
 
 
-@transfer("Resize", inputs="X scales", until=10)
+@transfer("Resize", inputs="X scales", until=10, complete=True)
 def resize_10(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op))
 
 
-@transfer("Resize", inputs="X roi scales sizes", since=11)
+@transfer("Resize", inputs="X roi scales sizes", since=11, complete=True)
 def resize(op: Op) -> Tensor:
     """The sizes given, or the axes scaled and rounded down; `axes` names the axes meant, and the others stay."""
     x = op.tensor("X")
@@ -111,6 +112,7 @@ def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
 
 def _kept(op: Op, x: Tensor) -> Tensor:
     """Nothing is known of the listed axes."""
+    op.may_fail("X and the scales or sizes fit")
     if x.shape.is_top:
         return Tensor(x.dtype)
     dims = list(x.shape.dims)
@@ -121,20 +123,29 @@ def _kept(op: Op, x: Tensor) -> Tensor:
 
 def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0) -> Tensor:
     if x.shape.is_top:
+        op.may_fail("X has an axis for each scale")
         if scales is not None and op.ints("axes") is None:
             return Tensor(x.dtype, Shape([None] * len(scales)))
         return Tensor(x.dtype)
     if scales is None:
         return _kept(op, x)
     dims = list(x.shape.dims)
+    if op.ints("axes") is None and len(scales) > len(dims):
+        op.note(f"scales has {len(scales)} values for {len(dims)} axes")  # onnxruntime does not look at the others
+        return _kept(op, x)
+    unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
         dims[axis] = _scale(op, dims[axis], scale, axis, least)
+        value = scale.fraction if isinstance(scale, Real) else None
+        unchanged[axis] = OPEN if value is None else TRUE if value == 1 else FALSE
+    supported(op, len(dims), unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
 def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     """floor(size * scale) as float32 arithmetic gives it."""
     if not isinstance(scale, Real):
+        op.may_fail(f"the scale of axis {axis} is positive")
         return UNKNOWN_SIZE
     value = scale.fraction
     if value is not None:
@@ -143,6 +154,8 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
         if isinstance(size, Expr) and size.const is not None:
             product = float32(float(value) * float32(size.const))
             return Dim(int(product)) if product <= MAX_DIM else UNKNOWN_SIZE
+    if value is None:
+        op.may_fail(f"the scale of axis {axis} is positive")
     if not isinstance(size, Expr) or not scale.is_dyadic:
         return UNKNOWN_SIZE
     scaled = size * scale.num
@@ -153,8 +166,6 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     if not exact and value is not None and _odd_part(value.numerator) >= _MODERATE:
         return _rounded(op, scaled, scale.den, axis)
     op.assume(le(digits, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
-    if value is None:
-        op.may_fail(f"the scale of axis {axis} is positive")
     return floordiv(scaled, scale.den)
 
 
@@ -179,24 +190,28 @@ def _sized(op: Op, x: Tensor) -> Tensor:
             return Tensor(x.dtype, shape_of(tuple(as_size(d) for d in sizes)))
         return _kept(op, x)
     dims = list(x.shape.dims)
+    if op.ints("axes") is None and any(op.decide(ge(size, 1)) is not YES for size in dims[len(sizes) :]):
+        op.note(f"sizes has {len(sizes)} values for {len(dims)} axes")  # onnxruntime takes 0 for the size of the others
+        return _kept(op, x)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
     for size in sizes:
         op.require(ge(size, 0), "sizes are not negative")
     if not _stretches(op):
         sizes = _keeping_ratio(op, old, sizes)
+    unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, before, size in zip(axes, old, sizes, strict=True):
         _check_size(op, before, size, axis)
+        unchanged[axis] = eq(before, size)
         dims[axis] = as_size(size)
+    supported(op, len(dims), unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     """onnxruntime scales only an empty axis to 0, and an empty axis only to 0."""
-    if before is size and isinstance(size, Expr):
-        return
-    if op.decide(ge(size, 1)) is not YES or op.decide(ge(before, 1)) is not YES:
-        op.may_fail(f"axis {axis} is empty, or becomes so")
+    both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
+    op.may_fail(f"axis {axis} is empty, or becomes so", unless=both)
 
 
 def _stretches(op: Op) -> bool:
@@ -207,6 +222,9 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     """All axes by one scale: the smallest (not_larger) or largest (not_smaller) of the scales asked for."""
     smallest = op.string("keep_aspect_ratio_policy", "stretch") == "not_larger"
     pairs = list(zip(old, sizes, strict=True))
+    if any(op.decide(ge(size, 1)) is not YES for size in sizes):
+        op.may_fail("onnxruntime keeps no aspect ratio of empty axes")
+        return [UNKNOWN_SIZE] * len(pairs)
     for size in sizes:
         op.assume(le(size, EXACT >> 2), "a size divided and multiplied in float32 rounds to itself")
     if len(set(pairs)) == 1 and not any(d.is_unknown for d in pairs[0]):

@@ -26,7 +26,8 @@ def check_behaviour(case: str, applied: Applied, inputs: Inputs, again: Callable
     if second != applied:
         raise AssertionError(f"{case}: {op.rule} says {second.outputs} after {applied.outputs}: it must not keep state")
     known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
-    stated = chain.from_iterable(statement.relation.symbols for statement in applied.statements)
+    relations = [*(s.relation for s in applied.statements), *(c.relation for c in applied.caveats)]
+    stated = chain.from_iterable(relation.symbols for relation in relations)
     for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
         if symbol.name not in known and not symbol.name.startswith(HOLE):
             raise AssertionError(

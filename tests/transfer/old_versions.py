@@ -117,7 +117,8 @@ def run_version(case: Case) -> int:
 
 def is_broken(applied: Applied, binding: Binding) -> bool:
     """The binding makes a requirement false, or undefined."""
-    return any(truth(s.relation, binding) is not True for s in applied.statements if s.role == "required")
+    stated = [s.relation for s in applied.statements if s.role == "required"]
+    return any(truth(relation, binding) is not True for relation in (*stated, *(c.relation for c in applied.caveats)))
 
 
 def is_typed(case: Case, schema: onnx.defs.OpSchema) -> bool:

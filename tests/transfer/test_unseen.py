@@ -60,6 +60,7 @@ def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator
         outputs, failure = execute(case, binding, seed=number)
         if outputs is None:
             required = [s.relation for s in applied.statements if s.role == "required"]
+            required += [caveat.relation for caveat in applied.caveats]
             if all(truth(relation, binding) is True for relation in required):
                 yield f"{case} at {binding}: fails, and nothing says so: {failure}"
         elif not case.op.startswith(EMPTY_REDUCTION):

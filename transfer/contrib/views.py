@@ -34,6 +34,7 @@ def restate(
         policy=op.policy,
     )
     inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
+    inner.caveats = op.caveats
     result = rule.function(inner)
     return [result] if isinstance(result, Value) else list(result)
 

@@ -1,0 +1,78 @@
+"""Which forms of Resize and Upsample onnxruntime executes: modes of interpolation, and the axes that each may scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from lattices.dtype import DType
+from lattices.relation import FALSE, OPEN, Relation, conjunction, disjunction
+from transfer.op import Op
+
+_MODES: Final[Mapping[str, frozenset[str]]] = {
+    "coordinate_transformation_mode": frozenset(
+        {
+            "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize",
+            "half_pixel_symmetric", "tf_half_pixel_for_nn",
+        }
+    ),
+    "nearest_mode": frozenset({"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}),
+    "keep_aspect_ratio_policy": frozenset({"stretch", "not_larger", "not_smaller"}),
+}  # fmt: skip
+
+_LINEAR_RANKS: Final = frozenset({2, 3, 4, 5})
+_CUBIC_RANKS: Final = frozenset({2, 4})
+
+
+def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
+    """State when onnxruntime may refuse the mode; `unchanged` says of each axis that it keeps its size."""
+    if rank == 0:
+        op.may_fail("X is a scalar")
+    mode = op.string("mode", "nearest")
+    is_resize = op.name == "Resize"
+    if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
+        op.may_fail(f"mode {mode!r} is not known")
+        return
+    for name, known in _MODES.items():
+        value = op.string(name)
+        if value is not None and value not in known:
+            op.may_fail(f"{name} {value!r} is not known")
+    antialias = op.integer("antialias", 0) != 0
+    if antialias and mode == "nearest":
+        op.may_fail("onnxruntime has no nearest mode with antialias")
+    if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
+        op.may_fail("onnxruntime takes exclude_outside in cubic mode only, and in linear mode with antialias")
+    if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
+        _needs_region(op, rank)
+    if mode != "nearest":
+        _interpolated(op, mode, rank, unchanged, antialias)
+
+
+def _needs_region(op: Op, rank: int) -> None:
+    shape = op.tensor("roi").shape if op.has("roi") else None
+    count = None if shape is None or shape.concrete is None else shape.concrete
+    axes = op.ints("axes")
+    if count != (2 * (rank if axes is None else len(axes)),):
+        op.may_fail("roi has two values for each axis")
+
+
+def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], antialias: bool) -> None:
+    """Linear and cubic interpolation scale the innermost axes of few ranks."""
+    if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
+        op.may_fail(f"onnxruntime has no {mode} mode of rank {rank}")
+        return
+    if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
+        op.may_fail("onnxruntime has the cubic mode for float32 only")
+    if rank > 3:
+        outer = _kept(unchanged[:2])
+        if mode == "linear" and rank == 4 and not antialias and op.dtype("X") is DType.FLOAT:
+            outer = disjunction(outer, _kept([unchanged[0], unchanged[3]]))
+        op.may_fail(f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode", unless=outer)
+
+
+def _kept(unchanged: Sequence[Relation]) -> Relation:
+    """All of them keep their size, as far as that can be stated."""
+    return FALSE if OPEN in unchanged else conjunction(*unchanged)
+
+
+__all__ = ["supported"]
