@@ -19,7 +19,7 @@ def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symb
     relations = []
     for item in assume:
         try:
-            relation = parse_relation(item) if isinstance(item, str) else item
+            relation = parse_relation(item, total=True) if isinstance(item, str) else item
         except TextError as error:
             raise UsageError(
                 f"assumption {item!r} does not parse: {error.reason}, at column {error.column + 1}"

@@ -96,7 +96,7 @@ def _reread(dim: Expr, standalone: set[str]) -> tuple[Dim, str | None]:
     """A dim that was read as an opaque name may be an expression over names that stand alone on some input."""
     names = dim.free_symbols
     if len(names) == 1 and dim is symbol(name := next(iter(names))):
-        read = read_dim_param(name, standalone - {name})
+        read = read_dim_param(name, standalone - {name}, total=True)
         return read.dim, read.hint
     return dim, None
 

@@ -122,7 +122,7 @@ class Lowerer:
                 self._warn("duplicate-input", f"input {info.name!r}", "declared twice; the first declaration counts")
                 continue
             if info.name not in initialisers:
-                self.signature.inputs[info.name] = self._source(info.name, read_type(info.type), names)
+                self.signature.inputs[info.name] = self._source(info.name, read_type(info.type, total=True), names)
         fixed = self.loaded.proto.ir_version < 4  # there every initialiser has to be an input
         declared = {} if fixed else {info.name: info for info in graph.input if info.name in initialisers}
         self._bind_initialisers(graph, names, overridable=declared)
@@ -143,7 +143,7 @@ class Lowerer:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
-                    value = replaceable(value, read_type(overridable[name].type))
+                    value = replaceable(value, read_type(overridable[name].type, total=True))
             names[name] = (len(nodes), 0)
             nodes.append(Node(name, root, [], (name,), gate, None, None, value))
         for sparse in graph.sparse_initializer:

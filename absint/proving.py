@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from absint.checking import Outcome, check
 from absint.errors import AbsintError, UsageError
 from absint.queries import read_relation
-from absint.recording import ASSUMPTION, Recorder
+from absint.recording import ASSUMPTION, DECLARATION, Recorder
 from absint.templates import State
+from lattices.definedness import computed
 from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
 from lattices.references import UnresolvedError
 from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
@@ -128,7 +129,6 @@ class Proving:
         self, query: str | Relation, given: Given, extra: tuple[Relation, ...], seconds: float
     ) -> tuple[Relation, Prover, Decision]:
         """The first round decides with an exact core; where it does not entail the query, the last one may."""
-        first = self._prover("base" if given == "run" else given, extra, seconds)
         try:
             relation = self._read(query, self._result.base.states)
         except UsageError:
@@ -136,6 +136,8 @@ class Proving:
                 raise
             relation = OPEN  # the last round may know a rank that the first does not
             self._read(query, self._result.states)
+        sizes = computed(relation) if given == "inputs" else TRUE
+        first = self._prover("base" if given == "run" else given, extra, seconds, sizes)
         decision = first.decide(relation) if relation is not OPEN else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
             return relation, first, decision
@@ -152,8 +154,8 @@ class Proving:
         """The prover of all rounds."""
         return self._prover("run", (), SECONDS)
 
-    def _prover(self, given: str, extra: tuple[Relation, ...], seconds: float) -> Prover:
-        key = given, extra
+    def _prover(self, given: str, extra: tuple[Relation, ...], seconds: float, sizes: Relation = TRUE) -> Prover:
+        key = given, (*extra, sizes) if sizes is not TRUE else extra
         prover = self._provers.get(key)
         if prover is None:
             recorded = self._result.recorded
@@ -164,6 +166,8 @@ class Proving:
             elif given == "declared":
                 kept = [*kept, *self._claims()]
             assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
+            if sizes is not TRUE:
+                assumed.append(Constraint(sizes, TRUE, DECLARATION, "declared", "a size in the query is computed"))
             prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._result.symbols))
             self._provers[key] = prover
         prover.seconds = seconds

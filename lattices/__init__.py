@@ -3,6 +3,7 @@
     intern truth interval        one object per structure; three-valued truth; intervals and congruences
     expr normal relation         symbolic integers in normal form, their rewrites, relations over them
     comparisons rewriting sign   what comparisons say, plainly; rewrites as data; what is a natural number
+    definedness                  where relations with quotients are true, and where false
     facts                        what is known of symbols: `simplify` and `decide`
     text references              the grammar: parse and print expressions and relations; the values that texts name
     lattice laws rows            the protocol of a domain, its laws as tests, tuples of elements

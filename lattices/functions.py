@@ -143,3 +143,19 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "Not": Function("c", rel.negation),
 }  # fmt: skip
 """Name -> function, every dialect's names in one table."""
+
+
+def first_not_one(*dims: Dim) -> Dim:
+    """The first operand that is not 1, else 1, also where the operands do not broadcast.
+
+    `normal.broadcast` says the same in any order and without choices, but only under the requirement that its operands
+    broadcast: which a rule states beside it, and the author of a query does not.
+    """
+    result: Dim = ONE_EXPR
+    for dim in reversed(dims):
+        result = rel.ite(rel.eq(dim, 1), result, dim)
+    return result
+
+
+TOTAL_FUNCTIONS: Final = FUNCTIONS | {"broadcast": Function("d", first_not_one, variadic=True)}
+"""For texts that nothing states requirements beside: queries, assumptions, dims of inputs."""

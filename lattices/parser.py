@@ -16,7 +16,7 @@ from lattices import expr as ex
 from lattices import functions, normal
 from lattices import relation as rel
 from lattices.expr import Dim, Expr, const, mul
-from lattices.functions import FUNCTIONS, Function, Number, Ratio
+from lattices.functions import FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
 from lattices.relation import Relation
 from lattices.syntax import (
     AND,
@@ -58,8 +58,9 @@ class Parser:
     functions: Iterable[str] = FUNCTIONS
     """What may be meant by the name of a function that is not there."""
 
-    def __init__(self, text: str, names: Names, relation: bool) -> None:
+    def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         self.text, self.names = text, names
+        self.table = TOTAL_FUNCTIONS if total else FUNCTIONS
         self.infix = INFIX | {"&": AND if relation else MINIMUM}
         self.at = 0  # where the next token is looked for
         self.items: list[Item] = []
@@ -223,7 +224,7 @@ class Parser:
         return Item(value, opened.at)
 
     def _call(self, opened: Open, operands: list[Item]) -> Expr | Relation | Ratio:
-        function: Function = FUNCTIONS[opened.function]
+        function: Function = self.table[opened.function]
         count = len(function.kinds)
         if len(operands) < count or (len(operands) > count and not function.variadic):
             raise self._error(opened.at, f"{opened.function} takes {function.arity}, found {len(operands)}")

@@ -25,7 +25,7 @@ class ReferenceParser(Parser):
     functions = (*FUNCTIONS, *_FUNCTIONS)
 
     def __init__(self, text: str, names: Names, references: References, relation: bool) -> None:
-        super().__init__(text, names, relation)
+        super().__init__(text, names, relation, total=True)
         self.references = references
         self.values = ValueNames(text, names, references)
 

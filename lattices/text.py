@@ -28,12 +28,15 @@ class DimParam(NamedTuple):
     hint: str | None = None
 
 
-def parse(text: str, names: Names = None, references: References | None = None) -> Dim:
+def parse(text: str, names: Names = None, references: References | None = None, *, total: bool = False) -> Dim:
     """The dim that a text denotes.
 
     A text without any operator is a number or a name ("batch size" too); `?` is the unknown dim. With `names`, only
     these names are allowed; a mapping gives the dim that each stands for. With `references`, `X[1]` and the like denote
     dims of the values that it knows, and no text denotes the unknown dim.
+
+    `broadcast(a, b)` is the size of a value that some node has computed: the node requires that a and b broadcast. In a
+    `total` text, and with `references`, it is the first operand that is not 1 whether or not they do.
     Raises TextError, which points at the column, for anything else and for whatever is over a limit.
     """
     whole = text.strip()
@@ -41,34 +44,37 @@ def parse(text: str, names: Names = None, references: References | None = None) 
         return UNKNOWN_DIM
     if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
         return names[whole] if isinstance(names, Mapping) else symbol(whole)
-    return _parser(text, names, references, relation=False).dim()
+    return _parser(text, names, references, relation=False, total=total).dim()
 
 
-def parse_relation(text: str, names: Names = None, references: References | None = None) -> Relation:
+def parse_relation(
+    text: str, names: Names = None, references: References | None = None, *, total: bool = False
+) -> Relation:
     """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
 
     A name that stands where a condition is expected is a boolean symbol. With `references`, relations over values are
     read too: `X[1] == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`.
+    `total` is as for `parse`.
     Raises TextError, which points at the column, for any other text and for whatever is over a limit.
     """
-    return _parser(text, names, references, relation=True).relation()
+    return _parser(text, names, references, relation=True, total=total).relation()
 
 
-def _parser(text: str, names: Names, references: References | None, relation: bool) -> Parser:
+def _parser(text: str, names: Names, references: References | None, relation: bool, total: bool) -> Parser:
     if references is None:
-        return Parser(text, names, relation)
+        return Parser(text, names, relation, total)
     return ReferenceParser(text, names, references, relation)
 
 
-def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
+def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool = False) -> DimParam:
     """The dim that a `dim_param` of a model denotes; a text that is not an expression is a name as it stands.
 
     `standalone_names` are the dim_params of the graph's inputs that are names by themselves. `past-seq` and `a/b`,
-    without a space at the operator, are expressions only if each of their names is one of them.
+    without a space at the operator, are expressions only if each of their names is one of them. `total`: see `parse`.
     """
     if reads_as_name(text):
         return DimParam(_named(text))
-    key = (text, frozenset(standalone_names))
+    key = (text, frozenset(standalone_names), total)
     found = _read.get(key)
     if found is None:
         found = _read_dim_param(*key)
@@ -76,7 +82,7 @@ def read_dim_param(text: str, standalone_names: Collection[str]) -> DimParam:
     return found
 
 
-def _read_dim_param(text: str, standalone_names: frozenset[str]) -> DimParam:
+def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) -> DimParam:
     """The dim of a text that is more than a plain name."""
     name = DimParam(_named(text))
     try:
@@ -85,7 +91,7 @@ def _read_dim_param(text: str, standalone_names: frozenset[str]) -> DimParam:
             return name  # " N" is not the name "N": models compare the texts
         if _has_hyphen(text, found) and not _stands_alone(found, standalone_names):
             return name
-        dim = parse(text)
+        dim = parse(text, total=total)
     except TextError as problem:
         return name._replace(hint=str(problem)) if _EXPRESSION.search(text) else name
     return name if dim.is_concrete and int(dim) < 0 else DimParam(dim)
@@ -99,13 +105,13 @@ class _Kept:
     """Parsed texts, bounded by their length in all."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, frozenset[str]], DimParam] = {}
+        self._found: dict[tuple[str, frozenset[str], bool], DimParam] = {}
         self._length = 0
 
-    def get(self, key: tuple[str, frozenset[str]]) -> DimParam | None:
+    def get(self, key: tuple[str, frozenset[str], bool]) -> DimParam | None:
         return self._found.get(key)
 
-    def add(self, key: tuple[str, frozenset[str]], dim: DimParam) -> None:
+    def add(self, key: tuple[str, frozenset[str], bool], dim: DimParam) -> None:
         if self._length + len(key[0]) > MAX_KEPT:
             self._found, self._length = {}, 0
         self._found[key] = dim

@@ -6,17 +6,18 @@ that meet every connected premise and falsify the relation, re-checked by evalua
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from time import perf_counter
 from typing import Final, Literal
 
+from lattices.definedness import falsity, truth
 from lattices.escapes import plain
 from lattices.expr import Dim, Symbol, UndefinedError, expr_of
 from lattices.facts import Facts
-from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le, negation
+from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from lattices.truth import YES
 from solver.backend import Answer, Backend, shared
 from solver.constraints import Constraint, ConstraintSet
@@ -179,16 +180,29 @@ class Prover:
     def ask(self, premises: Sequence[Relation], relation: Relation, *, small: bool = True) -> Decision:
         """Z3's answer, its model re-checked by evaluation."""
         asked = len(premises)
-        answer = self._check(premises, negation(relation))
+        answer = self._check(premises, falsity(relation))
         if answer.verdict == "unsat":
             core = tuple(premises[int(name[1:])] for name in sorted(answer.core, key=lambda n: int(n[1:])))
             return Decision(True, "z3", core, asked=asked)
         if answer.verdict == "unknown":
             return Decision(None, "z3", reason=answer.reason, asked=asked)
-        for model in (self._smaller(premises, relation) if small else None, answer.model):
+        for model in self._models(premises, relation, answer, small):
             if model is not None and meets(premises, model) and holds(relation, model) is False:
                 return Decision(False, "z3", model=model, asked=asked)
         return Decision(None, "z3", reason="every counterexample that was found divides by zero", asked=asked)
+
+    def _models(
+        self, premises: Sequence[Relation], relation: Relation, first: Answer, small: bool
+    ) -> Iterator[Mapping[str, int] | None]:
+        """Counterexamples: a small one, the first that was found, one at which no premise divides by zero."""
+        if small:
+            yield self._smaller(premises, relation)
+        yield first.model
+        defined = [truth(premise) for premise in premises]
+        if defined != list(premises):
+            answer = self._check(defined, falsity(relation), core=False)
+            if answer.verdict == "sat":
+                yield answer.model
 
     def _smaller(self, premises: Sequence[Relation], relation: Relation) -> Mapping[str, int] | None:
         """A counterexample with small sizes that are not 0 or 1, if there is one."""
@@ -196,7 +210,7 @@ class Prover:
         sizes = [symbol for symbol in symbols if not _is_condition(symbol)]
         if not sizes:
             return None
-        goal = negation(relation)
+        goal = falsity(relation)
         for low, high in ((2, 16), (1, 64), (0, 4096)):
             near = conjunction(*_between(sizes, low, high))
             answer = self._check(premises, conjunction(goal, near), core=False)

@@ -99,7 +99,7 @@ def check_candidate(result: Result, proof: Proof) -> None:
     assert proof.counterexample is not None
     values = {**proof.counterexample, **proof.invented}
     assert holds(proof.relation, values) is False
-    known = [c for c in result.constraints if c.formula.free_symbols <= set(values)]
+    known = [c for c in result.constraints.of_needed if c.formula.free_symbols <= set(values)]
     assert all(holds(c.formula, values) for c in known)
     assert proof.reason
     by_data = proof.reason.endswith("it rests on sizes that only data decide")

@@ -268,7 +268,7 @@ def test_texts_without_references_mean_the_same(tree: Tree) -> None:
 def outcome(text: str, names: Collection[str] | None, values: Known | None) -> Relation | tuple[str, int]:
     """What a text states, or the reason and the column of the error."""
     try:
-        return parse_relation(text, names, values)
+        return parse_relation(text, names, values, total=True)
     except TextError as problem:
         return problem.reason, problem.column
 

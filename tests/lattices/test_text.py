@@ -462,9 +462,9 @@ def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
     class Counting(public.Parser):
-        def __init__(self, text: str, names: Names = None, relation: bool = False) -> None:
+        def __init__(self, text: str, names: Names = None, relation: bool = False, total: bool = False) -> None:
             parsed.append(text)
-            super().__init__(text, names, relation)
+            super().__init__(text, names, relation, total)
 
     monkeypatch.setattr(public, "Parser", Counting)
     texts = [f"({name} + 7)//8*8" for name in ("once_a", "once_b")]
@@ -486,5 +486,5 @@ def test_parsed_texts_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -
     for number in range(50):
         read_dim_param(f"bounded + {number + 1}", ())
         assert 0 < kept._length <= 100
-    assert kept.get(("bounded + 50", frozenset())) is not None
-    assert kept.get(("bounded + 1", frozenset())) is None
+    assert kept.get(("bounded + 50", frozenset(), False)) is not None
+    assert kept.get(("bounded + 1", frozenset(), False)) is None

@@ -43,7 +43,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(g.clash, "y[0] == B", "contradiction", note="even what is true of every value"),
     Row(g.clash, "d == 64", "contradiction"),
     Row(g.clash, "y[0] == B", "proved", given="inputs"),
-    Row(g.unused, "d == 64", "refuted", note="a node that no output needs imposes nothing"),
+    Row(g.unused, "d == 64", "not entailed", note="a node that no output needs proves nothing, but a run executes it"),
     Row(g.projected, "h[2] == 64 and size(z) == 64 * batch * seq", "proved"),
     Row(g.projected, "h[2] == 64", "refuted", given="inputs"),
     Row(g.projected, "d_model == 64", "proved", given="inputs", assume=["h[2] == 64"]),

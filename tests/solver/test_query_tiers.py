@@ -1,0 +1,152 @@
+"""Every tier reads a relation alike, also where operands do not broadcast and where divisors are 0 or negative."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import Final
+
+import pytest
+
+from lattices.definedness import falsity, truth
+from lattices.expr import symbol
+from lattices.facts import Facts
+from lattices.relation import TRUE, Relation, ge, le
+from lattices.text import TextError, parse_relation
+from lattices.truth import NO, YES
+from solver.constraints import Constraint, ConstraintSet, Origin
+from solver.prove import Prover, holds
+from tests.solver.query_texts import Statement, Writer
+
+SYMBOLS: Final = ("N", "M")
+HIGH: Final = 5
+BOX: Final = [dict(zip(SYMBOLS, sizes, strict=True)) for sizes in product(range(HIGH), repeat=len(SYMBOLS))]
+WITHIN: Final = [r for name in SYMBOLS for r in (ge(symbol(name), 0), le(symbol(name), HIGH - 1))]
+
+
+def drawn(seed: int) -> tuple[Statement, Relation] | None:
+    statement = Writer(random.Random(f"tiers {seed}"), SYMBOLS).statement()
+    try:
+        return statement, parse_relation(statement.text, total=True)
+    except TextError:  # it divides by the constant 0
+        return None
+
+
+def disagreements(seed: int) -> str:
+    """What two tiers say differently of the relation of this seed; empty if they agree."""
+    found = drawn(seed)
+    if found is None:
+        return ""
+    statement, relation = found
+    about = f"{statement.text!r}, read as {relation}"
+    for sizes in BOX:
+        said = statement.truth(sizes)
+        own = holds(relation, sizes)
+        if said is not None and own is not said:
+            return f"{about}: {said} at {sizes}, evaluated {own}"
+        for build, wanted in ((truth, True), (falsity, False)):
+            # A choice that is made under one truth may hide what divides by zero.
+            if own is not None and holds(build(relation), sizes) is not (own is wanted):
+                return f"{about}: {own} at {sizes}, but {build.__name__} is {build(relation)}"
+    decided = Facts(WITHIN, SYMBOLS).decide(relation)
+    for sizes in BOX:
+        if (decided is YES and statement.truth(sizes) is False) or (decided is NO and statement.truth(sizes)):
+            return f"{about}: facts say {decided}, at {sizes} it is {statement.truth(sizes)}"
+    return guarded(statement, relation, about) or proved(statement, relation, about)
+
+
+def guarded(statement: Statement, relation: Relation, about: str) -> str:
+    if relation.op in ("true", "false", "open"):
+        return ""
+    imposed = Constraint(relation, TRUE, Origin(1, "", "n", "Op", "y"), "required", "it must")
+    names: dict[str, object] = {}
+    exec(ConstraintSet([imposed], symbols=SYMBOLS).to_python(), names)
+    check = names["check"]
+    assert callable(check)
+    for sizes in BOX:
+        said = statement.truth(sizes)
+        if said is not None and said is not _passes(check, sizes):
+            return f"{about}: {said} at {sizes}, the guard says {not said}"
+    return ""
+
+
+def _passes(check: Callable[[Mapping[str, int]], object], sizes: Mapping[str, int]) -> bool:
+    try:
+        check(sizes)
+    except ValueError:
+        return False
+    return True
+
+
+def proved(statement: Statement, relation: Relation, about: str) -> str:
+    decision = Prover(ConstraintSet(symbols=SYMBOLS)).entails(WITHIN, relation)
+    false_at = [sizes for sizes in BOX if holds(relation, sizes) is False]
+    if decision.entailed and any(statement.truth(sizes) is False for sizes in BOX):
+        return f"{about}: proved by {decision.tier}"
+    if decision.entailed is None and "limit" not in decision.reason:
+        return f"{about}: open, {decision.reason}"
+    if decision.entailed is False:
+        sizes = {name: decision.model.get(name, 0) for name in SYMBOLS}
+        if not false_at or statement.truth(sizes):
+            return f"{about}: false at {sizes}, says {decision.tier}"
+    return ""
+
+
+@pytest.mark.parametrize("start", range(0, 240, 24))
+def test_every_tier_reads_a_relation_alike(start: int) -> None:
+    for seed in range(start, start + 24):
+        assert not disagreements(seed), seed
+
+
+TAUTOLOGIES: Final = (
+    "broadcast(N, M) == N or N == 1",
+    "broadcast(N, M) == M or N != 1",
+    "broadcast(M, N) == M or M == 1",
+    "broadcast(N, 3) == N or N == 1",
+    "broadcast(N, M, 3) == broadcast(N, broadcast(M, 3))",
+    "(N//M)*M + N % M == N",
+    "N // -2 == -((N + 1)//2)",
+    "N % -3 <= 0",
+    "max(N, M) + min(N, M) == N + M",
+)
+FALSE: Final = ("broadcast(N, 3) == 3", "broadcast(N, M) == broadcast(M, N)", "N // M <= N - 1", "N % -3 == N % 3")
+
+
+@pytest.mark.parametrize("text", TAUTOLOGIES)
+def test_tautologies_are_proved(text: str) -> None:
+    assert Prover(ConstraintSet()).entails(WITHIN, parse_relation(text, total=True)).entailed
+
+
+@pytest.mark.parametrize("text", FALSE)
+def test_what_is_false_somewhere_is_not_proved(text: str) -> None:
+    relation = parse_relation(text, total=True)
+    decision = Prover(ConstraintSet()).entails(WITHIN, relation)
+    assert decision.entailed is False
+    assert holds(relation, decision.model) is False
+
+
+def test_a_counterexample_is_found_though_others_divide_by_zero() -> None:
+    relation = parse_relation("N//M >= 1")
+    decision = Prover(ConstraintSet()).entails([*WITHIN, parse_relation("N//M <= 7")], relation)
+    assert decision.entailed is False
+    assert decision.model["M"] >= 1
+
+
+def main() -> None:
+    """Hold the tiers against each other on many relations: `python -m tests.solver.test_query_tiers START STOP`."""
+    import sys
+
+    start, stop = map(int, sys.argv[1:])
+    wrong = 0
+    for seed in range(start, stop):
+        problem = disagreements(seed)
+        if problem:
+            wrong += 1
+            print(seed, problem, flush=True)
+    print(f"{stop - start} relations, {wrong} wrong")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
