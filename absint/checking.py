@@ -203,6 +203,9 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
         if holds(relation, sizes) is False:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded)
+    never = next((c for c in result.recorded.base if c.role == "required" and c.formula is FALSE), None)
+    if never is not None:
+        return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason))
     run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
     recorded = Recorder(result._lowered, run).run()
     failure = next(_failures(result, recorded.constraints, sizes), None) or _broken(result, sizes)

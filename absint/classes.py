@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from lattices.dtype import DType
 from lattices.escapes import json_text
 from lattices.expr import Dim, Expr, substitute
 from lattices.shape import Shape
@@ -113,26 +112,13 @@ def equal_buffers(result: Result, prover: Prover) -> Equalities[str]:
     """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
     terms: dict[Expr, list[str]] = {}
     for name, tensor in _tensors(result):
-        width = bits(tensor.dtype)
+        width = tensor.dtype.bits
         size = tensor.shape.size if all(isinstance(d, Expr) for d in tensor.shape.dims) else None
         if width and isinstance(size, Expr):
             total = (size * width + 7) // 8
             if isinstance(total, Expr):
                 terms.setdefault(total, []).append(name)
     return _equalities(result, terms, prover, lambda text: f"{text} bytes")
-
-
-def bits(dtype: DType) -> int:
-    """Bits of one element; 0 if they are not fixed."""
-    return _BITS.get(dtype.name, 0)
-
-
-_BITS: Final[Mapping[str, int]] = {
-    "FLOAT": 32, "UINT8": 8, "INT8": 8, "UINT16": 16, "INT16": 16, "INT32": 32, "INT64": 64, "BOOL": 8,
-    "FLOAT16": 16, "DOUBLE": 64, "UINT32": 32, "UINT64": 64, "COMPLEX64": 64, "COMPLEX128": 128, "BFLOAT16": 16,
-    "FLOAT8E4M3FN": 8, "FLOAT8E4M3FNUZ": 8, "FLOAT8E5M2": 8, "FLOAT8E5M2FNUZ": 8, "FLOAT8E8M0": 8,
-    "FLOAT6E2M3": 6, "FLOAT6E3M2": 6, "UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2,
-}  # fmt: skip
 
 
 def _tensors(result: Result) -> Iterator[tuple[str, Tensor]]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from absint.control import Control
     from absint.schemas import Form
+    from absint.signatures import Signature
     from absint.templates import Template
 
 Operand = tuple[int, int]
@@ -82,6 +83,7 @@ class Kernel:
         "op_type",
         "outputs",
         "rule",
+        "types",
         "version",
     )
 
@@ -96,6 +98,7 @@ class Kernel:
         doubts: tuple[str, ...] = (),
         is_standard: bool = False,
         form: Form | None = None,
+        types: Signature | None = None,
     ) -> None:
         self.domain = domain
         self.op_type = op_type
@@ -109,6 +112,8 @@ class Kernel:
         """The rule is a shipped one."""
         self.form = form
         """What the schema of the operator says of its nodes."""
+        self.types = types
+        """The types that the operator takes and gives; None if a rule of the user says it all."""
         self.is_shared = False
         """Later analyses use it too."""
         self.memo: dict[object, Template] = {}

@@ -319,14 +319,16 @@ class Lowerer:
             rule = self.lookup.last_resort(domain, op_type, version, attributes)
         decoded, outputs = self.decoded(attributes), len(node.output)
         if rule is None or rule is not shipped().lookup(domain, op_type, version):
-            return Kernel(domain, op_type, version, rule, decoded, outputs)
+            types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
+            return Kernel(domain, op_type, version, rule, decoded, outputs, types=types)
         fatal, harmless = schemas.departures(domain, op_type, version, decoded)
         for text in fatal:
             self._warn("malformed-node", place, f"{text}; runtimes refuse it")
         for text in harmless:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
         form = schemas.form(domain, op_type, version)
-        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True, form=form)
+        types = schemas.signature(domain, op_type, version, rule)
+        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True, form=form, types=types)
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""

@@ -47,6 +47,9 @@ class Recorder:
         applied = self._analysis.applied
         for node in range(len(self._nodes)):
             template = applied.get(node)
+            if template is not None and template.ill_typed:
+                self.refused(node, template.rejected or "")
+                continue
             if template is not None and (template.statements or template.may_fails or template.caveats):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
@@ -60,6 +63,10 @@ class Recorder:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
         return self
+
+    def refused(self, node: int, reason: str) -> None:
+        """No runtime loads the model because of the node, whether a run gets there or not."""
+        self.constraints.append(Constraint(FALSE, TRUE, self.origin(node), "required", reason))
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
         guard = self.path_condition(self._nodes[node].gate)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
 import onnx
 
+from absint.signatures import Allowed, Formal, Signature, contrib, parse_type
 from lattices.dtype import DType
 from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
+from transfer.rule import Rule
 
 NEWEST: Final = onnx.defs.onnx_opset_version()
 
-_ELEMENTS: Final = {
-    "float": DType.FLOAT,
-    "double": DType.DOUBLE,
-    "float16": DType.FLOAT16,
-    **{d.name.lower(): d for d in DType if d.name not in ("FLOAT", "DOUBLE", "FLOAT16", "CONFLICT", "UNDEFINED")},
-}
+CHANNELS_LAST: Final = "com.ms.internal.nhwc"
+"""The domain of onnxruntime's operators of ai.onnx in another layout."""
 
 
 def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
@@ -137,6 +135,71 @@ def _form(domain: str, name: str, version: int) -> Form | None:
     )
 
 
+def signature(domain: str, name: str, version: int, rule: Rule | None = None) -> Signature | None:
+    """The types of an operator at an opset version, by its schema or, if it is onnxruntime's own, by our table.
+
+    The formals of the latter are those of its rule.
+    """
+    found = schema("" if domain == CHANNELS_LAST else domain, name, version)
+    if found is None:
+        return contrib(domain, name, rule.inputs, rule.outputs) if rule is not None else contrib(domain, name)
+    return _kept_signature(found.domain, name, found.since_version) if _is_of_onnx(found.domain) else _signature(found)
+
+
+@cache
+def _kept_signature(domain: str, name: str, version: int) -> Signature | None:
+    found = schema(domain, name, version)
+    return None if found is None else _signature(found)
+
+
+def _signature(found: onnx.defs.OpSchema) -> Signature:
+    allowed = {c.type_param_str: _allowed(tuple(c.allowed_type_strs)) for c in found.type_constraints}
+    inputs, outputs = found.inputs, found.outputs
+    return Signature(
+        f"{found.name}-{found.since_version}",
+        tuple(_formals(inputs, allowed)),
+        tuple(_given(found, list(_formals(outputs, allowed)))),
+        _repeats(inputs),
+        _repeats(outputs),
+    )
+
+
+def _given(found: onnx.defs.OpSchema, outputs: Sequence[Formal]) -> Iterator[Formal]:
+    """Outputs with the types of later versions, too: onnxruntime gives them at any opset."""
+    newest = onnx.defs.get_schema(found.name, found.domain).outputs
+    for at, formal in enumerate(outputs):
+        more = _allowed(tuple(newest[at].types)) if at < len(newest) else formal.allowed
+        if found.name in _CASTING:
+            more = signature("", "Cast", NEWEST).outputs[0].allowed  # type: ignore[union-attr]
+        elif found.name == "SequenceEmpty":
+            more = _allowed(("seq(tensor(bfloat16))",))
+        yield formal._replace(allowed=formal.allowed.with_(more))
+
+
+_CASTING: Final = frozenset({"Bernoulli", "BlackmanWindow", "HammingWindow", "HannWindow"})
+"""Operators that onnxruntime runs as functions that end in a Cast, to whatever type they are asked for."""
+
+
+@cache
+def _allowed(texts: tuple[str, ...]) -> Allowed:
+    return Allowed.of(texts)
+
+
+def _formals(formals: Sequence[onnx.defs.OpSchema.FormalParameter], allowed: Mapping[str, Allowed]) -> Iterator[Formal]:
+    written = [formal.type_str for formal in formals]
+    for formal, text in zip(formals, written, strict=True):
+        shares = text in allowed and formal.is_homogeneous and (written.count(text) > 1 or _is_variadic(formal))
+        yield Formal(formal.name, text if shares else "", allowed.get(text) or _allowed((text,)))
+
+
+def _is_variadic(formal: onnx.defs.OpSchema.FormalParameter) -> bool:
+    return formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic
+
+
+def _repeats(formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> bool:
+    return bool(formals) and _is_variadic(formals[-1])
+
+
 def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:
     """What is wrong with the attributes of a node, by the schema in force at an opset version."""
     found = form(domain, name, version)
@@ -199,24 +262,6 @@ def _value_of(type_text: str, found: onnx.defs.OpSchema, bound: dict[str, Value]
                 return parse_type(allowed[0])
             return Tensor(DType.UNDEFINED) if all(a.startswith("tensor(") for a in allowed) else TOP
     return parse_type(type_text)
-
-
-def parse_type(text: str) -> Value:
-    """`tensor(float)`, `seq(tensor(int64))`, ... as the largest value of the type; TOP for anything else."""
-    kind, _, rest = text.partition("(")
-    inner = rest.removesuffix(")")
-    if kind == "tensor":
-        return Tensor(_ELEMENTS.get(inner, DType.UNDEFINED))
-    if kind == "sparse_tensor":
-        return SparseTensor(_ELEMENTS.get(inner, DType.UNDEFINED))
-    if kind == "seq":
-        return SequenceValue(parse_type(inner))
-    if kind == "optional":
-        return Optional(parse_type(inner))
-    if kind == "map":
-        key, _, element = inner.partition(",")
-        return Map(_ELEMENTS.get(key.strip(), DType.UNDEFINED), parse_type(element.strip()))
-    return TOP
 
 
 def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:

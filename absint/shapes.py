@@ -185,6 +185,25 @@ class ShapeAnalysis(Analysis[State]):
 
     def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
         self.applications += 1
+        types = kernel.types
+        if types is None:
+            return self._ruled(node, kernel, inputs, facts)
+        wrong = types.wrong_input(inputs)
+        if wrong is not None:
+            return self._ill_typed(kernel, self._ruled(-1, kernel, inputs, facts), wrong)
+        template = self._ruled(node, kernel, inputs, facts)
+        wrong = template.rejected if template.ill_typed else types.wrong_output(template.outputs)
+        return template if wrong is None else self._ill_typed(kernel, template, wrong)
+
+    def _ill_typed(self, kernel: Kernel, template: Template, wrong: str) -> Template:
+        """A node that breaks the types of its operator: what its rule says of shapes is kept."""
+        self.crashes.pop(-1, None)
+        known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, (), kernel.outputs)
+        outputs = tuple(map(_of_type, template.outputs, known))
+        refused = Statement(FALSE, wrong, "required")
+        return name_unknowns(outputs, (refused,), rejected=wrong, ill_typed=True)
+
+    def _ruled(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
         if kernel.rule is None:
             return name_unknowns(
                 self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
@@ -206,8 +225,12 @@ class ShapeAnalysis(Analysis[State]):
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
             doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
         if not op.has_fresh and all(map(is_named, outputs)):
-            return Template(outputs, (), result.statements, doubts, notes, result.rejected, result.caveats)
-        return name_unknowns(outputs, result.statements, doubts, notes, result.rejected, result.caveats)
+            return Template(
+                outputs, (), result.statements, doubts, notes, result.rejected, result.caveats, result.ill_typed
+            )
+        return name_unknowns(
+            outputs, result.statements, doubts, notes, result.rejected, result.caveats, result.ill_typed
+        )
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
         """Outputs of unknown type take what the schema says of it."""
@@ -278,6 +301,13 @@ class ShapeAnalysis(Analysis[State]):
                 return found
             gate = self.nodes[gate].gate
         return self.facts
+
+
+def _of_type(output: Value, known: Value) -> Value:
+    """The type that is known, with the shape that a rule gave."""
+    if isinstance(output, Tensor) and (known is TOP or isinstance(known, Tensor)):
+        return Tensor(known.dtype if isinstance(known, Tensor) else DType.UNDEFINED, output.shape)
+    return known
 
 
 def _with_type(output: Value, known: Value) -> Value:

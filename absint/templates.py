@@ -38,6 +38,8 @@ class Template(NamedTuple):
     notes: tuple[str, ...] = ()
     rejected: str | None = None
     caveats: tuple[Caveat, ...] = ()
+    ill_typed: bool = False
+    """It is rejected because of types: no runtime loads the model."""
 
 
 def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
@@ -168,10 +170,12 @@ def name_unknowns(
     notes: tuple[str, ...] = (),
     rejected: str | None = None,
     caveats: tuple[Caveat, ...] = (),
+    ill_typed: bool = False,
 ) -> Template:
     """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
     named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
     for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
         namer._keep(relation.symbols)
-    return Template(named, tuple(namer.holes), (*statements, *namer.statements), may_fails, notes, rejected, caveats)
+    stated = (*statements, *namer.statements)
+    return Template(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, ill_typed)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.graph import Operand
+from absint.graph import Node, Operand
 from absint.rounds import Learned
 from absint.shapes import STATES
 from lattices.dtype import DType
@@ -40,7 +40,10 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
         if template.rejected is None and not template.notes:
             continue
         where = str(result.nodes[node])
-        if template.rejected is not None:
+        if template.ill_typed:
+            where = f"{where}{_output(result.nodes[node])}"
+            yield Diagnostic(Severity.ERROR, "ill-typed", where, template.rejected or "")
+        elif template.rejected is not None:
             certain = result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, template.rejected) + _given(result, node)
@@ -58,6 +61,12 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
     for operator, count in result.inferred.items():
         text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
         yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
+
+
+def _output(item: Node) -> str:
+    """The first output of a node, as a part of its place."""
+    name = next(filter(None, item.outputs), "")
+    return f' (output "{name}")' if name else ""
 
 
 def _times(count: int) -> str:

@@ -26,7 +26,10 @@ from transfer.premises import NUMPY, RANGES, exact, fit, integer, sees_integers
 
 
 def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType:
-    """The element type of an attribute: a number, or a name as before opset 6; UNDEFINED for a foreign one."""
+    """The element type of an attribute: a number, or a name as before opset 6; UNDEFINED for a foreign name.
+
+    Rejects a number that is no element type.
+    """
     value = op.attributes.get(name)
     if value is None:
         return default
@@ -35,8 +38,7 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
     number = op.integer(name, 0)
     if number in _NUMBERS:
         return DType(number)
-    op.may_fail(f"attribute {name} is {number}, which is no element type")
-    return DType.UNDEFINED
+    op.ill_typed(f"attribute {name} is {number}, which is no element type")
 
 
 _NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype not in (DType.UNDEFINED, DType.CONFLICT))

@@ -184,4 +184,7 @@ def _converted(op: Op, target: DType) -> Tensor:
 @transfer("BitCast", inputs="input")
 def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape stays."""
-    return Tensor(type_attribute(op, "to"), op.tensor("input").shape)
+    source, target = op.dtype("input"), type_attribute(op, "to")
+    if source.bits and target.bits and source.bits != target.bits:
+        op.ill_typed(f"{source} has {source.bits} bits and {target} has {target.bits}: BitCast keeps the width")
+    return Tensor(target, op.tensor("input").shape)

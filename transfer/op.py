@@ -56,6 +56,10 @@ class RejectedError(Exception):
     """The node cannot run with these inputs."""
 
 
+class IllTypedError(RejectedError):
+    """The node breaks the types of its operator."""
+
+
 class BadNodeError(Exception):
     """The node is malformed: a missing input, an attribute of the wrong type."""
 
@@ -339,6 +343,10 @@ class Op:
         """The node cannot run with these inputs, whatever the sizes."""
         raise RejectedError(reason)
 
+    def ill_typed(self, reason: str) -> NoReturn:
+        """The node breaks the types of its operator: no runtime loads it."""
+        raise IllTypedError(reason)
+
     def decide(self, relation: Relation) -> Truth:
         """Whether the relation holds, by exact cheap facts only."""
         return self.facts.decide(relation)
@@ -443,6 +451,7 @@ class Applied(NamedTuple):
     notes: tuple[str, ...]
     rejected: str | None
     caveats: tuple[Caveat, ...] = ()
+    ill_typed: bool = False
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -450,19 +459,21 @@ def apply(rule: Rule, op: Op) -> Applied:
 
     Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
     """
-    rejected = None
+    rejected, ill_typed = None, False
     outputs: tuple[Value, ...] = ()
     try:
         outputs = _outputs(rule, rule.function(op), op)
     except RejectedError as error:
         rejected = str(error)
+        ill_typed = isinstance(error, IllTypedError)
         op.statements.append(Statement(FALSE, rejected, "required"))
     except BadNodeError as error:
         op.note(str(error))
         op.may_fail(str(error))
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    return Applied(outputs, tuple(op.statements), tuple(op.may_fails), tuple(op.notes), rejected, tuple(op.caveats))
+    said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
+    return Applied(outputs, *said, rejected, tuple(op.caveats), ill_typed)
 
 
 def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
@@ -517,6 +528,7 @@ __all__ = [
     "AttributeValue",
     "BadNodeError",
     "Caveat",
+    "IllTypedError",
     "Op",
     "RejectedError",
     "Statement",

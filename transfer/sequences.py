@@ -13,7 +13,7 @@ from typing import Final
 
 from lattices.contents import CONTENTS, Contents
 from lattices.dim import DIMS
-from lattices.dtype import DType
+from lattices.dtype import DTYPES, DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import ceildiv, minimum
@@ -70,7 +70,7 @@ def sequence_empty(op: Op) -> Value:
     """A sequence of no elements, of an element type (FLOAT unless given)."""
     dtype = op.integer("dtype", DType.FLOAT)
     if dtype not in set(DType) - {DType.UNDEFINED, DType.CONFLICT}:
-        op.reject(f"attribute dtype is {dtype}, which is no element type")
+        op.ill_typed(f"attribute dtype is {dtype}, which is no element type")
     return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
 
 
@@ -121,6 +121,9 @@ def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = 
 def sequence_insert(op: Op) -> Value:
     """The sequence with one more element, at its end unless a position is given."""
     sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
+    held = sequence.element.dtype if sequence is not None and isinstance(sequence.element, Tensor) else tensor.dtype
+    if DTYPES.meet(held, tensor.dtype) is DType.CONFLICT:
+        op.ill_typed(f"a sequence of {held} takes no {tensor.dtype}")
     if op.has("position"):
         _require_position(op, sequence, "position", end=True)
     if sequence is None:

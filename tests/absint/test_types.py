@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import onnx
 import pytest
-from onnx import TypeProto, defs, helper
+from onnx import TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
 import absint
@@ -63,8 +63,9 @@ def model(schema: OpSchema, bound: Mapping[str, str]) -> onnx.ModelProto:
     inputs = [
         helper.make_value_info(f"i{at}", type_proto(bound.get(f.type_str, f.type_str))) for at, f in enumerate(formals)
     ]
+    bound_type = type_proto(bound["T"]).tensor_type.elem_type if schema.name == "TreeEnsemble" else TensorProto.FLOAT
     attributes = {
-        name: helper.make_tensor("t", 1, [1], [1.0]) if spec.type.name == "TENSOR" else EXAMPLES[spec.type.name]
+        name: helper.make_tensor("t", bound_type, [1], [1.0]) if spec.type.name == "TENSOR" else EXAMPLES[spec.type.name]
         for name, spec in schema.attributes.items()
         if spec.required
     }
@@ -105,6 +106,12 @@ def test_types_are_those_of_the_schema(domain: str) -> None:
     assert checked
 
 
+def allows(schema: OpSchema, output: onnx.ValueInfoProto) -> bool:
+    """The schema allows the type that its inference function gave an output."""
+    formal = next(formal for formal in schema.outputs if formal.name == output.name)
+    return f"tensor({TensorProto.DataType.Name(output.type.tensor_type.elem_type).lower()})" in formal.types
+
+
 def test_types_agree_with_the_inference_of_onnx() -> None:
     compared = 0
     for schema in in_force():
@@ -115,6 +122,10 @@ def test_types_agree_with_the_inference_of_onnx() -> None:
             except Exception:
                 continue
             result = absint.analyze(proto, refine=False)
+            if any(d.code == "ill-typed" for d in result.diagnostics):
+                given = [o for o in inferred.graph.output if o.type.tensor_type.elem_type]
+                assert not given or any(not allows(schema, o) for o in given), f"{schema.name} {bound}"
+                continue
             for output in inferred.graph.output:
                 found, expected = result[output.name], output.type.tensor_type.elem_type
                 if expected and isinstance(found, Tensor):

@@ -5,9 +5,10 @@ A tensor of rank 1 is one row. Shapes follow onnxruntime where the spec gives no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Outputs
 
-from lattices.dtype import DType
+from lattices.dtype import DTYPES, DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from lattices.interval import Interval
 from lattices.relation import ge
@@ -98,12 +99,30 @@ category_mapper = transfer("CategoryMapper", inputs="X", domain=ML)(_swapped)
 @transfer("LabelEncoder", inputs="X", since=2, domain=ML)
 def label_encoder(op: Op) -> Tensor:
     """Each element replaced by the value of its key."""
+    keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
+    _require_type(op, *((name, dtype) for name, dtype in keys.items() if _count(op, name)), *_typed(op, "keys_tensor"))
     dtypes = {"values_strings": DType.STRING, "values_int64s": DType.INT64, "values_floats": DType.FLOAT}
     found = [dtype for name, dtype in dtypes.items() if _count(op, name)]
     values = op.attribute_tensor("values_tensor")
     if values is not None:
         found.append(values.dtype)
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
+
+
+def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
+    """Tensor attributes that are there, with their element types."""
+    for name in names:
+        tensor = op.attribute_tensor(name)
+        if tensor is not None:
+            yield name, tensor.dtype
+
+
+def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
+    """X has the element type of each attribute."""
+    found = op.dtype("X")
+    for name, dtype in attributes:
+        if DTYPES.meet(found, dtype) is DType.CONFLICT:
+            op.ill_typed(f"input X and attribute {name} must share one element type, found {found} and {dtype}")
 
 
 @transfer("LinearClassifier", inputs="X", outputs="Y Z", domain=ML)
@@ -149,6 +168,7 @@ def tree_ensemble_regressor(op: Op) -> Tensor:
 def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
     op.may_fail("the attributes fit the features")
+    _require_type(op, *_typed(op, "nodes_splits", "leaf_weights"))
     return _table(op, op.integer("n_targets"), op.dtype("X"))
 
 
