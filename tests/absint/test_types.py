@@ -63,9 +63,9 @@ def model(schema: OpSchema, bound: Mapping[str, str]) -> onnx.ModelProto:
     inputs = [
         helper.make_value_info(f"i{at}", type_proto(bound.get(f.type_str, f.type_str))) for at, f in enumerate(formals)
     ]
-    bound_type = type_proto(bound["T"]).tensor_type.elem_type if schema.name == "TreeEnsemble" else TensorProto.FLOAT
+    elem = type_proto(bound["T"]).tensor_type.elem_type if schema.name == "TreeEnsemble" else 1
     attributes = {
-        name: helper.make_tensor("t", bound_type, [1], [1.0]) if spec.type.name == "TENSOR" else EXAMPLES[spec.type.name]
+        name: helper.make_tensor("t", elem, [1], [1.0]) if spec.type.name == "TENSOR" else EXAMPLES[spec.type.name]
         for name, spec in schema.attributes.items()
         if spec.required
     }
