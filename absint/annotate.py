@@ -33,6 +33,9 @@ POLICIES: Final = ("skip", "override", "refine", "strict")
 MAX_SIZE: Final = 1000
 """Operations and operands of the largest dim that is written as an expression."""
 
+_LARGEST: Final = (1 << 63) - 1
+"""A file holds no greater size."""
+
 POLICY_KEY: Final = "absint.policy"
 """The metadata that says of an annotated model that its shapes are claims."""
 
@@ -196,7 +199,7 @@ class Writer:
         if not isinstance(dim, Expr):
             return None
         if dim.const is not None:
-            return dim.const if dim.const >= 0 else None
+            return dim.const if 0 <= dim.const <= _LARGEST else None
         if dim not in self._texts:
             text = self.expression(dim)
             if not text:

@@ -65,9 +65,9 @@ def condition_of(value: Value | None) -> Relation | None:
     if value is None:
         return TRUE
     if isinstance(value, Tensor) and value.contents is not None:
-        element = value.contents.elements[0]
-        if len(value.contents.elements) == 1 and isinstance(element, Relation):
-            return element
+        elements = value.contents.elements
+        if len(elements) == 1 and isinstance(elements[0], Relation):
+            return elements[0]
     return None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 from absint.arrays import dtype_of_array, numpy_dtype
 from absint.graph import Kernel
 from absint.tensors import element_maker
-from lattices.contents import MAX_ELEMENTS, Contents, Element
+from lattices.contents import MAX_ELEMENTS, Contents, Element, is_small
 from lattices.dtype import DType
 from lattices.expr import Expr
 from lattices.real import Real
@@ -72,7 +71,7 @@ def _is_open(value: Value) -> bool:
 
 def _is_small(value: Value) -> bool:
     sizes = value.shape.concrete if isinstance(value, Tensor) else None
-    return sizes is not None and prod(sizes) <= MAX_ELEMENTS
+    return sizes is not None and is_small(sizes)
 
 
 def _is_discrete(value: Value) -> bool:

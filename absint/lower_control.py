@@ -65,7 +65,7 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) ->
 def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     operands = call.operands + [ABSENT] * (2 - len(call.operands))
     carried = len(operands) - 2
-    if len(body.input) != carried + 2 or len(body.output) < carried + 1:
+    if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
         lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
         lowerer.opaque(call)
         return

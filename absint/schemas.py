@@ -36,10 +36,15 @@ def _kept_schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | N
 
 def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
     try:
-        found = onnx.defs.get_schema(name, version, domain)
+        found = onnx.defs.get_schema(name, _bounded(version), domain)
     except onnx.defs.SchemaError:
         return None
     return None if found.deprecated else found
+
+
+def _bounded(version: int) -> int:
+    """A file may hold any 64 bits as a version; a schema is in force from its own on."""
+    return max(min(version, (1 << 31) - 1), -1)
 
 
 def since(domain: str, name: str, version: int) -> int:
@@ -60,7 +65,7 @@ def _since(domain: str, name: str, version: int) -> int:
 def is_deprecated(domain: str, name: str, version: int) -> bool:
     """The operator exists at this version but is no longer legal."""
     try:
-        return onnx.defs.get_schema(name, version, domain).deprecated
+        return onnx.defs.get_schema(name, _bounded(version), domain).deprecated
     except onnx.defs.SchemaError:
         return False
 

@@ -23,7 +23,18 @@ from lattices.relation import FALSE, OPEN, TRUE, Relation
 
 MAX_ELEMENTS: Final = 1024
 
+MAX_RANK: Final = 32
+"""Elements of a tensor of more axes are not followed; numpy's arrays have at most 64."""
+
 ObjectArray = npt.NDArray[np.object_]
+
+
+_LARGEST: Final = 1 << 40
+
+
+def is_small(sizes: Sequence[int]) -> bool:
+    """The elements of a tensor of this shape are followed; where there are none, the other sizes fit an array too."""
+    return prod(sizes) <= MAX_ELEMENTS and len(sizes) <= MAX_RANK and prod(filter(None, sizes)) <= _LARGEST
 
 
 class Opaque:
@@ -59,7 +70,7 @@ class Contents:
         sizes = tuple(shape)
         if prod(sizes) != len(items):
             raise ValueError(f"{len(items)} elements do not fill shape {sizes}")
-        if len(items) > MAX_ELEMENTS or (items and all(e is OPAQUE or e is DIMS.top for e in items)):
+        if not is_small(sizes) or (items and all(e is OPAQUE or e is DIMS.top for e in items)):
             return None
         return _intern(sizes, items)
 
@@ -91,7 +102,7 @@ class Contents:
     def array(self, shape: Sequence[int] | None = None) -> ObjectArray | None:
         """The elements as an object array; a fill needs the shape, and gives None where it has too many elements."""
         sizes = self.shape if self.shape is not None else shape
-        if sizes is None or prod(sizes) > MAX_ELEMENTS:
+        if sizes is None or not is_small(sizes):
             return None
         result = np.empty(tuple(sizes), dtype=object)
         if self.is_fill:

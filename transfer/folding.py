@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from lattices.contents import MAX_ELEMENTS, Contents, Element
+from lattices.contents import Contents, Element, is_small
 from lattices.shape import Shape
 from lattices.tensor import Tensor
 from transfer.op import Op
@@ -44,7 +44,7 @@ def pointwise(
     if all(sizes is None for sizes, _ in operands):
         return Contents.fill(combine(*(elements[0] for _, elements in operands)))
     sizes = shape.concrete
-    if sizes is None or prod(sizes) > MAX_ELEMENTS:
+    if sizes is None or not is_small(sizes):
         return _uniform(operands, combine)
     if all(own == sizes for own, _ in operands):
         return Contents.of(sizes, map(combine, *(elements for _, elements in operands)))

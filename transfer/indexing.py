@@ -8,7 +8,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray, join_elements
+from lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small, join_elements
 from lattices.expr import ZERO_EXPR, Dim, Expr, product
 from lattices.intern import remembered
 from lattices.ramp import Ramp, ends
@@ -58,7 +58,7 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
     if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
         return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
     data, indices = op.elements("data"), _index_elements(op, "indices")
-    if data is None or indices is None or prod(sizes) > MAX_ELEMENTS:
+    if data is None or indices is None or not is_small(sizes):
         return None
     lanes = np.moveaxis(data, axis, -1)
     picked = np.empty((*lanes.shape[:-1], len(indices)), dtype=object)
@@ -76,7 +76,7 @@ def _index_elements(op: Op, name: str) -> list[Element] | None:
     if found is not None:
         return cast("list[Element]", found.ravel().tolist())
     sizes = op.tensor(name).shape.concrete
-    return [OPAQUE] * prod(sizes) if sizes is not None and prod(sizes) <= MAX_ELEMENTS else None
+    return [OPAQUE] * prod(sizes) if sizes is not None and is_small(sizes) else None
 
 
 def choose(lane: Sequence[Element], index: Element) -> Element:
@@ -274,7 +274,7 @@ def _gathered_tuples(op: Op) -> Contents | None:
         return None
     found = _positions(indices, data.shape)
     rest = data.shape[indices.shape[-1] :]
-    if found is None or prod(indices.shape[:-1]) * prod(rest) > MAX_ELEMENTS:
+    if found is None or not is_small((*indices.shape[:-1], *rest)):
         return None
     places = list(np.ndindex(rest))
     elements = [data[(*position, *place)] for position in found for place in places]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 
 import numpy as np
 
-from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element, ObjectArray
+from lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small
 from lattices.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from lattices.normal import ceildiv
 from lattices.ramp import NO_RAMPS, ramp, side_by_side, spread
@@ -155,7 +154,7 @@ def _elements(x: Tensor) -> ObjectArray | None:
     sizes = x.shape.concrete
     if x.contents is not None:
         return x.contents.array(sizes)
-    if sizes is None or prod(sizes) > MAX_ELEMENTS:
+    if sizes is None or not is_small(sizes):
         return None
     unknown = np.empty(sizes, dtype=object)
     unknown.fill(OPAQUE)

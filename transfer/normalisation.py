@@ -8,6 +8,7 @@ from lattices.relation import disjunction, divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.conversion import type_attribute
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -153,7 +154,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """Normalised over the axes from `axis` on; Mean and InvStdDev keep them as 1 and have the stash type."""
     x = op.tensor("X")
-    stash = DType(op.integer("stash_type", 1))
+    stash = type_attribute(op, "stash_type", DType.FLOAT)
     return (
         Tensor(_normalised(op, "Scale", "B"), x.shape),
         *[Tensor(stash, _statistics(op, x.shape))] * 2,

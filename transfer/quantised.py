@@ -6,6 +6,7 @@ from lattices.dtype import DType
 from lattices.relation import disjunction, eq
 from lattices.shape import SCALAR, Shape
 from lattices.tensor import Tensor
+from transfer.conversion import type_attribute
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -15,9 +16,8 @@ def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
     _require_parameters(op, x.shape, "y_scale", "y_zero_point")
-    given = op.integer("output_dtype", 0)
-    fallback = DType(given) if given else DType.UINT8
-    return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else fallback, x.shape)
+    given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UINT8
+    return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
 
 
 @transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y")
@@ -26,7 +26,7 @@ def dequantize_linear(op: Op) -> Tensor:
     x = op.tensor("x")
     _require_parameters(op, x.shape, "x_scale", "x_zero_point")
     given = op.integer("output_dtype", 0)
-    return Tensor(DType(given) if given else op.dtype("x_scale"), x.shape)
+    return Tensor(type_attribute(op, "output_dtype") if given else op.dtype("x_scale"), x.shape)
 
 
 @transfer("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from lattices.contents import MAX_ELEMENTS, Contents, Element, ObjectArray
+from lattices.contents import Contents, Element, ObjectArray, is_small
 from lattices.dtype import DType
 from lattices.expr import ZERO_EXPR
 from lattices.ramp import NO_RAMPS, Ramps
@@ -36,7 +36,7 @@ def reshaped(x: Tensor, shape: Shape, ramps: Ramps = NO_RAMPS) -> Tensor:
 def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Contents | None:
     sizes = shape.concrete
     array = contents.array()
-    if sizes is None or array is None or prod(sizes) > MAX_ELEMENTS:
+    if sizes is None or array is None or not is_small(sizes):
         return None
     result = move(array)
     return Contents.from_array(result) if result.shape == sizes else None

@@ -19,7 +19,10 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
     """
 
     def rule(op: Op) -> tuple[Tensor, ...]:
-        rate, _, *tensors = op.variadic()
+        given = op.variadic()
+        if len(given) < 3:
+            op.reject("an optimiser needs R, T and what is trained")
+        rate, _, *tensors = given
         if len(tensors) % (2 + states):
             op.reject(f"{len(tensors)} tensors are not {2 + states} for each one that is trained")
         count = len(tensors) // (2 + states)

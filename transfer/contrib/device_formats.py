@@ -15,6 +15,7 @@ from lattices.relation import ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor, Value
 from lattices.truth import YES
+from transfer.conversion import type_attribute
 from transfer.op import Op
 from transfer.rule import MICROSOFT, transfer
 from transfer.window import as_size
@@ -31,7 +32,7 @@ def quantize_with_order(op: Op) -> Tensor:
 @transfer("DequantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
 def dequantize_with_order(op: Op) -> Tensor:
     """The shape of the input, in the type that the attribute `to` names."""
-    return Tensor(DType(op.integer("to", DType.UNDEFINED)), _reordered(op))
+    return Tensor(type_attribute(op, "to"), _reordered(op))
 
 
 def _reordered(op: Op) -> Shape:
@@ -96,7 +97,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
 @transfer("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
 def dequantize_bfp(op: Op) -> Tensor:
     """A tensor of the shape that the input says, in the type that the attribute dtype names."""
-    dtype, sizes = DType(op.integer("dtype", DType.FLOAT)), op.integers("shape")
+    dtype, sizes = type_attribute(op, "dtype", DType.FLOAT), op.integers("shape")
     op.may_fail("the device has the format")
     if sizes is None:
         return Tensor(dtype)

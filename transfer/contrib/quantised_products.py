@@ -15,6 +15,7 @@ from transfer import linalg
 from transfer.contrib.fused_products import swapped
 from transfer.contrib.parameters import require_one_or_each, require_one_value
 from transfer.contrib.views import restate, retyped
+from transfer.conversion import type_attribute
 from transfer.linalg import matmul_shape
 from transfer.op import Op
 from transfer.rule import MICROSOFT, transfer
@@ -89,7 +90,7 @@ def matmul_integer_16(op: Op) -> Tensor:
 @transfer("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)
 def gemm_float8(op: Op) -> Value:
     """Gemm of float8 matrices, in the type that the attribute dtype names."""
-    dtype = DType(op.integer("dtype", DType.FLOAT))
+    dtype = type_attribute(op, "dtype", DType.FLOAT)
     op.may_fail("C and the scales fit the product")
     return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
 
