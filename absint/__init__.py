@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from absint.errors import AbsintError, ModelError, UsageError
     from absint.fixpoint import Analysis
     from absint.kernels import purge
+    from absint.limits import LimitError
     from absint.profiling import Profile
     from lattices.dtype import DType
     from lattices.expr import Dim
@@ -51,6 +52,7 @@ _HOMES = {
     "Diagnostic": "absint.diagnostics",
     "Severity": "absint.diagnostics",
     "AbsintError": "absint.errors",
+    "LimitError": "absint.limits",
     "ModelError": "absint.errors",
     "UsageError": "absint.errors",
     "DType": "lattices.dtype",
@@ -88,6 +90,7 @@ __all__ = [
     "ForwardAnalysis",
     "Lattice",
     "LawError",
+    "LimitError",
     "ModelError",
     "Op",
     "Outcome",

@@ -14,6 +14,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
 from absint.graph import Node, Operand
 from absint.inputs import Inputs, read_inputs
+from absint.limits import Progress, Watch
 from absint.load import Loaded, ModelLike, load
 from absint.lookup import Lookup
 from absint.lower import Lowerer
@@ -70,6 +71,9 @@ def analyze(
     policy: str | Policy = SOUND,
     profile: Profile | None = None,
     defaults: bool = False,
+    max_seconds: float | None = None,
+    max_nodes: int | None = None,
+    on_progress: Progress | None = None,
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -91,10 +95,18 @@ def analyze(
 
     `profile` (an `absint.Profile()`) is told where the time goes.
 
-    Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol.
+    After `max_seconds`, and beyond the first `max_nodes` operators, the analysis stops between two nodes: what was not
+    reached is unknown, a diagnostic `limit` says so, and all other claims hold. `on_progress(done, total, phase)` hears
+    of nodes that are lowered, analysed or refined; where it returns False the analysis stops in the same way, and what
+    it raises ends the analysis. One application of a rule is not interrupted.
+
+    Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
+    LimitError if the analysis is stopped before the model is lowered.
     """
     from absint.policies import policy_of, run_policy
 
+    given = Watch(max_seconds, max_nodes, on_progress)
+    watch = None if given.is_off else given
     policy = policy_of(policy)
     if refine == "smt" and not policy.sound:
         raise UsageError(f"{policy.label}: there is no round with Z3, which proves nothing from claims")
@@ -103,7 +115,8 @@ def analyze(
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
-        lowered = Lowerer(loaded, lookup, defaults=defaults).run()
+        lowered = Lowerer(loaded, lookup, defaults=defaults, watch=watch).run()
+    lowered.watch = watch
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = read_assumptions(assume, bind or {}, symbols)
@@ -113,12 +126,18 @@ def analyze(
     with phase("rounds"):
         if policy.sound:
             rounds = run_rounds(
-                lowered, facts, symbols, memoise=memoise, trace=trace, refine=bool(refine), profile=profile
+                lowered,
+                facts,
+                symbols,
+                memoise=memoise,
+                trace=trace,
+                refine=bool(refine),
+                profile=profile,
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
-    if refine == "smt" and not rounds.conflict:
+    if refine == "smt" and not rounds.conflict and not given.reached:
         from absint.settling import settle
 
         more = settle(result)

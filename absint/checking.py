@@ -10,9 +10,9 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
-from absint.fixpoint import fixpoint
+from absint.limits import CHECK, LIMITED
 from absint.recording import ASSUMPTION, DECLARATION, NOT_NEGATIVE, Recorder
-from absint.rounds import Round
+from absint.rounds import Round, solved
 from absint.shapes import ShapeAnalysis
 from lattices.contents import Contents
 from lattices.dtype import DType
@@ -190,7 +190,7 @@ def bound(result: Result, sizes: Mapping[str, int], inputs: Mapping[int, Value] 
     """The analysis at these sizes, on the declarations alone."""
     facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
     analysis = ShapeAnalysis(result._lowered.program, facts, inputs=inputs)
-    return Round(analysis, fixpoint(result._lowered.program.order, analysis).states)
+    return Round(analysis, solved(result._lowered, analysis, CHECK) or [])
 
 
 def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
@@ -221,6 +221,8 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
     broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
     outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
+    if run.analysis.unfinished:
+        outcome = Outcome.UNKNOWN
     return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(doubts)), broken)
 
 
@@ -349,6 +351,8 @@ def check_range(result: Result, box: Box) -> RangeCheck:
                 open_.append(c)
         held[formula] = None
     weigh(inf)
+    if result.base.analysis.unfinished:
+        reason = LIMITED
     complete = not doubts and not premises and result.is_complete
     outcome = Outcome.UNKNOWN if reason else Outcome.MAY_FAIL if open_ else Outcome.RUNS if complete else Outcome.HOLDS
     return RangeCheck(

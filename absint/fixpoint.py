@@ -28,9 +28,9 @@ docs/tutorial.md builds three analyses. `absint.dataflow.ForwardAnalysis` follow
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from lattices.lattice import Lattice
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 S = TypeVar("S")
+
+STEP: Final = 64
+"""So many nodes are visited between two questions whether to go on."""
 
 
 class Analysis(ABC, Generic[S]):
@@ -87,6 +90,9 @@ class Solution(Generic[S]):
 
     states: list[S]
     visits: dict[int, int]
+    unfinished: Sequence[int] = ()
+    """Nodes that were not reached before `proceed` said no, or whose cycle had not come to rest; their states say
+    nothing. The others are a fixpoint of their own."""
 
 
 class DivergenceError(RuntimeError):
@@ -106,13 +112,20 @@ class WeakTopologicalOrder:
 
 
 def fixpoint(
-    graph: nx.DiGraph[int] | WeakTopologicalOrder, analysis: Analysis[S], policy: Policy = DEFAULT_POLICY
+    graph: nx.DiGraph[int] | WeakTopologicalOrder,
+    analysis: Analysis[S],
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    proceed: Callable[[int], bool] | None = None,
+    end: int | None = None,
 ) -> Solution[S]:
     """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
 
     Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
     analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
     for any. An order of the nodes that was made of the graph, for the direction of the analysis, serves in its place.
+    Where `proceed`, which hears every now and then how many nodes of the order are done, says no, the rest is left; so
+    are the nodes from the place `end` of the order on.
     Raises DivergenceError if the domain's widening does not stop growing.
     """
     order = (
@@ -120,9 +133,17 @@ def fixpoint(
     )
     states: list[S] = [analysis.lattice.bottom] * len(order.order)
     if order.ends:
-        return Solution(states, _iterate(order, analysis, states, policy))
-    analysis.sweep(order.order, states)
-    return Solution(states, {})
+        visits, done = _iterate(order, analysis, states, policy, proceed, end)
+        return Solution(states, visits, order.order[done:])
+    if proceed is None and end is None:
+        analysis.sweep(order.order, states)
+        return Solution(states, {})
+    end = len(order.order) if end is None else end
+    for start in range(0, end, STEP):
+        if proceed is not None and not proceed(start):
+            return Solution(states, {}, order.order[start:])
+        analysis.sweep(order.order[start : min(start + STEP, end)], states)
+    return Solution(states, {}, order.order[end:])
 
 
 def order_of(graph: nx.DiGraph[int], *, reverse: bool = False) -> WeakTopologicalOrder:
@@ -224,14 +245,23 @@ def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: 
     return found
 
 
-def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], policy: Policy) -> dict[int, int]:
-    """Run the order, repeating each component until its head is stable; visits of each head."""
+def _iterate(
+    wto: WeakTopologicalOrder,
+    analysis: Analysis[S],
+    states: list[S],
+    policy: Policy,
+    proceed: Callable[[int], bool] | None,
+    end: int | None,
+) -> tuple[dict[int, int], int]:
+    """Run the order, repeating each component until its head is stable; visits of each head, and where it ended."""
     lattice, transfer = analysis.lattice, analysis.transfer
     order, ends = wto.order, wto.ends
     visits: dict[int, int] = {}
     open_heads: list[_Component] = []
     position = 0
     while position < len(order) or open_heads:
+        if proceed is not None and not proceed(position):
+            return visits, open_heads[0].start if open_heads else position
         if open_heads and position == ends[open_heads[-1].start]:
             component = open_heads[-1]
             head = order[component.start]
@@ -253,13 +283,15 @@ def _iterate(wto: WeakTopologicalOrder, analysis: Analysis[S], states: list[S], 
             else:
                 open_heads.pop()
             continue
+        if position == end:
+            return visits, open_heads[0].start if open_heads else position
         node = order[position]
         states[node] = transfer(node, states)
         if position in ends:
             open_heads.append(_Component(position, policy.descending_passes))
             visits[node] = visits.get(node, 0) + 1
         position += 1
-    return visits
+    return visits, len(order)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from absint.errors import ModelError
 from absint.expansion import called, expanded_sizes
 from absint.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
 from absint.kernels import SHARED
+from absint.limits import Watch
 from absint.load import Loaded, unreadable_texts
 from absint.lookup import Lookup
 from absint.lower_control import lower_control
@@ -52,11 +53,13 @@ MAX_NESTING: Final = 2_000
 class Lowerer:
     """Lowers one model."""
 
-    def __init__(self, loaded: Loaded, lookup: Lookup, *, defaults: bool = False) -> None:
+    def __init__(self, loaded: Loaded, lookup: Lookup, *, defaults: bool = False, watch: Watch | None = None) -> None:
         """With `defaults` no caller is taken to replace an initialiser that is an input too."""
         self.loaded = loaded
         self.lookup = lookup
         self._defaults = defaults
+        self._watch = watch
+        self._most = MAX_NODES
         self.program = Program()
         self.diagnostics: list[Diagnostic] = []
         self.declared: list[tuple[str, Operand, Value]] = []
@@ -92,6 +95,8 @@ class Lowerer:
         proto = self.loaded.proto
         imports = self._imports(proto.opset_import)
         self._bind_inputs(proto.graph)
+        if self._watch is not None and self._watch.max_nodes is not None:
+            self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(proto.graph.node, self.program.main, self._root, -1, imports, lambda: None)
         while self._frames:
             frame = self._frames[-1]
@@ -187,6 +192,8 @@ class Lowerer:
     ) -> None:
         key = tuple(sorted(imports.items()))
         kernels = self._kernels.setdefault(key, {})
+        if self._watch is not None:
+            nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
         self._frames.append(Frame(nodes, scope, path, gate, imports, kernels, done, attributes, stack))
 
     def _resort(self, frame: Frame, node: NodeProto, name: str) -> bool:
@@ -369,7 +376,7 @@ class Lowerer:
         elif excess := _excess(call, function):
             self.error("call-arity", call.place, f"{excess}; the call is left opaque")
             self.opaque(call)
-        elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > MAX_NODES:
+        elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > self._most:
             self._too_deep(call)
         else:
             self._inline(call, function, key)
@@ -390,7 +397,7 @@ class Lowerer:
             lower_control(self, call, graphs)
 
     def _too_deep(self, call: Call) -> None:
-        limits = f"over {MAX_NODES:,} nodes or {MAX_NESTING:,} levels of nesting"
+        limits = f"over {self._most:,} nodes or {MAX_NESTING:,} levels of nesting"
         self._warn("lowering-limit", call.place, f"left opaque: {limits}")
         self.opaque(call)
 

@@ -16,6 +16,8 @@ from lattices.tensor import Tensor, Value
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto
 
+    from absint.limits import Watch
+
 
 @dataclass
 class Signature:
@@ -40,6 +42,8 @@ class Lowered:
     """Claims of the author: (what, value, declared type)."""
     bodies: list[tuple[GraphProto, Scope, str]]
     """Subgraphs that were lowered outside of functions, with their names and paths."""
+    watch: Watch | None = None
+    """The limits of the analysis, if there are any."""
 
     @cached_property
     def needed(self) -> bytearray:

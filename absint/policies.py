@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.errors import UsageError
-from absint.fixpoint import fixpoint
+from absint.limits import ANALYSE
 from absint.names import more_names
-from absint.rounds import Round, Rounds, replaced
+from absint.rounds import Round, Rounds, replaced, solved
 from absint.shapes import ShapeAnalysis, Trace
 from absint.templates import State, birthplace
 from lattices.expr import Dim, Expr, Symbol, substitute
@@ -50,10 +50,17 @@ def policy_of(policy: str | Policy) -> Policy:
     return POLICIES[policy]
 
 
-def run_policy(lowered: Lowered, facts: Facts, policy: Policy, *, memoise: bool, trace: Trace | None) -> Rounds:
+def run_policy(
+    lowered: Lowered,
+    facts: Facts,
+    policy: Policy,
+    *,
+    memoise: bool,
+    trace: Trace | None,
+) -> Rounds:
     """The one round of an unsound policy."""
     analysis = PolicyAnalysis(lowered, facts, policy, memoise=memoise, trace=trace)
-    states = fixpoint(lowered.program.order, analysis).states
+    states = solved(lowered, analysis, ANALYSE) or []
     if policy.renames:
         states = renamed(states, analysis.adopted)
     adopted = tuple([dim for dim in analysis.adopted.values() if isinstance(dim, Expr)])

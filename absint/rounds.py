@@ -8,11 +8,13 @@ round may use it. Round 0 is kept: contracts and checks of sizes use it, so that
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
 from absint.fixpoint import fixpoint
+from absint.limits import ANALYSE, CHECK, REFINE
 from absint.lowered import Lowered
 from absint.names import distinct_values
 from absint.profiling import Profile, ProfiledAnalysis
@@ -74,22 +76,28 @@ def run_rounds(
     refine: bool,
     profile: Profile | None = None,
 ) -> Rounds:
-    """Run the analysis until the requirements teach nothing new. `order` are the input symbols."""
+    """Run the analysis until the requirements teach nothing new. `order` are the input symbols.
+
+    Where a limit stops the first run, what it did not reach is unknown; a later run that is stopped counts for nothing.
+    """
     make = ShapeAnalysis if profile is None else ProfiledAnalysis
 
-    def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round:
+    def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
         renews = rounds and not facts and not known.remainders
         renewed = Renewed(known, rounds[0].analysis, memoise) if renews else None
         analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewed=renewed)
         if isinstance(analysis, ProfiledAnalysis) and profile is not None:
             analysis.profile = profile
-            with profile.phase("fixpoint"):
-                return Round(analysis, fixpoint(lowered.program.order, analysis).states, learned)
-        return Round(analysis, fixpoint(lowered.program.order, analysis).states, learned)
+        with profile.phase("fixpoint") if profile is not None else nullcontext():
+            states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
+        return None if states is None else Round(analysis, states, learned)
 
     rounds: list[Round] = []
-    rounds.append(run(facts, frozenset(), ()))
+    first = run(facts, frozenset(), ())
+    assert first is not None
+    rounds.append(first)
+    refine = refine and (lowered.watch is None or not lowered.watch.reached)
     learned: dict[Relation, Learned] = {}
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
@@ -108,8 +116,30 @@ def run_rounds(
         changed = known.mapping != last.analysis.facts.mapping
         if not settles and not (changed and (_worthwhile(known, left) or _decides(known, left))):
             break
-        rounds.append(run(known, held, tuple(learned.values())))
+        more = run(known, held, tuple(learned.values()))
+        if more is None:
+            break
+        rounds.append(more)
     return Rounds(tuple(rounds))
+
+
+def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
+    """The states of a run of the analysis; None of one that refines and was stopped at a limit."""
+    order, watch = lowered.program.order, lowered.watch
+    if watch is None:
+        return fixpoint(order, analysis).states
+    if phase == CHECK:
+        watch = watch.again()
+    total = len(order.order)
+    end = watch.end(lowered.program.nodes, order.order)
+    found = fixpoint(order, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
+    if found.unfinished and phase != REFINE:
+        analysis.abandon(found.unfinished, found.states)
+    if phase == ANALYSE and found.unfinished:
+        lowered.diagnostics.append(watch.stopped(total - len(found.unfinished), total))
+    elif phase != CHECK and not watch.goes_on(total, total, phase):
+        lowered.diagnostics.append(watch.not_refined())
+    return None if phase == REFINE and found.unfinished else found.states
 
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from absint.fixpoint import fixpoint
+from absint.limits import SETTLE
 from absint.names import distinct_values
 from absint.rounds import Learned, Round, replaced
 from absint.shapes import ShapeAnalysis
@@ -59,12 +60,14 @@ class Settled(NamedTuple):
 def settle(result: Result) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing.
 
-    Nor is there any if the premises contradict each other: they entail everything.
+    Nor is there any if the premises contradict each other: they entail everything. At a limit the rest is
+    left open.
     """
     from absint.proving import Proving
 
     rounds: list[Round] = []
     last = result.last
+    watch = result._lowered.watch
     prover = Proving(result).prover()
     prover.rlimit, prover.seconds = RLIMIT, 1.0
     if prover.consistent.entailed:
@@ -81,6 +84,9 @@ def settle(result: Result) -> list[Round]:
             if restored is OPEN or any(_inside_a_loop(result, s.name) for s in restored.symbols):
                 continue
             if spent >= MAX_ASKED:
+                return rounds
+            if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
+                result._lowered.diagnostics.append(watch.not_refined())
                 return rounds
             decision = prover.decide(restored, small=False)
             spent += decision.tier == "z3"

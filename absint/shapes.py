@@ -6,7 +6,7 @@ attributes and its interned inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint import schemas
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from absint.loops import Carried
 
 Trace = Callable[[int, State], None]
+
+UNFINISHED: Final = "the analysis stopped before it"
+"""Why a node may fail that a limit kept from being analysed."""
 
 STATES: Final = Rows(VALUES)
 """States are rows of values."""
@@ -88,6 +91,8 @@ class ShapeAnalysis(Analysis[State]):
         self.applied: dict[int, Template] = {}
         """What each node's rule said at its last visit."""
         self.crashes: dict[int, str] = {}
+        self.unfinished = False
+        """A limit kept nodes from being analysed."""
         self._gate_facts: dict[int, Facts] = {}
         self.trips: dict[int, Dim] = {}
         """Number of trips of each loop, by its head."""
@@ -147,6 +152,29 @@ class ShapeAnalysis(Analysis[State]):
                 template = self._apply(node, item, kernel, inputs, states)
         self.applied[node] = template
         return self._filled(node, template) if template.holes else template.outputs
+
+    def abandon(self, nodes: Iterable[int], states: list[State]) -> None:
+        """Let nothing be known of nodes that were not analysed to the end, and each of them may fail."""
+        self.unfinished = True
+        known: dict[Kernel, Template] = {}
+        for node in nodes:
+            item = self.nodes[node]
+            for found in (self.applied, self.trips, self.carried, self._gate_facts):
+                found.pop(node, None)
+            if item.value is not None:
+                states[node] = self.transfer(node, states)
+                continue
+            if item.kernel is None:
+                assert item.control is not None
+                width = max(1, len(item.outputs) or item.control.width)
+                template = Template((TOP,) * width, (), (), (UNFINISHED,))
+            elif item.kernel in known:
+                template = known[item.kernel]
+            else:
+                top = (TOP,) * item.kernel.outputs
+                outputs = self._typed(item.kernel, (TOP,) * len(item.operands), top)
+                template = known[item.kernel] = Template(outputs, (), (), (UNFINISHED,))
+            self.applied[node], states[node] = template, template.outputs
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """Loop heads accelerate by themselves, in finitely many steps; see `absint.loops`."""

@@ -24,6 +24,8 @@ def verify(result: Result) -> None:
     """Every rule applied once more, without the memo, stays below the stored states. Raises AssertionError if not."""
     analysis, states = result.last.analysis, result.last.states
     memoise, analysis.memoise = analysis.memoise, False
+    kept = analysis.applied, analysis.trips, analysis.carried
+    analysis.applied, analysis.trips, analysis.carried = dict(kept[0]), dict(kept[1]), dict(kept[2])
     try:
         for node, item in enumerate(result.nodes):
             again = analysis.transfer(node, states)
@@ -31,6 +33,7 @@ def verify(result: Result) -> None:
                 raise AssertionError(f"{item}: {again} is not below the stored {states[node]}")
     finally:
         analysis.memoise = memoise
+        analysis.applied, analysis.trips, analysis.carried = kept
 
 
 def node_diagnostics(result: Result) -> Iterator[Diagnostic]:

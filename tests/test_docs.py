@@ -21,7 +21,18 @@ MODULES = sorted(
 )
 
 PUBLIC = {
-    *("AbsintError", "ModelError", "UsageError", "Diagnostic", "Severity", "Outcome", "Result", "Verdict", "analyze"),
+    *(
+        "AbsintError",
+        "LimitError",
+        "ModelError",
+        "UsageError",
+        "Diagnostic",
+        "Severity",
+        "Outcome",
+        "Result",
+        "Verdict",
+        "analyze",
+    ),
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "transfer"),
     *("Analysis", "ForwardAnalysis", "Lattice", "LawError", "check_laws", "POLICIES", "Profile", "purge"),
 }

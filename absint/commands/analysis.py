@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
@@ -15,11 +15,11 @@ from lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
     from absint.api import Refine, Result
+    from absint.limits import Progress
     from absint.profiling import Profile
     from absint.report.tracing import Recorder
-    from absint.shapes import Trace
-    from absint.templates import State
 
+_DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
 """From this many nodes on, progress is shown on a terminal."""
 
@@ -45,6 +45,8 @@ class Settings(NamedTuple):
     """How every command may be asked to analyse the model; the fields are keywords of `absint.analyze`."""
 
     defaults: bool = False
+    max_seconds: float | None = None
+    max_nodes: int | None = None
 
 
 DEFAULT_SETTINGS: Final = Settings()
@@ -58,10 +60,19 @@ def settings_options(command: Command) -> Command:
         is_flag=True,
         help="Use the file's values of initialisers that are inputs too: no caller replaces them.",
     )
+    @click.option(
+        "--max-seconds",
+        type=float,
+        metavar="SECONDS",
+        help="Stop the analysis then; what it has not reached is unknown.",
+    )
+    @click.option(
+        "--max-nodes", type=int, metavar="COUNT", help="Analyse the first operators alone; the others are unknown."
+    )
     @wraps(command)
     def packed(*args: object, **options: object) -> object:
         chosen = {name: options.pop(name) for name in Settings._fields}
-        return command(*args, settings=Settings(**cast("dict[str, bool]", chosen)), **options)
+        return command(*args, settings=Settings(**cast("dict[str, Any]", chosen)), **options)
 
     return cast(Command, packed)
 
@@ -98,7 +109,8 @@ def analysed(
             loaded,
             assume=assume,
             bind=bind,
-            trace=recorder or advance,
+            trace=recorder,
+            on_progress=advance,
             refine=refine,
             plugins=plugins,
             schema_inference=schema_inference,
@@ -109,23 +121,19 @@ def analysed(
 
 
 @contextmanager
-def _progress(nodes: int) -> Iterator[Trace | None]:
+def _progress(nodes: int) -> Iterator[Progress | None]:
     """A bar on stderr for a large model on a terminal."""
     if nodes < LARGE_MODEL or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("analysing", total=nodes)
-        count = 0
+    with Bar(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=nodes)
 
-        def advance(node: int, state: State) -> None:
-            nonlocal count
-            count += 1
-            if count % 1000 == 0:
-                progress.update(task, completed=min(count, nodes))
+        def advance(done: int, total: int, phase: str) -> None:
+            progress.update(task, completed=done, total=max(total, nodes), description=_DOING[phase])
 
         yield advance
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.limits import LIMITED
 from absint.report.plain import plain
 from absint.report.relations import doubts_by_reason, plural, reason, sizes, stated
 from absint.report.text import Line, aligned, wrapped
@@ -43,6 +44,8 @@ def verdict(check: Check) -> Iterator[Line]:
         yield Line(f"illegal{at}: {plain(str(check.failure))}", "bold red")
     elif check.outcome.value == "runs":
         yield Line(f"legal{at}, and no data make it fail", "bold green")
+    elif check.outcome.value == "unknown":
+        yield Line(f"undecided{at}: {LIMITED}", "bold yellow")
     else:
         yield Line(f"legal{at}", "bold green")
 
