@@ -366,19 +366,21 @@ class Result:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
-        from absint.verify import declared_diagnostics, node_diagnostics
+        from absint.verify import declared_diagnostics
 
-        return (
-            *self._lowered.diagnostics,
-            *self._declared.diagnostics,
-            *node_diagnostics(self),
-            *(declared_diagnostics(self, self._lowered.declared) if self.policy.sound else ()),
-        )
+        return (*self._beside_declarations, *(declared_diagnostics(self) if self.policy.sound else ()))
+
+    @cached_property
+    def _beside_declarations(self) -> tuple[Diagnostic, ...]:
+        """All diagnostics but false declarations, which no error is among."""
+        from absint.verify import node_diagnostics
+
+        return (*self._lowered.diagnostics, *self._declared.diagnostics, *node_diagnostics(self))
 
     @property
     def can_run(self) -> bool:
         """No node has been shown to fail in every run. A run executes every node, needed or not."""
-        return not any(d.severity is Severity.ERROR for d in self.diagnostics)
+        return not any(d.severity is Severity.ERROR for d in self._beside_declarations)
 
     def prove(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from lattices.escapes import plain
@@ -24,6 +25,8 @@ class Diagnostic:
     code: str
     where: str
     message: str
+    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+    """Sizes of the inputs at which it is so, where only some are concerned."""
 
     def __post_init__(self) -> None:
         """Names in a model may hold anything: what cannot be printed is shown as escapes."""

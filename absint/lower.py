@@ -23,7 +23,7 @@ from absint.limits import Watch
 from absint.load import Loaded, unreadable_texts
 from absint.lookup import Lookup
 from absint.lower_control import lower_control
-from absint.lowered import Call, Frame, Lowered, Signature, place_of
+from absint.lowered import Call, Declaring, Frame, Lowered, Signature, place_of
 from absint.overridable import overridable_diagnostic, replaceable
 from absint.protos import (
     attribute_key,
@@ -62,7 +62,7 @@ class Lowerer:
         self._most = MAX_NODES
         self.program = Program()
         self.diagnostics: list[Diagnostic] = []
-        self.declared: list[tuple[str, Operand, Value]] = []
+        self._declaring: list[Declaring] = []
         self.signature = Signature()
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
@@ -94,6 +94,7 @@ class Lowerer:
     def _lowered(self) -> Lowered:
         proto = self.loaded.proto
         imports = self._imports(proto.opset_import)
+        self._declaring.append(Declaring("", proto.graph, self.program.main, -1))
         self._bind_inputs(proto.graph)
         if self._watch is not None and self._watch.max_nodes is not None:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
@@ -105,7 +106,7 @@ class Lowerer:
                 frame.done()
         self._bind_outputs(proto.graph)
         self.diagnostics += self.lookup.diagnostics
-        return Lowered(self.program, self.signature, self.diagnostics, self.declared, self._bodies)
+        return Lowered(self.program, self.signature, self.diagnostics, self._declaring, self._bodies)
 
     # Declarations
 
@@ -171,11 +172,6 @@ class Lowerer:
             self.signature.outputs.append(info.name)
             if info.name not in self.program.main.names:
                 self.error("undefined-output", f"output {info.name!r}", "no node computes it")
-        for what, infos in (("output", graph.output), ("value_info", graph.value_info)):
-            for info in infos:
-                operand = self.program.main.names.get(info.name)
-                if operand is not None and info.name not in self.signature.inputs:
-                    self.declared.append((f"{what} {info.name!r}", operand, read_type(info.type)))
 
     # Bodies
 
@@ -438,6 +434,9 @@ class Lowerer:
         imports = {**frame.imports, **{domain_of(e.domain): e.version for e in function.opset_import}}
         path = self._enter(frame.path, call.label, scope)
 
+        if getattr(function, "value_info", ()):
+            self._declaring.append(Declaring(str(path), function, scope, frame.gate))
+
         def done() -> None:
             for actual, formal in zip(call.outputs, function.output, strict=False):
                 if actual:
@@ -461,9 +460,7 @@ class Lowerer:
         path = self._enter(frame.path, label, scope)
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
-        for info in (*graph.input, *graph.value_info):
-            if info.name in bindings:
-                self.declared.append((f"{path} input {info.name!r}", bindings[info.name], read_type(info.type)))
+        self._declaring.append(Declaring(str(path), graph, scope, gate))
         self._bind_initialisers(graph, scope.names, gate=gate)
 
         def finish() -> None:

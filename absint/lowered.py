@@ -14,7 +14,7 @@ from absint.protos import name_of
 from lattices.tensor import Tensor, Value
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, GraphProto, NodeProto
+    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
     from absint.limits import Watch
 
@@ -31,6 +31,16 @@ class Signature:
     """Their values in the file, by node."""
 
 
+class Declaring(NamedTuple):
+    """A graph whose values have declared types."""
+
+    path: str
+    graph: GraphProto | FunctionProto
+    scope: Scope
+    gate: int
+    """Of its nodes; -1 where they always run."""
+
+
 @dataclass
 class Lowered:
     """The program with what the analysis needs beside it."""
@@ -38,12 +48,22 @@ class Lowered:
     program: Program
     signature: Signature
     diagnostics: list[Diagnostic]
-    declared: list[tuple[str, Operand, Value]]
-    """Claims of the author: (what, value, declared type)."""
+    declaring: list[Declaring]
+    """Every graph that declares types of its values, the main graph first."""
     bodies: list[tuple[GraphProto, Scope, str]]
     """Subgraphs that were lowered outside of functions, with their names and paths."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
+
+    @cached_property
+    def declared(self) -> list[tuple[str, Operand, Value]]:
+        """Claims of the author about values of the main graph: (what, value, declared type)."""
+        from absint.declared.reading import declarations
+        from absint.types import read_type
+
+        inputs = self.signature.inputs
+        items = (item for item in declarations(self) if not item.path and item.name not in inputs)
+        return [(item.where, item.operand, read_type(item.type)) for item in items]
 
     @cached_property
     def needed(self) -> bytearray:

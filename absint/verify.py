@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.graph import Node, Operand
+from absint.graph import Node
 from absint.rounds import Learned
 from absint.shapes import STATES
-from lattices.dtype import DType
-from lattices.expr import Expr
-from lattices.relation import eq
-from lattices.shape import Shape
-from lattices.tensor import Tensor, Value
-from lattices.truth import NO
 
 if TYPE_CHECKING:
     from absint.api import Result
+
+FALSE_DECLARATION: Final = "false-declaration"
+"""The code of a declared type or shape that is false."""
 
 
 def verify(result: Result) -> None:
@@ -111,27 +108,9 @@ def shown(result: Result, text: str) -> str:
     return text
 
 
-def declared_diagnostics(result: Result, declared: Sequence[tuple[str, Operand, Value]]) -> Iterator[Diagnostic]:
-    """Declarations of the author that no run can meet."""
-    for what, operand, claim in declared:
-        found = result.value_of(operand)
-        if isinstance(claim, Tensor) and isinstance(found, Tensor):
-            problem = _contradiction(claim, found, result)
-            if problem:
-                yield Diagnostic(Severity.WARNING, "false-declaration", what, problem)
+def declared_diagnostics(result: Result) -> Iterator[Diagnostic]:
+    """Declarations of the author that are false at some legal size."""
+    from absint.declared import false_declarations
 
-
-def _contradiction(claim: Tensor, found: Tensor, result: Result) -> str | None:
-    if DType.UNDEFINED not in (claim.dtype, found.dtype) and claim.dtype is not found.dtype:
-        return f"declared {claim.dtype}, but it is {found.dtype}"
-    if claim.shape.rank is None or found.shape.rank is None:
-        return None
-    if claim.shape.rank != found.shape.rank:
-        return f"declared with shape {claim.shape}, but it has shape {found.shape}"
-    for axis, (stated, actual) in enumerate(zip(claim.shape, found.shape, strict=True)):
-        if not isinstance(stated, Expr) or not isinstance(actual, Expr):
-            continue
-        over_inputs = stated.free_symbols <= set(result.symbols)
-        if over_inputs and result.analysis.facts.decide(eq(stated, actual)) is NO:
-            return f"axis {axis} is declared {stated}, but it is {actual}: shape {Shape(found.shape)}"
-    return None
+    for item in false_declarations(result):
+        yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)

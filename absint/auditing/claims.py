@@ -1,9 +1,10 @@
 """What a source says, as relations between dims.
 
-A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size, the same
-everywhere in the model, bodies included (ONNX IR, "Static tensor shapes"): its first place, of inputs before others,
-stands for it, and every other place claims to be equal to that. Where names of which no place is known occur in a
-larger expression, the first place of the same expression stands for it.
+A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the graph
+that has it, a body or a call of a function being a graph of its own (ONNX IR, "Static tensor shapes"): its first place
+there, of inputs before others, stands for it, and every other place claims to be equal to that. Where names of which no
+place is known occur in a larger expression, the first place of the same expression stands for it. The author's claims
+are read in the same way for diagnostics (`absint.declared.claims`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.auditing.audit import Place
 from absint.auditing.bodies import bodies
 from absint.auditing.texts import read_text
+from absint.graph import Operand
 from absint.queries import Symbols
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
 from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
@@ -71,6 +73,8 @@ class _Dim(NamedTuple):
     """What the analysis has."""
     computed: bool
     """Of a value that a node computes."""
+    path: str
+    """The graph."""
 
 
 _NOTHING: Mapping[str, Place] = {}
@@ -88,8 +92,7 @@ class _Reader:
         inputs = Symbols(result, result.states)
         self._inputs = {name: inputs[name] for name in result.symbols}
         texts = {stated for shape in said.shapes.values() for stated in shape or () if isinstance(stated, str)}
-        alone = {text for text in texts if read_text(text, ()) is symbol(text)}
-        self._parsed = {text: read_text(text, {*self._inputs, *alone}) for text in texts}
+        self._parsed = {text: read_text(text, self._inputs) for text in texts}
         self._relations: dict[tuple[Dim, Expr], Relation] = {}
 
     def read(self) -> Reading:
@@ -102,7 +105,7 @@ class _Reader:
         for name, shape in self._said.shapes.items():
             if shape is None or name not in places:
                 continue
-            node, at = places[name]
+            (node, at), path = places[name]
             computed = self._result.nodes[node].value is None
             if computed and name in main:
                 dims += len(shape)
@@ -112,18 +115,18 @@ class _Reader:
             if computed or rank is FALSE:
                 found.append(Claim(Place(name), const(len(shape)), _NOTHING, rank))
             if known is not None:
-                stated += self._dims(name, shape, known, computed)
+                stated += self._dims(name, shape, known, computed, path)
         return Reading((*found, *self._claims(stated)), dims, frozenset(resolved))
 
-    def _operands(self) -> dict[str, tuple[int, int]]:
-        """The values that are spoken of, by the names that sources give them."""
+    def _operands(self) -> dict[str, tuple[Operand, str]]:
+        """The values that are spoken of with their graphs, by the names that sources give them."""
         scopes = self._result._lowered.program.scopes
-        found: dict[str, tuple[int, int]] = {}
+        found: dict[str, tuple[Operand, str]] = {}
         for body in bodies(self._result.model):
             scope = scopes.get(body.path)
             for name, operand in scope.names.items() if scope is not None else ():
                 if operand[0] >= 0:
-                    found.setdefault(body.key(name), operand)
+                    found.setdefault(body.key(name), (operand, body.path))
         return found
 
     def _value(self, node: int, at: int) -> Value | None:
@@ -136,27 +139,27 @@ class _Reader:
         found = self._parsed[stated]
         return found is not None and found.free_symbols.isdisjoint(self._said.anonymous)
 
-    def _dims(self, name: str, shape: tuple[Stated, ...], known: tuple[Dim, ...], computed: bool) -> Iterator[_Dim]:
+    def _dims(
+        self, name: str, shape: tuple[Stated, ...], known: tuple[Dim, ...], computed: bool, path: str
+    ) -> Iterator[_Dim]:
         for axis, (stated, dim) in enumerate(zip(shape, known, strict=True)):
             expr = self._parsed[stated] if isinstance(stated, str) else None if stated is None else const(stated)
             if expr is not None:
-                yield _Dim(Place(name, axis), expr, dim, computed)
+                yield _Dim(Place(name, axis), expr, dim, computed, path)
 
     def _claims(self, stated: list[_Dim]) -> Iterator[Claim]:
         """Equalities with what is stated, or with the place that stands for it."""
-        first: dict[Expr, _Dim] = {}
+        first: dict[tuple[str, Expr], _Dim] = {}
         for dim in sorted(stated, key=lambda d: d.computed):
             if not dim.stated.free_symbols <= self._inputs.keys():
-                first.setdefault(dim.stated, dim)
-        alone = {name: dim for expr, dim in first.items() for name in expr.free_symbols if expr is symbol(name)}
+                first.setdefault((dim.path, dim.stated), dim)
         for dim in stated:
             expr = dim.stated
             unknown = expr.free_symbols - self._inputs.keys()
-            if not unknown <= alone.keys():
-                alone_here = {_STANDS: first[expr]}
+            alone_here = {name: first[at] for name in sorted(unknown) if (at := (dim.path, symbol(name))) in first}
+            if len(alone_here) < len(unknown):
+                alone_here = {_STANDS: first[dim.path, expr]}
                 expr = _STANDS_EXPR
-            else:
-                alone_here = {name: alone[name] for name in sorted(unknown)}
             if any(other.place == dim.place and expr is symbol(name) for name, other in alone_here.items()):
                 continue  # the place itself stands for the name
             claim = self._claim(dim, expr, alone_here)

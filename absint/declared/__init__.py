@@ -1,0 +1,13 @@
+"""Declared types and shapes held against the inferred ones: which are false at some legal size, and at which.
+
+reading.py   the declarations of all graphs, and what they claim: each distinct claim is read once
+claims.py    a claim as relations between dims, with the path to the value
+legal.py     legal sizes at which relations are false, found without a solver
+findings.py  the false declarations, and their diagnostics
+"""
+
+from __future__ import annotations
+
+from absint.declared.findings import FalseDeclaration, false_declarations
+
+__all__ = ["FalseDeclaration", "false_declarations"]

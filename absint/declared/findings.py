@@ -1,0 +1,152 @@
+"""The declarations that are false, each with sizes at which they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from absint.declared.claims import Claim, Claims
+from absint.declared.legal import Condition, LegalSizes
+from absint.declared.reading import Declaration, Dims, Group, Stated, dims, groups, problem
+from absint.loops import LoopBody
+from lattices.expr import Dim, Expr, const, substitute
+from lattices.relation import FALSE, Relation, conjunction, ge
+from lattices.truth import NO
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+@dataclass(frozen=True)
+class FalseDeclaration:
+    """A declared type or shape that some legal size makes false."""
+
+    declaration: Declaration
+    message: str
+    """The declaration, the truth, and where they differ."""
+    sizes: Mapping[str, int] | None = None
+    """Sizes of the inputs at which it is false; None if it is false in every run."""
+
+    @property
+    def where(self) -> str:
+        """The declaration in words of the model: `output 'y'`, `Loop#1/body input 'v'`."""
+        return self.declaration.where
+
+
+_FOUND: WeakKeyDictionary[Result, tuple[FalseDeclaration, ...]] = WeakKeyDictionary()
+
+
+def false_declarations(result: Result) -> tuple[FalseDeclaration, ...]:
+    """The declarations of a model that are false: no value has the type, or some legal size makes a dim another one.
+
+    Sizes are looked for without a solver, so a false declaration may be missed; `absint audit` looks further. A name
+    that only declarations have is no claim, unless it stands for dims that differ.
+    """
+    found = _FOUND.get(result)
+    if found is None:
+        found = _FOUND[result] = tuple(_Finder(result).find())
+    return found
+
+
+class _Finder:
+    def __init__(self, result: Result) -> None:
+        from absint.recording import Recorder
+
+        self._result = result
+        self._recorder = Recorder(result._lowered, result.base, bytearray())
+
+    def find(self) -> Iterator[FalseDeclaration]:
+        everything = list(groups(self._result))
+        found: dict[int, tuple[str, Mapping[str, int] | None]] = {}
+        sound: list[Group] = []
+        for group in everything:
+            message = problem(group.members[0].type, group.value)
+            if message is None:
+                sound.append(group)
+            elif self._reached(group) is not FALSE:
+                found[id(group)] = message, None
+        for group, message, sizes in self._false_dims(sound):
+            found[id(group)] = message, sizes
+        for group in everything:
+            if id(group) in found:
+                for item in group.members:
+                    yield FalseDeclaration(item, *found[id(group)])
+
+    def _false_dims(self, sound: Sequence[Group]) -> Iterator[tuple[Group, str, Mapping[str, int] | None]]:
+        facts = self._result.analysis.facts
+        open_: list[tuple[Group, Dims, Claim, list[tuple[Condition, str]]]] = []
+        settled = set()
+        for group, declared, claims in Claims(self._result).read(sound):
+            rank = declared.value.shape.rank
+            if len(declared.stated) != rank:
+                if self._reached(group) is not FALSE:
+                    shape = self._shape(group)
+                    yield group, f"declared {_shown(declared.stated)}, but it is {shape}: false in every run", None
+                continue
+            for claim in claims:
+                if claim.relation is FALSE or facts.decide(claim.relation) is NO:
+                    if self._reached(group) is not FALSE and id(group) not in settled:
+                        settled.add(id(group))
+                        yield group, f"{self._message(group, declared, claim)}: false in every run", None
+                else:
+                    open_.append((group, declared, claim, list(self._conditions(group, claim))))
+        if open_:
+            sizes = LegalSizes(self._result).falsifying(c for *_, found in open_ for c, _ in found)
+            for group, declared, claim, conditions in open_:
+                first = next(((c, when) for c, when in conditions if c in sizes), None)
+                if first is not None and id(group) not in settled:
+                    settled.add(id(group))
+                    at = sizes[first[0]]
+                    shown = ", ".join(f"{name}={size}" for name, size in at.items())
+                    message = f"{self._message(group, declared, claim)}: false{first[1]} at {shown}"
+                    yield group, message, at
+
+    def _reached(self, group: Group) -> Relation:
+        """When the graph that declares it is entered."""
+        return self._recorder.path_condition(group.members[0].gate)
+
+    def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
+        """The claim; inside of loops that of the first trip, and that of the second."""
+        reached = self._reached(group)
+        loops = [loop for loop in self._loops(group) if loop.iteration.name in claim.relation.free_symbols]
+        if not loops:
+            yield Condition(claim.relation, reached), ""
+            return
+        loop = loops[0]
+        for trip, when in ((0, " in the first trip"), (1, " in the second trip")):
+            iteration = {s: const(trip) for s in claim.relation.symbols if s.name == loop.iteration.name}
+            trips: Dim = self._result.base.analysis.trips.get(loop.first, Dim(None))
+            yield Condition(claim.relation.substitute(iteration), conjunction(reached, ge(trips, trip + 1))), when
+
+    def _loops(self, group: Group) -> Iterator[LoopBody]:
+        nodes = self._result.nodes
+        gate = group.members[0].gate
+        while gate >= 0:
+            control = nodes[gate].control
+            if isinstance(control, LoopBody):
+                yield control
+            gate = nodes[gate].gate
+
+    def _message(self, group: Group, declared: Dims, claim: Claim) -> str:
+        text = f"declared {_shown(declared.stated)}, but it is {self._shape(group)}"
+        if claim.name:
+            size = claim.size
+            shown = size if not isinstance(size, Expr) else substitute(size, self._result.all_names)
+            text += f", and {claim.name!r} is {shown} at {claim.place}"
+        return text
+
+    def _shape(self, group: Group) -> str:
+        from absint.report.summary import brief
+
+        found = dims(group.members[0].type, self._result.value_of(group.members[0].operand))
+        assert found is not None
+        return brief(found.value.shape)
+
+
+def _shown(stated: Sequence[Stated]) -> str:
+    return f"[{', '.join('?' if dim is None else str(dim) for dim in stated)}]"
+
+
+__all__ = ["FalseDeclaration", "false_declarations"]

@@ -1,0 +1,275 @@
+"""Legal sizes at which conditions are false, found without a solver.
+
+Sizes that meet what is declared, assumed and required of the input symbols are made from facts and tried; before an
+answer counts, the model is analysed at them, and must meet every requirement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice, product
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lattices.expr import MAX_DIM, Expr, Symbol, UndefinedError, const
+from lattices.facts import Facts
+from lattices.interval import ANY, Congruence, Interval
+from lattices.normal import sole_atom
+from lattices.relation import FALSE, TRUE, Relation
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+Sizes = Mapping[str, int]
+
+MAX_CONFIRMED: Final = 16
+MAX_ANALYSED: Final = 100_000
+"""Sizes that the model is analysed at, for one result, and nodes in all that is analysed."""
+
+MAX_SEARCHED: Final = 64
+"""Conditions that sizes of their own are looked for."""
+
+MAX_REFUSED: Final = 48
+"""Sizes for one condition that do not meet the requirements before the search ends."""
+
+_PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
+_SMALL: Final = (1, 0, 2, 3, 4, 5, 7, 8)
+_REPAIRS: Final = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 128, 224, 256, 512, 0)
+_COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
+"""How many small sizes of so many symbols are combined freely."""
+
+
+class Condition(NamedTuple):
+    """A relation that is to hold wherever a path is taken."""
+
+    relation: Relation
+    guard: Relation = TRUE
+
+    def is_false_at(self, sizes: Sizes) -> bool:
+        """It is false whatever data decide, and the path may be taken."""
+        return _value(self.relation, sizes) is False and _value(self.guard, sizes) is not False
+
+
+class LegalSizes:
+    """Legal sizes of the inputs of one model."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._confirmed: dict[tuple[int, ...], bool | None] = {}
+        self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
+
+    def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
+        """For conditions that some legal size makes false such a size; the same one for many, if that is possible.
+
+        Sizes at which the rules promise a run are preferred. A condition of which nothing is found is left out.
+        """
+        found: dict[Condition, Sizes] = {}
+        rest = list(dict.fromkeys(conditions))
+        if not rest or not self._result.can_run:
+            return found
+        for certain in (True, False) if self._result.is_complete else (False,):
+            for sizes in self._drawn if certain else sorted(self._drawn, key=_corners):
+                false = [c for c in rest if c.is_false_at(sizes)]
+                if false and self._meets(sizes) and self._legal(sizes, certain):
+                    found |= dict.fromkeys(false, sizes)
+                    rest = [c for c in rest if c not in found]
+            for condition in rest[:MAX_SEARCHED]:
+                known = next((at for at in found.values() if condition.is_false_at(at)), None)
+                at = known or next((at for at in self._near(condition, certain) if self._legal(at, certain)), None)
+                if at is not None:
+                    found[condition] = at
+            rest = [c for c in rest if c not in found]
+        return found
+
+    def runs(self, sizes: Sizes) -> bool:
+        """The rules promise a run at these sizes, on data that are all 0."""
+        return self._legal(sizes, True)
+
+    def _legal(self, sizes: Sizes, certain: bool) -> bool:
+        """Every requirement holds at these sizes; if `certain`, complete rules promise a run."""
+        key = tuple(sizes.values())
+        if key not in self._confirmed:
+            self._confirmed[key] = self._checked(sizes) if len(self._confirmed) < self._budget else None
+        confirmed = self._confirmed[key]
+        return confirmed is True or (confirmed is False and not certain)
+
+    def _checked(self, sizes: Sizes) -> bool | None:
+        """True if there is a run, False if no requirement is broken, None if one is."""
+        from absint.checking import Outcome, check
+
+        for zeros in (True, False):
+            found = check(self._result, sizes, zeros=zeros)
+            if found.outcome is Outcome.RUNS:
+                return True
+            if found.outcome is not Outcome.FAILS:
+                return None if found.premises else False
+        return None
+
+    # Sizes to try
+
+    @cached_property
+    def _required(self) -> Sequence[Relation]:
+        """What is declared, assumed and required of the sizes of the inputs alone."""
+        inputs = set(self._result.symbols)
+        return [formula for formula in self._result.recorded.base.distinct if formula.free_symbols <= inputs]
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return Facts(self._required, self._result.symbols)
+
+    @cached_property
+    def _drawn(self) -> Sequence[Sizes]:
+        """A few sizes that facts allow: equal ones, and some that share no factor."""
+        names = self._result.symbols
+        wanted = [dict.fromkeys(names, 1)]
+        if names:
+            for shift in (0, 4):
+                wanted += [{name: _PRIMES[(number + shift) % len(_PRIMES)] for number, name in enumerate(names)}]
+            wanted += [dict.fromkeys(names, size) for size in (2, 64, 224)]
+            wanted += [{name: 1 + (number + shift) % 2 for number, name in enumerate(names)} for shift in (0, 1)]
+            wanted += [dict.fromkeys(names, 0)]
+        found = [sizes for sizes in map(self._fitted, wanted) if sizes is not None]
+        if not any(map(self._meets, found)):
+            found += filter(None, map(self._repaired, wanted[:3]))
+        return list({tuple(sizes.values()): sizes for sizes in found}.values())
+
+    @cached_property
+    def _start(self) -> Sizes:
+        """Sizes that others differ from in a few symbols."""
+        fallback = dict.fromkeys(self._result.symbols, 1)
+        return next(filter(self._meets, self._drawn), next(iter(self._drawn), fallback))
+
+    def _near(self, condition: Condition, certain: bool) -> Iterator[Sizes]:
+        """Sizes that differ in the symbols of a condition, at which it is false; small ones first.
+
+        Unless rules promise a run, sizes of 0 and 1, which an operator may refuse, come last.
+        """
+        from solver.samples import near
+
+        relations = [r for r in (condition.relation, condition.guard) if r is not TRUE]
+        mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))
+        for name in [name for name in mentioned if name in self._mapped]:
+            mentioned |= self._mapped[name].free_symbols  # what decides the size
+        names = [name for name in self._result.symbols if name in mentioned]
+        if not names:
+            return
+        samples = near(relations, names)
+        choices = [dict(samples.binding(number)) for number in range(len(samples))]
+        few = _SMALL[: _COMBINED.get(len(names), 0)]
+        choices += [dict(zip(names, sizes, strict=True)) for sizes in product(few, repeat=len(names))]
+        choices.sort(key=lambda at: (0 in at.values(), not certain and 1 in at.values(), sum(at.values())))
+        tried: set[tuple[int, ...]] = set()
+        left = MAX_REFUSED
+        for choice in choices:
+            sizes = self._fitted({**self._start, **choice})
+            if sizes is None or (key := tuple(sizes.values())) in tried:
+                continue
+            tried.add(key)
+            if condition.is_false_at(sizes):
+                if self._meets(sizes):
+                    yield sizes
+                elif (left := left - 1) == 0:
+                    return
+
+    def _meets(self, sizes: Sizes) -> bool:
+        """Every requirement on sizes of the inputs alone holds; the one that did not last is asked first."""
+        for place, formula in enumerate(self._asked):
+            if _value(formula, sizes) is not True:
+                self._asked.insert(0, self._asked.pop(place))
+                return False
+        return True
+
+    @cached_property
+    def _asked(self) -> list[Relation]:
+        return list(self._required)
+
+    def _broken(self, sizes: Sizes) -> list[Relation]:
+        return [formula for formula in self._required if _value(formula, sizes) is not True]
+
+    def _repaired(self, wanted: Sizes) -> Sizes | None:
+        """Sizes near those that are wanted that meet the requirements, if a few changes find them."""
+        sizes = self._fitted(wanted)
+        for _ in range(3):
+            if sizes is None or self._meets(sizes):
+                return sizes
+            broken = self._broken(sizes)
+            changed = (
+                self._fitted({**sizes, name: size})
+                for name in self._result.symbols
+                if name in broken[0].free_symbols
+                for size in _REPAIRS
+            )
+            options = [option for option in islice(changed, 32) if option is not None]
+            best = min(options, key=lambda option: len(self._broken(option)), default=None)
+            if best is None or len(self._broken(best)) >= len(broken):
+                return None
+            sizes = best
+        return None
+
+    def _fitted(self, wanted: Sizes) -> Sizes | None:
+        """The wanted sizes, moved to what facts allow each symbol."""
+        facts = self._facts
+        if facts.contradiction:
+            return None
+        sizes: dict[str, int] = {}
+        solved: list[tuple[str, Expr]] = []
+        for name in self._result.symbols:
+            known = self._mapped.get(name)
+            atom = sole_atom(known) if known is not None else None
+            if known is not None and not (isinstance(atom, Symbol) and atom.name == name):
+                solved.append((name, known))
+            else:
+                sizes[name] = self._allowed(name, wanted[name], known.bounds if known is not None else _NATURAL)
+        for _ in range(len(solved)):
+            for name, known in solved:
+                if name not in sizes and known.free_symbols <= sizes.keys():
+                    try:
+                        sizes[name] = known.evaluate(sizes)
+                    except (UndefinedError, ValueError):
+                        return None
+        if len(sizes) < len(self._result.symbols) or not all(0 <= size <= MAX_DIM for size in sizes.values()):
+            return None
+        return {name: sizes[name] for name in self._result.symbols}
+
+    def _allowed(self, name: str, size: int, bounds: Interval) -> int:
+        size = max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))
+        values = self._values.get(name)
+        if values:
+            return min(values, key=lambda value: (abs(value - size), value))
+        remainder = self._remainders.get(name, ANY)
+        return size + (remainder.remainder - size) % remainder.modulus if remainder.modulus > 1 else size
+
+    @cached_property
+    def _mapped(self) -> Mapping[str, Expr]:
+        return {s.name: dim for s, dim in self._facts.mapping.items() if isinstance(dim, Expr)}
+
+    @cached_property
+    def _values(self) -> Mapping[str, frozenset[int]]:
+        return {s.name: values for s, values in self._facts.values.items()}
+
+    @cached_property
+    def _remainders(self) -> Mapping[str, Congruence]:
+        return {s.name: congruence for s, congruence in self._facts.remainders.items()}
+
+
+_NATURAL: Final = Interval(0, MAX_DIM)
+
+
+def _corners(sizes: Sizes) -> tuple[bool, bool]:
+    return 0 in sizes.values(), 1 in sizes.values()
+
+
+def _value(relation: Relation, sizes: Sizes) -> bool | None:
+    """The truth of a relation at these sizes; None if other symbols decide, or it has none."""
+    if relation is TRUE or relation is FALSE:
+        return relation is TRUE
+    if relation.free_symbols <= sizes.keys():
+        try:
+            return relation.evaluate(sizes)
+        except (UndefinedError, KeyError, ValueError):
+            return None
+    at = relation.substitute({s: const(sizes[s.name]) for s in relation.symbols if s.name in sizes})
+    return at is TRUE if at in (TRUE, FALSE) else None
+
+
+__all__ = ["Condition", "LegalSizes", "Sizes"]

@@ -1,0 +1,186 @@
+"""The declarations of all graphs of a model, and what each distinct one says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.graph import Operand
+from absint.tensors import dtype_of
+from lattices.dtype import DType
+from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+
+if TYPE_CHECKING:
+    from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
+
+    from absint.api import Result
+    from absint.lowered import Lowered
+
+Stated = int | str | None
+"""A declared dim: a size, a text, or nothing."""
+
+
+class Declaration(NamedTuple):
+    """A type that the author gives a value."""
+
+    path: str
+    """The body or the call of a function; empty for the main graph."""
+    kind: str
+    """`input`, `output` or `value_info`."""
+    name: str
+    operand: Operand
+    type: TypeProto
+    gate: int
+    """The gate of the graph that declares it; -1 for the main graph."""
+
+    @property
+    def where(self) -> str:
+        """The declaration in words of the model."""
+        return f"{self.path} {self.kind} {self.name!r}".lstrip()
+
+
+def declarations(lowered: Lowered) -> Iterator[Declaration]:
+    """Every declared type of a value but those of graph inputs, which are premises."""
+    for path, graph, scope, gate in lowered.declaring:
+        for kind, info in _infos(graph, inner=bool(path)):
+            operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
+            if operand is not None and operand[0] >= 0:
+                yield Declaration(path, kind, info.name, operand, info.type, gate)
+
+
+def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[str, ValueInfoProto]]:
+    """The declared types of a graph; the inputs and outputs of a function are only names."""
+    is_function = hasattr(graph, "opset_import")
+    if inner and not is_function:
+        yield from (("input", info) for info in graph.input)
+    yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
+    if not is_function:
+        yield from (("output", info) for info in graph.output)
+
+
+class Dims(NamedTuple):
+    """Declared dims of a tensor, and the inferred value that they describe."""
+
+    stated: tuple[Stated, ...]
+    value: Tensor | SparseTensor
+
+
+class Group(NamedTuple):
+    """Declarations of equal type, on values of which the same is inferred."""
+
+    members: list[Declaration]
+    value: Value
+    computed: bool
+    """A node computes the values: they are neither inputs nor initialisers."""
+
+
+def groups(result: Result) -> Iterator[Group]:
+    """The declarations, equal ones together, by first appearance."""
+    found: dict[tuple[bytes, Value, str, bool], Group] = {}
+    nodes = result.nodes
+    inferred = _Inferred(result)
+    for item in declarations(result._lowered):
+        node = item.operand[0]
+        value = inferred[item.operand]
+        if value is BOTTOM or value is TOP:
+            continue
+        computed = nodes[node].value is None
+        key = item.type.SerializeToString(), value, item.path, computed
+        group = found.get(key)
+        if group is None:
+            group = found[key] = Group([], value, computed)
+        group.members.append(item)
+    yield from found.values()
+
+
+class _Inferred:
+    """What `Result.states` has, for a few values."""
+
+    def __init__(self, result: Result) -> None:
+        self._base, self._last = result.base.states, result.last.states
+        self._inputs = frozenset(result._lowered.signature.inputs.values())
+        self._back = result.rounds.originals if len(result.rounds.rounds) > 1 else {}
+        self._restored: dict[Value, Value] = {}
+
+    def __getitem__(self, operand: Operand) -> Value:
+        node, at = operand
+        state = self._base[node] if node in self._inputs else self._last[node]
+        value = state[at] if at < len(state) else BOTTOM
+        if not self._back or node in self._inputs:
+            return value
+        if value not in self._restored:
+            self._restored[value] = value.replace(self._back)
+        return self._restored[value]
+
+
+def problem(proto: TypeProto, value: Value) -> str | None:
+    """Why no value of the inferred kind and element type is of the declared type; None if one is."""
+    kind = proto.WhichOneof("value")
+    found = _KINDS.get(type(value))
+    if kind is None or found is None:
+        return None
+    if kind != found:
+        return f"declared {_article(kind)}, but it is {_article(found)}"
+    if isinstance(value, (Tensor, SparseTensor)):
+        return _other(dtype_of(getattr(proto, kind).elem_type), value.dtype)
+    if isinstance(value, Map):
+        return _other(dtype_of(proto.map_type.key_type), value.key, "keys of ") or problem(
+            proto.map_type.value_type, value.element
+        )
+    assert isinstance(value, (SequenceValue, Optional))
+    inner = problem(getattr(proto, kind).elem_type, value.element)
+    return None if inner is None else f"{inner.replace('declared', f'declared {_article(kind)} of', 1)} there"
+
+
+def _other(stated: DType, found: DType, what: str = "") -> str | None:
+    if DType.UNDEFINED in (stated, found) or stated is found:
+        return None
+    return f"declared {what}{stated}, but it is {what}{found}"
+
+
+def _article(kind: str) -> str:
+    noun = kind.removesuffix("_type").replace("_", " ")
+    return f"{'an' if noun.startswith('o') else 'a'} {noun}"
+
+
+_KINDS = {
+    Tensor: "tensor_type",
+    SparseTensor: "sparse_tensor_type",
+    SequenceValue: "sequence_type",
+    Optional: "optional_type",
+    Map: "map_type",
+}
+
+
+def dims(proto: TypeProto, value: Value) -> Dims | None:
+    """The declared dims of a tensor of known rank; of the elements of a sequence or optional that surely has one."""
+    while True:
+        kind = proto.WhichOneof("value")
+        if isinstance(value, SequenceValue) and kind == "sequence_type":
+            if (value.length.bounds.lo or 0) < 1:
+                return None
+            proto, value = proto.sequence_type.elem_type, value.element
+        elif isinstance(value, Optional) and kind == "optional_type":
+            if not value.present:
+                return None
+            proto, value = proto.optional_type.elem_type, value.element
+        else:
+            break
+    if not isinstance(value, (Tensor, SparseTensor)) or kind != _KINDS[type(value)]:
+        return None
+    tensor = getattr(proto, kind)
+    if value.shape.is_bottom or value.shape.rank is None or not tensor.HasField("shape"):
+        return None
+    return Dims(tuple(map(stated_dim, tensor.shape.dim)), value)
+
+
+def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
+    """A size, a text, or None for an unknown dim: one that is absent, empty or negative."""
+    kind = proto.WhichOneof("value")
+    if kind == "dim_value":
+        return int(proto.dim_value) if proto.dim_value >= 0 else None
+    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
+
+
+__all__ = ["Declaration", "Dims", "Group", "Stated", "declarations", "dims", "groups", "problem", "stated_dim"]
