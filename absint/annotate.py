@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
+from absint.declared import FalseDeclaration, false_declarations
 from absint.errors import UsageError
 from absint.graph import Operand, Scope
 from absint.loadable import MAX_INFERRED, Graphs, LeftOut, left_out
@@ -66,12 +67,14 @@ def annotate(
 ) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
-    Raises UsageError for an unknown policy, and under `strict` for a declaration that contradicts what was inferred.
+    Raises UsageError for an unknown policy, and under `strict` for a false declaration and for a name of a constant.
     """
     if merge not in POLICIES:
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
+    false: Sequence[FalseDeclaration] = ()
     if merge == "strict":
         result.require_sound("annotate with 'strict'")
+        false = false_declarations(result)
     foreign: set[str] = set()
     while True:
         copy = ModelProto()
@@ -80,9 +83,14 @@ def annotate(
         bodies = list(_bodies(result, copy))
         declared = _Declared(result, copy, bodies, merge)
         writer = declared.writer(result, foreign)
-        merger = Merger(result, writer) if merge in ("refine", "strict") else None
+        merger = (
+            Merger(result, writer, {item.declaration.key for item in false}) if merge in ("refine", "strict") else None
+        )
         for body in bodies:
             _fill(result, body, writer, merge, merger, outputs)
+        if false:
+            where, message = false[0].where, false[0].message
+            raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
         wrong = declared.misused(writer)
         if not wrong:
             return copy, bodies
@@ -286,7 +294,7 @@ class _Declared:
         dims = proto.tensor_type.shape.dim
         if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
             for declared, dim in zip(dims, value.shape.dims, strict=True):
-                if "_d" in declared.dim_param:
+                if "_d" in str(declared.dim_param):
                     self.claims.append((dim, declared.dim_param))
         else:
             self.elsewhere |= _names_of(_texts(proto))

@@ -79,9 +79,9 @@ def analyze(
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` are relations over the input symbols
     that every run is taken to meet (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
-    transfer rules (`absint.TABLE.extended([...])`). With `strict` a diagnostic of severity error raises. `refine` feeds
-    requirements that solve or bound a symbol (`d_model == 64`) back as facts of further rounds; `"smt"` also what Z3
-    proves about choices that are left in dims.
+    transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so does a false
+    declaration of the author. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back as facts
+    of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
 
     An operator without a rule gets one that an installed package ships (`plugins`), and at last what the inference
     function of its onnx schema says (`schema_inference`), which nobody has checked: `diagnostics` and proofs name it.
@@ -144,9 +144,12 @@ def analyze(
         if more:
             result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
     if strict:
-        errors = [d for d in result.diagnostics if d.severity is Severity.ERROR]
-        if errors:
-            raise UsageError(str(errors[0]))
+        from absint.verify import refused
+
+        wrong = refused(result.diagnostics)
+        if wrong:
+            others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            raise UsageError(f"{wrong[0]}{others}")
     return result
 
 
@@ -528,7 +531,7 @@ class Result:
         """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
 
         `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
-        per dim the more exact of the two, `strict` raises UsageError where they contradict each other. With
+        per dim the more exact of the two, `strict` does so unless one is false, which raises UsageError. With
         `outputs` the types of graph outputs are written too.
 
         A type is left out if the copy would not load with it, though the model does; `annotated` lists these.

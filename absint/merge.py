@@ -8,6 +8,7 @@ trip.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from onnx import TensorShapeProto, TypeProto, ValueInfoProto
@@ -34,8 +35,10 @@ _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type
 class Merger:
     """Merges types of one result into declarations."""
 
-    def __init__(self, result: Result, writer: Writer) -> None:
+    def __init__(self, result: Result, writer: Writer, false: Collection[str] = ()) -> None:
+        """`false` are the values, as `path/name`, of which a declaration is false."""
         self._result = result
+        self._false = false
         self._writer = writer
         controls = [node.control for node in result.nodes if isinstance(node.control, LoopBody)]
         self._loops = [(loop.first, loop.last) for loop in controls]
@@ -44,7 +47,10 @@ class Merger:
         self._strict = False
 
     def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str, strict: bool) -> None:
-        """Change the declared type in place. Raises UsageError, if `strict`, where the two contradict each other."""
+        """Change the declared type in place.
+
+        Raises UsageError, if `strict`, for a false declaration, and for a name where the size is a constant.
+        """
         self._where, self._strict = where, strict
         self._type(info.type, value, inferred)
 
@@ -104,7 +110,8 @@ class Merger:
         if known:
             if stated.const is not None and dim.const is None and self._proved(relation):
                 return False
-            self._contradiction(str(stated), str(dim))
+            named = dim.const is not None and not stated.free_symbols <= set(self._result.symbols)
+            self._contradiction(str(stated), str(dim), named)
             return True
         if stated.const is None:
             return self._varies(dim)
@@ -147,8 +154,8 @@ class Merger:
     def _shown(self, shape: Shape) -> str:
         return f"[{', '.join(map(self._shown_dim, shape.dims))}]"
 
-    def _contradiction(self, declared: str, found: str) -> None:
-        if self._strict:
+    def _contradiction(self, declared: str, found: str, certain: bool = False) -> None:
+        if self._strict and (certain or self._where in self._false):
             raise UsageError(
                 f"the declaration of {self._where!r} says {declared}, but it is {found}: "
                 f"correct the model, or merge with 'refine' or 'override'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
@@ -114,3 +114,9 @@ def declared_diagnostics(result: Result) -> Iterator[Diagnostic]:
 
     for item in false_declarations(result):
         yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
+
+
+def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What a strict analysis does not accept: errors first, then declarations that are false."""
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code == FALSE_DECLARATION]

@@ -1,10 +1,10 @@
 """What a source says, as relations between dims.
 
-A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the graph
-that has it, a body or a call of a function being a graph of its own (ONNX IR, "Static tensor shapes"): its first place
-there, of inputs before others, stands for it, and every other place claims to be equal to that. Where names of which no
-place is known occur in a larger expression, the first place of the same expression stands for it. The author's claims
-are read in the same way for diagnostics (`absint.declared.claims`).
+A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the
+graph that has it, a body or a call of a function being a graph of its own (ONNX IR, "Static tensor shapes"): its first
+place there, of inputs before others, stands for it, and every other place claims to be equal to that. Where names of
+which no place is known occur in a larger expression, the first place of the same expression stands for it. The author's
+claims are read in the same way for diagnostics (`absint.declared.claims`).
 """
 
 from __future__ import annotations

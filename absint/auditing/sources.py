@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from absint.auditing.bodies import bodies
 from absint.auditing.said import Said, Stated
+from absint.declared.reading import stated_dim
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, TensorShapeProto, TypeProto
+    from onnx import ModelProto, TypeProto
 
     from absint.api import Result
     from absint.load import Loaded, ModelLike
@@ -39,14 +40,6 @@ def stated_shape(proto: TypeProto) -> tuple[Stated, ...] | None:
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
     return tuple(stated_dim(dim) for dim in proto.tensor_type.shape.dim)
-
-
-def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
-    """A size, a text, or None for an unknown dim."""
-    kind = proto.WhichOneof("value")
-    if kind == "dim_value":
-        return int(proto.dim_value) if proto.dim_value >= 0 else None
-    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
 
 
 def texts_in(model: ModelProto) -> set[str]:

@@ -53,7 +53,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @policy_option
-@click.option("--strict", is_flag=True, help="Exit with 1 on warnings too.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if a declared type or shape is false, too.")
 @format_option()
 def analyze(
     model: str,
@@ -76,9 +76,9 @@ def analyze(
     The table shows inputs, outputs, totals and diagnostics. A dim is a number, an expression over the symbols of the
     inputs, or a name like _d0 for a size that only a run can tell.
     """
-    from absint.diagnostics import Severity
     from absint.report import summary
     from absint.report.tracing import Recorder
+    from absint.verify import refused
 
     recorder = Recorder() if trace else None
     profile = _profile() if profiled else None
@@ -106,8 +106,8 @@ def analyze(
 
         width = text.width_of()
         text.write(text.report(result, width, values=values, missing=missing, traced=traced, profile=profile))
-    warned = strict and any(d.severity is not Severity.INFO for d in result.diagnostics)
-    return NO if warned or not result.can_run or any(missing.values()) else FINE
+    refuses = strict and bool(refused(result.diagnostics))
+    return NO if refuses or not result.can_run or any(missing.values()) else FINE
 
 
 def _profile() -> Profile:

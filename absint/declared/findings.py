@@ -55,7 +55,7 @@ class _Finder:
         from absint.recording import Recorder
 
         self._result = result
-        self._recorder = Recorder(result._lowered, result.base, bytearray())
+        self._recorder = Recorder(result._lowered, result.base)
 
     def find(self) -> Iterator[FalseDeclaration]:
         everything = list(groups(self._result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from absint.errors import ModelError
 from absint.graph import Operand
 from absint.tensors import dtype_of
 from lattices.dtype import DType
@@ -33,6 +34,11 @@ class Declaration(NamedTuple):
     type: TypeProto
     gate: int
     """The gate of the graph that declares it; -1 for the main graph."""
+
+    @property
+    def key(self) -> str:
+        """The value: its name, after the path of a body."""
+        return f"{self.path}/{self.name}" if self.path else self.name
 
     @property
     def where(self) -> str:
@@ -176,11 +182,18 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
 
 
 def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
-    """A size, a text, or None for an unknown dim: one that is absent, empty or negative."""
+    """A size, a text, or None for an unknown dim: one that is absent, empty or negative.
+
+    Raises ModelError for a text that is not valid UTF-8.
+    """
     kind = proto.WhichOneof("value")
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
-    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
+    if kind != "dim_param" or not proto.dim_param:
+        return None
+    if not isinstance(proto.dim_param, str):
+        raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
+    return proto.dim_param
 
 
 __all__ = ["Declaration", "Dims", "Group", "Stated", "declarations", "dims", "groups", "problem", "stated_dim"]

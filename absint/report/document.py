@@ -61,6 +61,7 @@ def document(
         "operators_inferred_by_schema": dict(result.inferred),
         "diagnostics": [
             {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
+            | ({} if d.sizes is None else {"sizes": dict(d.sizes)})
             for d in result.diagnostics
         ],
     }

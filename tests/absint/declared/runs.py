@@ -1,0 +1,27 @@
+"""Runs that show a declaration to be false."""
+
+from __future__ import annotations
+
+from absint import Result
+from absint.auditing import declared
+from absint.auditing.claims import Claim, read_claims
+from absint.auditing.runs import Runs
+from absint.declared import FalseDeclaration, false_declarations
+
+
+def unshown(result: Result) -> list[FalseDeclaration]:
+    """The false declarations of dims that no run at the sizes they name contradicts."""
+    found = false_declarations(result)
+    inner = any(item.declaration.path for item in found)
+    claims: dict[str, list[Claim]] = {}
+    for claim in read_claims(result, declared(result.model)).claims:
+        claims.setdefault(claim.place.value, []).append(claim)
+    runs = Runs(result)
+    left = []
+    for item in found:
+        sizes = item.sizes if item.sizes is not None else dict.fromkeys(result.symbols, 2)
+        runs.at([sizes], inner=inner)
+        observed = [run for run in runs.observed if run.sizes == sizes]
+        if not any(run.contradicts(claim) for run in observed for claim in claims.get(item.declaration.key, ())):
+            left.append(item)
+    return left
