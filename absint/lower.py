@@ -14,6 +14,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from absint import control, schemas
+from absint.declared.reading import check_texts
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
 from absint.expansion import called, expanded_sizes
@@ -83,6 +84,7 @@ class Lowerer:
         for scope in program.scopes.values():
             self._check_texts(scope.names)
         self._check_texts([node.name for node in program.nodes])
+        check_texts(lowered)
         return lowered
 
     def _check_texts(self, texts: Collection[object]) -> None:

@@ -8,6 +8,18 @@ findings.py  the false declarations, and their diagnostics
 
 from __future__ import annotations
 
-from absint.declared.findings import FalseDeclaration, false_declarations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from absint.declared.findings import FalseDeclaration, false_declarations
 
 __all__ = ["FalseDeclaration", "false_declarations"]
+
+
+def __getattr__(name: str) -> object:
+    """Loaded when it is asked for: reading a model needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from absint.declared import findings
+
+    return getattr(findings, name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from absint.errors import ModelError
 from absint.graph import Operand
 from absint.tensors import dtype_of
+from absint.types import read_type
 from lattices.dtype import DType
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -63,6 +63,17 @@ def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[
     yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
     if not is_function:
         yield from (("output", info) for info in graph.output)
+
+
+def check_texts(lowered: Lowered) -> None:
+    """Raises ModelError for a declared dim whose text is not valid UTF-8."""
+    checked: set[bytes] = set()
+    for item in declarations(lowered):
+        content = item.type.SerializeToString()
+        if content not in checked:
+            checked.add(content)
+            if not content.isascii():
+                read_type(item.type)
 
 
 class Dims(NamedTuple):
@@ -182,18 +193,13 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
 
 
 def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
-    """A size, a text, or None for an unknown dim: one that is absent, empty or negative.
-
-    Raises ModelError for a text that is not valid UTF-8.
-    """
+    """A size, a text, or None for an unknown dim: one that is absent, empty or negative."""
     kind = proto.WhichOneof("value")
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
-    if kind != "dim_param" or not proto.dim_param:
-        return None
-    if not isinstance(proto.dim_param, str):
-        raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
-    return proto.dim_param
+    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
 
 
-__all__ = ["Declaration", "Dims", "Group", "Stated", "declarations", "dims", "groups", "problem", "stated_dim"]
+__all__ = [
+    "Declaration", "Dims", "Group", "Stated", "check_texts", "declarations", "dims", "groups", "problem", "stated_dim",
+]  # fmt: skip
