@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lattices.expr import Dim
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
+from transfer.caveats import not_empty
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -14,7 +15,7 @@ ELLIPSIS = "…"
 """One label for the axes that an ellipsis stands for."""
 
 
-@transfer("Einsum", inputs="Inputs*", outputs="Output")
+@transfer("Einsum", inputs="Inputs*", outputs="Output", complete=True)
 def einsum(op: Op) -> Tensor:
     """numpy.einsum with letters, ellipses and an implicit or explicit output."""
     tensors = op.variadic()
@@ -27,7 +28,12 @@ def einsum(op: Op) -> Tensor:
         op.reject(f"equation {equation!r} names {len(terms)} inputs, found {len(tensors)}")
     if any(t.shape.is_top for t in tensors):
         op.may_fail("subscripts and dims of the inputs agree")
-    sizes = _label_sizes(op, terms, [t.shape for t in tensors])
+    shapes = [t.shape for t in tensors]
+    not_empty(op, "onnxruntime may fail over an empty input", *shapes)
+    widths = {len(s) - len(term) for term, s in zip(terms, shapes, strict=True) if ELLIPSIS in term and not s.is_top}
+    if len(widths) > 1:
+        op.may_fail("onnxruntime wants an ellipsis to stand for as many axes in each input")
+    sizes = _label_sizes(op, terms, shapes)
     for label in output:
         if label != ELLIPSIS and not any(label in term for term in terms):
             op.reject(f"label {label!r} of the output occurs in no input")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import disjunction, divisible, eq, ge
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.relation import disjunction, divisible, eq, ge, ite
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.caveats import not_empty
 from transfer.conversion import type_attribute
 from transfer.op import Op
 from transfer.rule import transfer
@@ -42,17 +43,28 @@ def lp_normalization(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("MeanVarianceNormalization", inputs="X")
+@transfer("MeanVarianceNormalization", inputs="X", complete=True)
 def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
+    if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
+        op.may_fail("onnxruntime normalises images of float32")
+    elif op.version >= 9 and sorted(a % 4 for a in op.ints("axes") or (0, 2, 3)) not in ([0, 2, 3], [0, 1, 2, 3]):
+        op.may_fail("onnxruntime normalises over all spatial axes, and the batch")
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("LRN", inputs="X")
+@transfer("LRN", inputs="X", complete=True)
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
+    if x.shape.rank != 4:
+        op.may_fail("onnxruntime wants X of rank 4")
+    size = op.integer("size")
+    if size is None or size <= 0 or size % 2 == 0:
+        op.may_fail("onnxruntime wants a size that is odd and positive")
+    if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
+        op.may_fail("onnxruntime wants alpha and beta to be positive")
     return Tensor(x.dtype, x.shape)
 
 
@@ -70,7 +82,7 @@ def instance_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 
 
-@transfer("GroupNormalization", inputs="X scale bias")
+@transfer("GroupNormalization", inputs="X scale bias", complete=True)
 def group_normalization(op: Op) -> Tensor:
     """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
     x = op.tensor("X")
@@ -78,7 +90,11 @@ def group_normalization(op: Op) -> Tensor:
     if groups is None or groups <= 0:
         op.reject("num_groups must be positive")
     channels = _channels(x.shape)
-    op.require(divisible(channels, groups), "channels are a multiple of num_groups")
+    if x.shape.is_top or len(x.shape) < 2:
+        op.may_fail("X has a batch and channels")
+    not_empty(op, "onnxruntime cannot reshape an empty X", x.shape)
+    empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
+    op.require(disjunction(divisible(channels, groups), *empty), "channels are a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
         shape = op.tensor(name).shape
@@ -86,13 +102,30 @@ def group_normalization(op: Op) -> Tensor:
         found = UNKNOWN_SIZE if shape.is_top else shape[0]
         # onnxruntime runs the function that defines the operator, in which a single value broadcasts
         op.require(disjunction(eq(found, size), eq(found, 1)), f"{name} has one value for each channel")
-    return Tensor(op.common_dtype("X", "scale", "bias"), x.shape)
+    dims = x.shape.dims if x.shape.rank else ()
+    if len(dims) > 1 and op.decide(ge(channels, 1)) is not YES:
+        # no channels broadcast to those of scale and bias
+        named = ite(ge(channels, 1), channels, op.fresh("channels")) if isinstance(channels, Expr) else UNKNOWN_SIZE
+        dims = (dims[0], named, *dims[2:])
+    return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
 
 
-@transfer("BatchNormalization", inputs="X scale B mean var", outputs="Y mean var saved_mean saved_var", until=13)
+@transfer(
+    "BatchNormalization",
+    inputs="X scale B mean var",
+    outputs="Y mean var saved_mean saved_var",
+    until=13,
+    complete=True,
+)
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel; the optional outputs are statistics of the shape of mean."""
     x = op.tensor("X")
+    if op.outputs > 1:
+        op.may_fail("onnxruntime computes no statistics")
+    if not x.shape.rank:
+        op.may_fail("X has channels")
+    if op.integer("spatial", 1) != 1:
+        op.may_fail("the parameters have the shape of X without its batch")
     if op.integer("spatial", 1):
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
         statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim
+from lattices.dtype import DType
+from lattices.expr import UNKNOWN_SIZE, Dim, Expr
+from lattices.relation import FALSE, conjunction, ge
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
+from transfer.caveats import positive
 from transfer.op import Op
 from transfer.rule import transfer
+
+ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softsign", "Softplus", "LeakyRelu"})
+"""Those that need no parameter, or have a default."""
 
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-@transfer("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c")
+@transfer("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c", complete=True)
 def lstm(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden and cell states."""
     return _recurrent(op, gates=4, states=("initial_h", "initial_c"))
 
 
-@transfer("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h")
+@transfer("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
 def gru(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=3, states=("initial_h",))
 
 
-@transfer("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h")
+@transfer("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
 def rnn(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=1, states=("initial_h",))
@@ -35,10 +41,18 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
         op.reject(f"direction {direction!r} is not known")
     directions = DIRECTIONS[direction]
     batch_first = op.integer("layout", 0) == 1
-    if batch_first:
+    if op.integer("layout", 0) != 0:
         op.may_fail("onnxruntime supports layout 0 only")
+    if op.common_dtype("X", "W", "R") is not DType.FLOAT:
+        op.may_fail("onnxruntime has recurrent layers for float32 only")
+    clip = op.number("clip")
+    if clip is not None and clip <= 0:
+        op.may_fail("onnxruntime wants clip to be positive")
     x = _dims(op, "X", 3)
+    positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
+    _check_activations(op, gates, directions)
+    _check_lengths(op, steps)
     hidden = _hidden_size(op, gates)
     _require(op, "W", (Dim(directions), gates * hidden, width))
     _require(op, "R", (Dim(directions), gates * hidden, hidden))
@@ -54,9 +68,36 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     return Tensor(dtype, shape_of(every)), *(Tensor(dtype, shape_of(carried)) for _ in states)
 
 
+def _check_activations(op: Op, gates: int, directions: int) -> None:
+    if "activation_alpha" in op.attributes or "activation_beta" in op.attributes:
+        op.may_fail("onnxruntime wants as many parameters as the activations have")
+    names = op.attributes.get("activations")
+    if names is None:
+        return
+    count = directions * {4: 3, 3: 2, 1: 1}[gates]
+    if not isinstance(names, (list, tuple)) or len(names) != count or not {*names} <= ACTIVATIONS:
+        op.may_fail("onnxruntime knows the activations and has one for each gate")
+
+
+def _check_lengths(op: Op, steps: Dim) -> None:
+    value = op.value("sequence_lens")
+    if value is None:
+        return
+    reason = "every sequence length is one that X has"
+    contents = value.contents if isinstance(value, Tensor) else None
+    if contents is None:
+        op.may_fail(reason)
+        return
+    for length in dict.fromkeys(contents.elements):
+        fits = conjunction(ge(length, 0), ge(steps, length)) if isinstance(length, Expr) else FALSE
+        op.may_fail(reason, unless=fits)
+
+
 def _hidden_size(op: Op, gates: int) -> Dim:
     given = op.integer("hidden_size")
     if given is not None:
+        if given <= 0:
+            op.may_fail("hidden_size is positive")
         return Dim(given)
     op.may_fail("onnxruntime wants the attribute hidden_size")
     return _dims(op, "R", 3)[2]

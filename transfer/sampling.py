@@ -5,6 +5,7 @@ from __future__ import annotations
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
+from transfer.caveats import known_text, positive
 from transfer.op import Op
 from transfer.rule import transfer
 from transfer.window import as_size
@@ -50,23 +51,37 @@ def _cut(op: Op, regions: Dim, sizes: list[int]) -> Tensor:
     return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
 
 
-@transfer("GridSample", inputs="X grid")
+@transfer("GridSample", inputs="X grid", complete=True)
 def grid_sample(op: Op) -> Tensor:
     """X (N, C, ...) sampled at grid (N, out..., r): (N, C, out...)."""
     x, grid = op.tensor("X"), op.tensor("grid").shape
     rank = x.shape.rank if x.shape.rank is not None else grid.rank
     if rank is None:
+        op.may_fail("X and grid have one rank")
         return Tensor(x.dtype)
+    _check_modes(op, rank)
     op.require_rank(x.shape, rank, "X")
     op.require_rank(grid, rank, "grid")
     if rank < 3:
         op.reject(f"X must have rank 3 or more, found shape {x.shape}")
     batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
+    if grid.is_top or x.shape.is_top:
+        op.may_fail("X and grid fit")
     if grid.is_top:
         return Tensor(x.dtype, shape_of((batch, channels, *[UNKNOWN_SIZE] * (rank - 2))))
     op.require_equal(grid[0], batch, "X and grid have one batch size")
     op.require_equal(grid[-1], rank - 2, "a place in the grid has one coordinate for each spatial axis")
     return Tensor(x.dtype, shape_of((grid[0] if batch.is_unknown else batch, channels, *grid[1:-1])))
+
+
+def _check_modes(op: Op, rank: int) -> None:
+    names = ("linear", "cubic") if op.version >= 20 and not op.rule.domain else ("bilinear", "bicubic")
+    known_text(op, "mode", (*names, "nearest"))
+    known_text(op, "padding_mode", ("zeros", "border", "reflection"))
+    if rank not in ((4, 5) if op.version >= 20 else (4,)) or (rank == 5 and op.string("mode") == "cubic"):
+        op.may_fail(f"onnxruntime samples no X of rank {rank} in this mode")
+    x = op.tensor("X").shape
+    positive(op, "onnxruntime samples no empty image", (UNKNOWN_SIZE,) if x.is_top else x[2:])
 
 
 @transfer("AffineGrid", inputs="theta size", outputs="grid")

@@ -91,10 +91,10 @@ def run(case: Case, seed: int) -> tuple[list[object] | None, str | None]:
 
 def grids() -> Mapping[str, Draw]:
     """The grids by name."""
-    from tests.transfer import grid_layers
+    from tests.transfer import grid_layers, grid_sums
 
     found: dict[str, Draw] = {}
-    for module in (grid_layers,):
+    for module in (grid_layers, grid_sums):
         found |= module.GRIDS
     return found
 

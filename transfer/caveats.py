@@ -1,0 +1,34 @@
+"""Conditions under which a kernel of onnxruntime may refuse what the specification allows, or fail over it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from lattices.expr import Dim
+from lattices.relation import FALSE, conjunction, ge
+from lattices.shape import Shape
+from transfer.op import Op
+
+
+def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
+    """The node may fail for the reason unless every one of these tensors has elements."""
+    if any(shape.is_top for shape in shapes):
+        op.may_fail(reason)
+    else:
+        positive(op, reason, (size for shape in shapes for size in shape))
+
+
+def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
+    """The node may fail for the reason unless all of these sizes are at least 1."""
+    dims = tuple(dict.fromkeys(sizes))
+    op.may_fail(reason, unless=FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims)))
+
+
+def known_text(op: Op, name: str, known: Collection[str]) -> None:
+    """The node may fail unless a text attribute is left out or one of these."""
+    value = op.string(name)
+    if value is not None and value not in known:
+        op.may_fail(f"{name} {value!r} is not known")
+
+
+__all__ = ["known_text", "not_empty", "positive"]
