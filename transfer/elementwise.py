@@ -93,7 +93,7 @@ def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
-        require_scalar(op, "ratio")
+        require_single(op, "ratio")
         ratios = op.elements("ratio")
         if ratios is None or not all(_is_probability(e) for e in ratios.ravel().tolist()):
             op.may_fail("ratio is in [0, 1)")
@@ -120,6 +120,15 @@ def require_scalar(op: Op, name: str) -> None:
         op.reject(f"{name} must be a scalar, found shape {shape}")
     elif len(shape) == 1:
         op.require_equal(shape[0], 1, f"{name} is a scalar")
+
+
+def require_single(op: Op, name: str) -> None:
+    """The input has one element, whatever its rank."""
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        op.may_fail(f"{name} has one element")
+    for size in () if shape.is_top else shape:
+        op.require_equal(size, 1, f"{name} has one element")
 
 
 @transfer("Clip", inputs="X", until=10, complete=True, elements=True)

@@ -17,7 +17,7 @@ from lattices.tensor import SparseTensor, Tensor
 from lattices.truth import YES
 from transfer import arithmetic as ar
 from transfer.conversion import type_attribute
-from transfer.elementwise import require_scalar
+from transfer.elementwise import require_scalar, require_single
 from transfer.op import BadNodeError, Op
 from transfer.premises import fit, integer, representable
 from transfer.rule import transfer
@@ -118,8 +118,13 @@ def arange(op: Op) -> Tensor:
 def scalar(op: Op, name: str) -> Element:
     """The one element of an input that is required to be a scalar."""
     require_scalar(op, name)
-    if op.tensor(name).shape.rank == 1:
-        op.may_fail(f"{name} has rank 0: onnx rejects a constant vector of one element, which onnxruntime would take")
+    return _sole(op, name)
+
+
+def _sole(op: Op, name: str) -> Element:
+    """The one element of an input, if it is known; onnxruntime takes ranks other than 0."""
+    if op.tensor(name).shape.rank:
+        op.may_fail(f"{name} has rank 0: onnx rejects a constant of one element and another rank")
     elements = op.elements(name)
     return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
 
@@ -255,10 +260,12 @@ def window(op: Op) -> Tensor:
 def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):
-        require_scalar(op, name)
+        require_single(op, name)
     shape = shape_of((_count(op, "dft_length") // 2 + 1, _count(op, "num_mel_bins")))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape)
 
 
 def _count(op: Op, name: str) -> Dim:
-    return as_size(op, integer(scalar(op, name)), name)
+    """A size that an input of one element gives."""
+    require_single(op, name)
+    return as_size(op, integer(_sole(op, name)), name)

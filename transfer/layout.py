@@ -205,6 +205,8 @@ def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
     if not op.has("split"):
         return _split(op, None)
+    if op.integer("num_outputs") is not None:
+        op.reject("both split and num_outputs are given")
     sizes = op.integers("split")
     if sizes is None:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
@@ -223,7 +225,9 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     total = x.shape[axis]
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
-    elif op.integer("num_outputs") is None:
+    elif op.integer("num_outputs", -1) == -1:
+        if op.integer("num_outputs") is not None:
+            op.may_fail("num_outputs is -1, which onnxruntime takes for one that is left out")
         found = f"size {total}" if total.is_concrete else ""
         op.require(divisible(total, count), f"the split axis divides into {count} equal parts", found=found)
         parts = [total // count] * count
@@ -256,7 +260,7 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
 def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count) while they last; onnxruntime (not ONNX) refuses to leave an end part empty."""
     if op.integer("num_outputs") != count:
-        op.reject(f"num_outputs is {op.integer('num_outputs')} with {count} outputs")
+        op.may_fail(f"num_outputs is {op.integer('num_outputs')} with {count} outputs, which ONNX rejects")
     size = ceildiv(total, count)
     if not is_positive(op, total - size * (count - 1)):
         op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")

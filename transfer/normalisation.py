@@ -97,17 +97,24 @@ def group_normalization(op: Op) -> Tensor:
     op.require(disjunction(divisible(channels, groups), *empty), "channels are a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 1, name)
-        found = UNKNOWN_SIZE if shape.is_top else shape[0]
-        # onnxruntime runs the function that defines the operator, in which a single value broadcasts
-        op.require(disjunction(eq(found, size), eq(found, 1)), f"{name} has one value for each channel")
+        _require_by_group(op, name, size)
     dims = x.shape.dims if x.shape.rank else ()
     if len(dims) > 1 and op.decide(ge(channels, 1)) is not YES:
         # no channels broadcast to those of scale and bias
         named = ite(ge(channels, 1), channels, op.fresh("channels")) if isinstance(channels, Expr) else UNKNOWN_SIZE
         dims = (dims[0], named, *dims[2:])
     return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
+
+
+def _require_by_group(op: Op, name: str, size: Dim) -> None:
+    """A vector by the specification. onnxruntime runs the function that defines the operator, which reshapes or
+    broadcasts it."""
+    shape = op.tensor(name).shape
+    reason = f"{name} has one value for each channel"
+    if shape.is_top or len(shape) != 1:
+        op.may_fail(reason)
+    else:
+        op.require(disjunction(eq(shape[0], size), eq(shape[0], 1)), reason)
 
 
 @transfer(

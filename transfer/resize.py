@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import compress
 from math import inf, isfinite
 from struct import pack, unpack
 from typing import Final
@@ -198,7 +199,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     for size in sizes:
         op.require(ge(size, 0), "sizes are not negative")
     if not _stretches(op):
-        sizes = _keeping_ratio(op, old, sizes)
+        sizes = _keeping_ratio_where_meant(op, old, sizes)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, before, size in zip(axes, old, sizes, strict=True):
         _check_size(op, before, size, axis)
@@ -216,6 +217,15 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
 
 def _stretches(op: Op) -> bool:
     return op.string("keep_aspect_ratio_policy", "stretch") == "stretch"
+
+
+def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
+    """onnxruntime leaves an axis as it is, and its size out of the scale, if `axes` counts it from the end."""
+    meant = [axis >= 0 for axis in op.ints("axes") or [0] * len(old)]
+    if not any(meant):
+        return list(old)
+    chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))
+    return [next(chosen) if one else before for one, before in zip(meant, old, strict=True)]
 
 
 def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:

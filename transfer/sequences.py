@@ -186,7 +186,7 @@ def split_to_sequence(op: Op) -> Value:
         op.may_fail("the split fits the axis")
         return Sequence(_chunk(x, axis, UNKNOWN_SIZE) if keep else Tensor(x.dtype))
     if split_rank:
-        return _listed(op, x, axis, sizes)
+        return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
     op.require(ge(size, 1), f"a chunk is not empty, found {size}")
     if not keep:
@@ -217,15 +217,16 @@ def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> Sequence:
     return Sequence(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
 
 
-def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence:
-    """Chunks of the listed sizes. An empty list gives chunks of size 1 in onnxruntime, and must cover an empty axis."""
+def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None, keep: bool) -> Sequence:
+    """Chunks of the listed sizes. onnxruntime takes an empty list for one that is left out."""
     extent = x.shape[axis]
     if sizes is None:
         op.may_fail("the split fits the axis")
-        listed = op.tensor("split").shape.rank == 1
-        return Sequence(_chunk(x, axis, UNKNOWN_SIZE), _list_length(op, extent) if listed else UNKNOWN_SIZE)
+        split = op.tensor("split").shape
+        chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
+        return Sequence(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
-        return _chunks(x, axis, ONE_EXPR, extent)
+        return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     total: Dim = ZERO_EXPR
     for size in sizes:
         op.require(ge(size, 0), f"a chunk is not negative, found {size}")
@@ -234,6 +235,10 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None) -> Sequence
     if len(sizes) <= MAX_ITEMS:
         return Sequence.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
+
+
+def _has_elements(op: Op, shape: Shape) -> bool:
+    return all(op.decide(ge(size, 1)) is YES for size in shape)
 
 
 def _list_length(op: Op, extent: Dim) -> Dim:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lattices.contents import Contents, ObjectArray
 from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import divisible
+from lattices.relation import disjunction, divisible, eq
 from lattices.shape import shape_of
 from lattices.tensor import Tensor
 from transfer.op import Op
@@ -67,10 +67,12 @@ def reverse_sequence(op: Op) -> Tensor:
     rank = len(x.shape)
     if rank < 2:
         op.reject(f"the input must have rank 2 or more, found {x.shape}")
-    time = op.axis(op.integer("time_axis", 0), rank, "time_axis")
-    batch = op.axis(op.integer("batch_axis", 1), rank, "batch_axis")
-    if time == batch:
-        op.reject(f"time_axis and batch_axis are both {time}")
+    time, batch = op.integer("time_axis", 0), op.integer("batch_axis", 1)
+    if time == batch or max(time, batch) > 1:
+        op.reject(f"time_axis and batch_axis must be 0 and 1, found {time} and {batch}")
+    if min(time, batch) < 0:
+        op.may_fail("onnxruntime reads beyond the shape where time_axis or batch_axis is negative")
+        return Tensor(x.dtype, x.shape, _fill(x))
     if lengths.shape.rank is not None:
         op.require_equal(lengths.shape[0], x.shape[batch], "one sequence length for each batch entry")
     return Tensor(x.dtype, x.shape, _fill(x))
@@ -117,7 +119,12 @@ def cumulate(op: Op) -> Tensor:
     if x.shape.is_top or axes is None or len(axes) != 1:
         op.may_fail("the axis must be in range")
         return Tensor(x.dtype, x.shape)
-    axis = op.axis(axes[0], len(x.shape))
+    rank = len(x.shape)
+    if not -rank <= axes[0] < rank:
+        # onnxruntime gives an empty tensor back before it looks at the axis
+        op.require(disjunction(*(eq(size, 0) for size in x.shape)), f"axis {axes[0]} is in range, or x is empty")
+        return Tensor(x.dtype, x.shape)
+    axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))
 
 

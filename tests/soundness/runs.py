@@ -132,7 +132,7 @@ class Runner:
             return Outcome(None, self.failure, "onnxruntime")
         ok, reply = ENGINE.run(self._serialised, {item.name: feeds[item.name] for item in self.fed})
         if ok:
-            values = map(_typed, self.types, reply)
+            values = map(typed, self.types, reply)
             return Outcome(dict(zip(self.names, values, strict=True)), "", "onnxruntime")
         if _NOT_THERE.search(reply):
             self.missing = True
@@ -153,7 +153,7 @@ class Runner:
         return Outcome(dict(zip(self.names, arrays, strict=True)), "", "reference")
 
 
-def _typed(kind: str, value: Any) -> Any:
+def typed(kind: str, value: Any) -> Any:
     """The array under its own type: onnxruntime gives an 8-bit float as bytes."""
     match = re.fullmatch(r"tensor\((float8\w+)\)", kind)
     if match and isinstance(value, np.ndarray) and value.dtype == np.uint8:

@@ -38,8 +38,18 @@ def bias_gelu(op: Op) -> Tensor:
 
 @transfer("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
 def fast_gelu(op: Op) -> Tensor:
-    """Gelu(X + bias) by tanh."""
-    return _biased(op, "X", "bias")
+    """Gelu(X + bias) by tanh, bias added to the last axis; types other than float32 broadcast, as the function that
+    defines the operator does."""
+    dtype = op.common_dtype(*(n for n in ("X", "bias") if op.has(n)))
+    if dtype is DType.FLOAT:
+        return _biased(op, "X", "bias")
+    x, bias = op.tensor("X").shape, op.optional("bias")
+    if bias is None:
+        return Tensor(dtype, x)
+    if dtype is DType.UNDEFINED:
+        op.may_fail("bias has the size of the last axis, or broadcasts")
+        return Tensor(dtype)
+    return Tensor(dtype, op.broadcast(x, bias.shape))
 
 
 def _biased(op: Op, x: str, bias: str) -> Tensor:

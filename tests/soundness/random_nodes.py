@@ -1,0 +1,124 @@
+"""Random models of one node, driven by the schemas, analysed symbolically and held against runs at several sizes.
+
+    python -m tests.soundness.random_nodes --count 500 --seed 0 [--operator NAME] [--seconds S]
+
+prints every fault with the smallest node that still shows it, and exits with 1 if there is one:
+
+    wrong     a claim (rank, dim, type, element), a requirement or an error that a run contradicts
+    broken    sizes at which `check` says that the node runs for all data, where the run fails
+    ill-typed the same, where the run fails for an element type
+    premise   a numeric premise that excludes a small size
+
+`--seed` is the seed of the first node, the next ones follow. `--operator` takes names, `com.microsoft::Name` too.
+
+    node_sources   where a node begins: a case of the rules' tests, a node test of `onnx`, or its schema
+    node_changes   what is changed in it
+    node_drafts    its model and its data
+    node_runs      analysis and runs
+    node_shrinks   smaller nodes that show the same fault
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+
+from tests.soundness.node_changes import changed
+from tests.soundness.node_drafts import NodeDraft
+from tests.soundness.node_runs import Verdict, examine
+from tests.soundness.node_shrinks import printed, shrunk
+from tests.soundness.node_sources import begin, has_rule, operators
+
+KINDS = ("wrong", "broken", "ill_typed", "premises")
+
+
+def draft(seed: int, only: Sequence[tuple[str, str]] = ()) -> NodeDraft:
+    """The random node of this seed."""
+    rng = random.Random(seed)
+    while True:
+        found = begin(rng, seed, rng.choice(only or operators()))
+        if found is not None:
+            found = changed(rng, found)
+            if has_rule(found):
+                return found
+
+
+def named(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The operators of these names. Raises ValueError for one that is not there."""
+    found = [o for o in operators() if o[1] in names or "::".join(filter(None, o)) in names]
+    missing = [n for n in names if not any(o[1] == n or "::".join(filter(None, o)) == n for o in found)]
+    if missing:
+        raise ValueError(f"no operator {', '.join(missing)}")
+    return found
+
+
+def signature(found: NodeDraft, kind: str, problem: str) -> str:
+    """What two reports of one fault share."""
+    text = re.sub(r"^at \{[^}]*\}: ", "", problem)
+    return f"{kind} {found.domain}::{found.operator} " + re.sub(r"[a-z_%]*-?\d+", "#", text)[:60]
+
+
+def show(found: NodeDraft, kind: str) -> None:
+    """Print the smallest node that shows this kind of fault."""
+
+    def is_wrong(smaller: NodeDraft) -> bool:
+        return has_rule(smaller) and bool(getattr(examine(smaller, every=False), kind))
+
+    small = shrunk(found, is_wrong)
+    print(printed(small), *getattr(examine(small), kind)[:2], "", sep="\n", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--operator", action="append", default=[])
+    parser.add_argument("--list", action="store_true", help="show how many nodes of each operator ran")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    only = named(args.operator)
+    end = time.monotonic() + args.seconds
+    totals: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
+    for seed in range(args.seed, args.seed + args.count):
+        if time.monotonic() > end:
+            break
+        found = draft(seed, only)
+        try:
+            verdict = examine(found)
+        except Exception:
+            print(printed(found), flush=True)
+            raise
+        totals.update(nodes=1, runs=verdict.ran, failed=verdict.failed, missing=verdict.missing)
+        totals.update(ran=bool(verdict.ran), **{kind: bool(getattr(verdict, kind)) for kind in KINDS})
+        ran[f"{found.domain}::{found.operator}"] += bool(verdict.ran)
+        report(found, verdict, seen)
+    print(dict(totals))
+    print("faults", *(f"{times:4} {text}" for text, times in seen.most_common()), sep="\n")
+    if args.list:
+        print("never ran:", " ".join(sorted(name for name, times in ran.items() if not times)))
+    return int(any(totals[kind] for kind in KINDS))
+
+
+def report(found: NodeDraft, verdict: Verdict, seen: Counter[str]) -> None:
+    """Print what is new of a verdict."""
+    for kind in KINDS:
+        problems = getattr(verdict, kind)
+        if problems:
+            key = signature(found, kind, problems[0])
+            seen[key] += 1
+            if seen[key] == 1:
+                print(f"--- {kind}, seed {found.seed}: {problems[0]}")
+                show(found, kind)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
