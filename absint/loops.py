@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from absint.carried import Carried
 from absint.control import Control, condition_of, integer_of, single
 from absint.graph import Operand
-from absint.plain_rank import is_plain
+from absint.plain_rank import Alike, agree, inferred
 from absint.trips import trips_by_condition
 from absint.unrolling import Unrolled, is_vague, unrolled
 from lattices.contents import OPAQUE, Contents, Element, element_symbols
@@ -141,15 +141,27 @@ def stacked(
 class LoopHead(LoopBody):
     """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values.
 
-    `ranked`: the body declares the rank of that input.
+    `ranks` are those that the body declares of its inputs.
     """
 
     operator = "Loop"
 
-    def __init__(self, count: int, ranked: tuple[bool, ...]) -> None:
+    def __init__(self, count: int, ranks: tuple[int | None, ...]) -> None:
         super().__init__(count + 2)
         self.count = count
-        self.ranked = (True, True, *ranked)
+        self.ranks = ranks
+
+    def counter(self, number: Element) -> Tensor:
+        """The iteration number. onnxruntime gives it the rank that the body declares, [1] too."""
+        return _single(DType.INT64, number, self.ranks[0] or 0)
+
+    def going(self, condition: Value | None, back: Value | None) -> Tensor:
+        """The condition inside, which is true: of the rank that the body declares, or of what it is at first; later of
+        the rank that the body gives back."""
+        rank = self.ranks[1] if self.ranks[1] is not None else _rank_of(condition)
+        if back is not None and back is not BOTTOM and _rank_of(back) != rank:
+            rank = None
+        return _single(DType.BOOL, TRUE, rank)
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         self.first = node
@@ -164,9 +176,22 @@ class LoopHead(LoopBody):
         number = expr_of(self.iteration)
         most = integer_of(limit)
         run.guard(node, le(number + 1, maximum(most, 0)) if isinstance(most, Expr) else TRUE)
-        iteration = Tensor(DType.INT64, Shape(()), Contents.scalar(number))
-        going = Tensor(DType.BOOL, Shape(()), Contents.scalar(TRUE))
-        return (iteration, going, *carried)
+        going = self.going(condition, run.operand(self.back[0], states))
+        return (self.counter(number), going, *carried)
+
+
+def _single(dtype: DType, element: Element, rank: int | None) -> Tensor:
+    """One element in a tensor of rank 0 or 1; other ranks that are declared come out in several ways."""
+    if rank is None or rank > 1:
+        return Tensor(dtype, contents=Contents.fill(element))
+    return Tensor(dtype, Shape((1,) * rank), Contents.of((1,) * rank, (element,)))
+
+
+def _rank_of(value: Value | None) -> int | None:
+    """The rank of a condition; 0 of one that is left out."""
+    if value is None:
+        return 0
+    return value.shape.rank if isinstance(value, Tensor) else None
 
 
 def never_runs(run: ShapeAnalysis, item: Node, limit: Value | None, condition: Value | None) -> bool:
@@ -181,13 +206,15 @@ def never_runs(run: ShapeAnalysis, item: Node, limit: Value | None, condition: V
 
 @dataclass
 class LoopExit(Control):
-    """After an ONNX Loop: final carried values and scan outputs. `ranked`: the body declares the output's rank."""
+    """After an ONNX Loop: final carried values and scan outputs. `ranks` are those that the body declares of these."""
 
     head: int
     count: int
-    ranked: tuple[bool, ...]
+    ranks: tuple[int | None, ...]
     declared: tuple[Value, ...]
     """The types that the body declares of its scan outputs."""
+    alike: dict[int, tuple[Alike, ...] | None] = field(default_factory=dict)
+    """For scan outputs without a declared rank: the values whose ranks must agree for it to be inferred."""
     operator: str = "Loop"
     width: int = 1
 
@@ -210,7 +237,7 @@ class LoopExit(Control):
             if never:
                 outputs.append(_of_no_trip(self.declared[k]))
                 continue
-            if value is BOTTOM or not (certain or self._has_rank(run, item, k)):
+            if value is BOTTOM or not (certain or self._has_rank(run, item, states, k)):
                 value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
             outputs.append(stacked(loop, str(self.count + k), value, trips, certain, 0, statements))
         if not never and (not isinstance(trips, Constant) or any(map(is_vague, outputs))):
@@ -249,12 +276,15 @@ class LoopExit(Control):
         body = loop.back[1:], results[0], results[1 + self.count :]
         return unrolled(run, loop, states, starts, body, limit)
 
-    def _has_rank(self, run: ShapeAnalysis, item: Node, k: int) -> bool:
+    def _has_rank(self, run: ShapeAnalysis, item: Node, states: Sequence[State], k: int) -> bool:
         """After zero trips too, scan output k has the rank that the body gives it."""
-        if not self.ranked[k]:
-            known = is_plain(run.nodes, item.operands[3 + 3 * self.count + k])
-            self.ranked = (*self.ranked[:k], known, *self.ranked[k + 1 :])
-        return self.ranked[k]
+        declared = self.ranks[k]
+        if declared is not None:
+            return declared == _rank_of(run.operand(item.operands[3 + 3 * self.count + k], states) or TOP)
+        if k not in self.alike:
+            self.alike[k] = inferred(run.nodes, item.operands[3 + 3 * self.count + k])
+        alike = self.alike[k]
+        return alike is not None and agree(alike, lambda operand: run.operand(operand, states))
 
     def _trips(
         self,

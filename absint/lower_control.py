@@ -9,7 +9,7 @@ from absint.control import Gate, IfJoin
 from absint.graph import ABSENT, Operand
 from absint.loops import LoopExit, LoopHead
 from absint.maps import MapExit, MapHead
-from absint.protos import has_rank
+from absint.protos import declared_rank
 from absint.scans import ScanError, ScanExit, ScanHead, ScanSettings
 from absint.types import read_type
 
@@ -69,7 +69,7 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
         lowerer.opaque(call)
         return
-    head_step = LoopHead(carried, tuple(has_rank(info.type) for info in body.input[2:]))
+    head_step = LoopHead(carried, tuple(declared_rank(info.type) for info in body.input))
     head = lowerer.add(call, list(operands), step=head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
@@ -78,9 +78,9 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         head_step.last = len(lowerer.program.nodes) - 1
         lowerer.program.connect_back(head, head_step.back)
         declared = [info.type for info in body.output[carried + 1 :]]
-        ranked, types = tuple(map(has_rank, declared)), tuple(map(read_type, declared))
+        ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
         inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add(call, inputs, step=LoopExit(head, carried, ranked, types))
+        lowerer.add(call, inputs, step=LoopExit(head, carried, ranks, types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 

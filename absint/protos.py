@@ -62,9 +62,9 @@ def overload_of(function: FunctionProto) -> str:
     return getattr(function, "overload", "")
 
 
-def has_rank(declared: onnx.TypeProto) -> bool:
-    """The type is a tensor's and gives its rank."""
-    return bool(declared.tensor_type.HasField("shape"))
+def declared_rank(declared: onnx.TypeProto) -> int | None:
+    """The rank that a tensor's type gives."""
+    return len(declared.tensor_type.shape.dim) if declared.tensor_type.HasField("shape") else None
 
 
 def reads(node: NodeProto) -> set[str]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from lattices.facts import Facts
 
 from absint.control import ALLOTTED, Control, may_lie
+from absint.graph import Operand
 from absint.loops import Carried, LoopBody, slices_may_differ, stacked
-from absint.plain_rank import is_plain
+from absint.plain_rank import agree, inferred
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class ScanExit(Control):
         if any(map(may_lie, self.declared, inside)):
             doubts.append(ALLOTTED)
         found = zip(self.declared[s.states + s.scans :], item.operands[2 * s.states + s.scans :], strict=True)
-        if not all(_is_ranked(declared) or is_plain(run.nodes, operand) for declared, operand in found):
+        if not all(_is_ranked(declared) or _is_inferred(run, states, operand) for declared, operand in found):
             doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
         state = run.record(node, tuple(outputs), statements, doubts)
         problem = self._problem(inputs[s.states :], results, statements)
@@ -203,6 +204,11 @@ class ScanExit(Control):
             if rank is not None and not -rank - 1 <= axis <= rank:
                 return f"scan output axis {axis} is outside rank {rank + 1}"
         return None
+
+
+def _is_inferred(run: ShapeAnalysis, states: Sequence[State], operand: Operand) -> bool:
+    alike = inferred(run.nodes, operand)
+    return alike is not None and agree(alike, lambda one: run.operand(one, states))
 
 
 def _is_ranked(declared: Value) -> bool:

@@ -18,13 +18,13 @@ from lattices.contents import Contents, Element
 from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, Dim, Expr, const, mul
 from lattices.relation import OPEN, TRUE, Relation, eq
-from lattices.shape import Shape, shape_of
+from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 
 if TYPE_CHECKING:
-    from absint.loops import LoopBody
+    from absint.loops import LoopBody, LoopHead
 
 MAX_TRIPS: Final = 16
 MAX_STEPS: Final = 4096
@@ -144,7 +144,7 @@ class Unrolled(NamedTuple):
 
 def unrolled(
     run: ShapeAnalysis,
-    loop: LoopBody,
+    loop: LoopHead,
     states: Sequence[State],
     start: State,
     body: tuple[Sequence[Operand], Operand, Sequence[Operand]],
@@ -157,12 +157,11 @@ def unrolled(
     backs, condition, results = body
     inside = Body(run, loop, states)
     carried, slices = start, []
+    going = states[loop.first][1]
     for trip in range(MAX_TRIPS + 1):
         if trip == limit:
             break
-        number = Tensor(DType.INT64, Shape(()), Contents.scalar(const(trip)))
-        going = Tensor(DType.BOOL, Shape(()), Contents.scalar(TRUE))
-        if trip == MAX_TRIPS or not inside.trip((number, going, *inside.named(carried))):
+        if trip == MAX_TRIPS or not inside.trip((loop.counter(const(trip)), going, *inside.named(carried))):
             return None
         carried = tuple(map(inside.value, backs))
         slices.append(tuple(map(inside.value, results)))

@@ -165,7 +165,9 @@ def reattribute(rng: random.Random, draft: NodeDraft) -> NodeDraft:
     attributes = dict(draft.attributes)
     schema = schema_of(draft)
     rank = next((len(item.dims) for item in draft.inputs if item is not None), 0)
-    names = sorted({*attributes, *(schema.attributes if schema else dict(attributes_seen((draft.domain, draft.operator))))})
+    names = sorted(
+        {*attributes, *(schema.attributes if schema else dict(attributes_seen((draft.domain, draft.operator))))}
+    )
     if not names:
         return draft
     name = rng.choice(names)
@@ -187,7 +189,7 @@ def reattribute(rng: random.Random, draft: NodeDraft) -> NodeDraft:
 
 def nearby(rng: random.Random, value: Any, rank: int) -> Any:
     """A value of the same kind, near this one."""
-    if isinstance(value, bool) or isinstance(value, onnx.AttributeProto):
+    if isinstance(value, (bool, onnx.AttributeProto)):
         return value
     if isinstance(value, int):
         return rng.choice([value + 1, value - 1, -value, 0, 1, 2, -1, -rank, rank, rank - 1])
@@ -213,11 +215,7 @@ def drop(rng: random.Random, draft: NodeDraft) -> NodeDraft:
     """One input left out, mostly an optional one; or one more, where the schema knows it."""
     schema = schema_of(draft)
     if schema is not None and rng.random() < 0.5:
-        free = [
-            at
-            for at in range(len(schema.inputs))
-            if at >= len(draft.inputs) or draft.inputs[at] is None
-        ]
+        free = [at for at in range(len(schema.inputs)) if at >= len(draft.inputs) or draft.inputs[at] is None]
         if free:
             at = rng.choice(free)
             base = next((item.dims for item in draft.inputs if item is not None), ())

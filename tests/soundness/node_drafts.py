@@ -35,8 +35,8 @@ class TooLargeError(Exception):
 class Input:
     """One input of the node: a tensor, or with `items` a sequence of tensors.
 
-    `fed`: random elements from the pool. `hidden`: these elements, or nearly these, unknown to the analysis. `constant`:
-    an initialiser. `copied`: an initialiser behind an Identity. `computed`: made of sizes, each a symbol and an offset.
+    `fed`: random elements from the pool. `hidden`: these elements, or nearly these, unknown to the analysis.
+    `constant`: an initialiser. `copied`: one behind an Identity. `computed`: made of sizes, each a symbol and an offset.
     """
 
     dtype: int
@@ -89,6 +89,8 @@ class NodeDraft:
     original: Mapping[str, int] = field(default_factory=dict)
     seed: int = 0
     source: str = ""
+    looped: bool = False
+    """The node stands in the body of a Loop that collects its outputs; `trips` says how often."""
 
     def __str__(self) -> str:
         name = f"{self.domain}::{self.operator}" if self.domain else self.operator
@@ -112,6 +114,8 @@ class NodeDraft:
         imports = [helper.make_opsetid("", min(self.opset, NEWEST_RUN))]
         if self.domain:
             imports.append(helper.make_opsetid(self.domain, self.version))
+        if self.looped:
+            graph = in_a_loop(graph)
         return helper.make_model(graph, opset_imports=imports, ir_version=NEWEST_IR)
 
     def _input(self, graph: GraphProto, name: str, item: Input, declared: bool) -> str:
@@ -162,6 +166,8 @@ class NodeDraft:
                 feeds[f"{name}_sizes"] = np.zeros(self._sizes(pairs, binding), bool)
             elif item.given in ("fed", "hidden"):
                 feeds[name] = item.array(item.dims, binding, rng)
+        if self.looped:
+            feeds["trips"] = np.array(rng.choice([0, 0, 1, 2]), np.int64)
         return feeds
 
     @staticmethod
@@ -183,6 +189,27 @@ class NodeDraft:
             if item.given == "computed":
                 found |= dict.fromkeys(e[0] for e in item.elements if isinstance(e, tuple))
         return list(found)
+
+
+def in_a_loop(graph: GraphProto) -> GraphProto:
+    """The nodes in the body of a Loop, which collects every output, of no declared rank."""
+    collected = [info.name for info in graph.output if not info.name.endswith(("_list", "_optional"))]
+    going = helper.make_node("Identity", ["going"], ["still_going"])
+    body = helper.make_graph(
+        [going, *graph.node],
+        "body",
+        [_scalar("i", TensorProto.INT64), _scalar("going", TensorProto.BOOL)],
+        [_scalar("still_going", TensorProto.BOOL), *(onnx.ValueInfoProto(name=name) for name in collected)],
+    )
+    outputs = [f"all_{name}" for name in collected]
+    loop = helper.make_node("Loop", ["trips", "go"], outputs, name="loop", body=body)
+    initializers = [*graph.initializer, numpy_helper.from_array(np.array(True), "go")]
+    inputs = [*graph.input, _scalar("trips", TensorProto.INT64)]
+    return helper.make_graph([loop], "loops", inputs, [onnx.ValueInfoProto(name=n) for n in outputs], initializers)
+
+
+def _scalar(name: str, dtype: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtype, [])
 
 
 def attribute(name: str, value: Any) -> onnx.AttributeProto:

@@ -67,7 +67,7 @@ def simpler(draft: NodeDraft, item: Input) -> Iterator[Input]:
 
 def printed(draft: NodeDraft) -> str:
     """The node as text."""
-    lines = [f"{draft} seed {draft.seed} from {draft.source[:100]}"]
+    lines = [f"{draft}{' in a loop' if draft.looped else ''} seed {draft.seed} from {draft.source[:100]}"]
     for at, item in enumerate(draft.inputs):
         if item is None:
             lines.append(f"  x{at} left out")

@@ -82,8 +82,10 @@ def operators() -> list[Operator]:
 
 def begin(rng: random.Random, seed: int, operator: Operator) -> NodeDraft | None:
     """A node of the operator, all of its sizes known, or None if there is no way to make one."""
-    ways = [way for way, there in ((_of_case, cases()), (_of_test, tests()), (_of_schema, schemas())) if operator in there]
-    draft = rng.choice(ways)(rng, operator)
+    ways = [
+        way for way, there in ((_of_case, cases()), (_of_test, tests()), (_of_schema, schemas())) if operator in there
+    ]
+    draft = rng.choice(ways)(rng, operator) if ways else None
     return None if draft is None else _seeded(draft, seed)
 
 
@@ -95,10 +97,8 @@ def _of_case(rng: random.Random, operator: Operator) -> NodeDraft | None:
     case = rng.choice(cases()[operator])
     binding = rng.choice(list(case.bindings))
     data = np.random.default_rng(rng.randrange(1 << 30))
-    inputs: list[Input | None] = []
     try:
-        for arg in case.inputs:
-            inputs.append(None if arg is None else _of_arg(arg, arg.array(binding, data)))
+        inputs = [None if arg is None else _of_arg(arg, arg.array(binding, data)) for arg in case.inputs]
     except (ValueError, UndefinedError, TypeError, OverflowError):
         return None
     attributes = {name: value for name, value in case.attributes.items() if value is not None}

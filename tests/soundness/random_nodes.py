@@ -28,12 +28,16 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.soundness.node_changes import changed
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_runs import Verdict, examine
 from tests.soundness.node_shrinks import printed, shrunk
 from tests.soundness.node_sources import begin, has_rule, operators
+
+LOOPED = 0.1
+"""How many of the nodes stand in a loop, which may take no trip."""
 
 KINDS = ("wrong", "broken", "ill_typed", "premises")
 
@@ -45,6 +49,8 @@ def draft(seed: int, only: Sequence[tuple[str, str]] = ()) -> NodeDraft:
         found = begin(rng, seed, rng.choice(only or operators()))
         if found is not None:
             found = changed(rng, found)
+            if rng.random() < LOOPED and found.opset >= 13:
+                found = replace(found, looped=True)
             if has_rule(found):
                 return found
 

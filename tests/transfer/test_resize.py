@@ -64,6 +64,17 @@ SIZES = [
     sized("P", "Q", axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
     sized("P", "Q", axes=[2, 3], keep_aspect_ratio_policy="not_smaller"),
     *(
+        sized(*wanted, expect=expect, axes=axes, keep_aspect_ratio_policy=policy)
+        for policy in ("not_larger", "not_smaller")
+        for wanted, axes, expect in [
+            ([10, 4], [-2, -1], "[N, 3, H, W]"),
+            (["P"], [-1], "[N, 3, H, W]"),
+            ([10, 4], [2, -1], "[N, 3, 10, W]"),
+            (["P", 10], [-2, 3], "[N, 3, H, 10]"),
+        ]
+    ),
+    sized("P", "Q", expect="[N, 3, Q, P]", axes=[-1, -2], keep_aspect_ratio_policy="stretch"),
+    *(
         Case(
             "Resize",
             [Arg([2, 3, 5, 7]), None, None, Arg(elements=wanted, dtype=I64)],

@@ -122,6 +122,11 @@ def at(*values: int) -> Arg:
     return Arg(elements=list(values) if len(values) > 1 else values[0], dtype=I64)
 
 
+NO_SIZES = Arg(elements=np.zeros(0), dtype=I64)
+SOME_SIZES = Arg(["K"], I64, low=2, high=3)
+NK = sizes(N=[0, 4], K=[0, 2])
+
+
 CHAINS = [
     Chain([PAIR], AB, "Sequence(Tensor(FLOAT[N, 3]), Tensor(FLOAT[M, 3]))", NM),
     Chain([PAIR], {"a": A, "b": C}, "Sequence(Tensor(FLOAT[N, 3]) x 2)", NM),
@@ -193,6 +198,19 @@ CHAINS = [
         "Tensor(FLOAT[2])",
     ),
     Chain([Node("SplitToSequence", "a", "s")], {"a": A}, "Sequence(Tensor(FLOAT[1, 3]) x N)", NM),
+    *(
+        Chain([Node("SplitToSequence", "a k", "s", {"keepdims": keep, "axis": axis})], {"a": A, "k": k}, expect, nm)
+        for keep, axis, k, expect, nm in [
+            (0, 0, NO_SIZES, "Sequence(Tensor(FLOAT[3]) x N)", NM),
+            (1, 0, NO_SIZES, "Sequence(Tensor(FLOAT[1, 3]) x N)", NM),
+            (0, -1, NO_SIZES, "Sequence(Tensor(FLOAT[N]) x 3)", NM),
+            (0, -2, at(1, 3), "Sequence(Tensor(FLOAT[1, 3]), Tensor(FLOAT[3, 3]))", NM),
+            (0, 1, at(1, 1, 1), "Sequence(Tensor(FLOAT[N, 1]) x 3)", NM),
+            (0, 0, SOME_SIZES, "Sequence(Tensor(FLOAT?) x ite(K == 0, N, K))", NK),
+            (0, 0, Arg([2], I64, low=2, high=3), "Sequence(Tensor(FLOAT[?, 3]) x 2)", NK),
+            (1, 0, Arg(elements=[[1, 3]], dtype=I64), "Sequence(Tensor(FLOAT[1, 3]), Tensor(FLOAT[3, 3]))", NM),
+        ]
+    ),
     Chain(
         [Node("SplitToSequence", "a", "s", {"keepdims": 0, "axis": -1})], {"a": A}, "Sequence(Tensor(FLOAT[N]) x 3)", NM
     ),

@@ -1,0 +1,88 @@
+"""Forms that the specification does not allow, or leaves open, and that onnxruntime runs: never "it cannot run"."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from tests.transfer.harness import Arg, Case, run_case, sizes
+
+I64, F16, F64 = TensorProto.INT64, TensorProto.FLOAT16, TensorProto.DOUBLE
+
+
+def one(value: object, rank: int, dtype: int = I64) -> Arg:
+    """One number in a tensor of a rank, given at run time."""
+    return Arg(elements=np.full((1,) * rank, value).tolist(), dtype=dtype, hidden=True)
+
+
+def mel(place: int, rank: int) -> Case:
+    numbers = [(8, I64), (16, I64), (8000, I64), (0.0, 1), (4000.0, 1)]
+    inputs = [one(value, rank if at == place else 0, dtype) for at, (value, dtype) in enumerate(numbers)]
+    return Case("MelWeightMatrix", inputs)
+
+
+SINGLE = [
+    *(Case(f"{name}Window", [one(5, rank)]) for name in ("Hann", "Hamming", "Blackman") for rank in (1, 2, 3)),
+    *(Case("HannWindow", [Arg(elements=[["N"]], dtype=I64, fed=True)], bindings=sizes(N=[1, 5]), expect=["[N]"]),),
+    *(mel(place, rank) for place in range(5) for rank in (1, 2)),
+    *(Case("Dropout", [Arg(["N", 3]), one(0.5, rank, 1)], bindings=sizes(N=[0, 2]), opset=13) for rank in (1, 2, 3)),
+]
+
+GROUPS = [
+    Case(
+        "GroupNormalization",
+        [Arg(["N", 4, "H"]), Arg(scale), Arg(bias)],
+        {"num_groups": 2},
+        bindings=sizes(N=[1, 2], H=[1, 3]),
+        opset=opset,
+        expect=["[N, 4, H]"],
+    )
+    for opset, scale, bias in [
+        (18, [], []), (18, [2], []), (18, [1, 1], [2, 1]), (21, [], []), (21, [1, 4], [4]), (21, [1, 1], [1]),
+    ]
+]  # fmt: skip
+
+AXES = [
+    *(
+        Case(name, [Arg(["N", "M"]), Arg(elements=axis, dtype=I64)], opset=opset, bindings=sizes(N=[0, 2], M=[0, 3]))
+        for name, opset in (("CumSum", 14), ("CumProd", 26))
+        for axis in (-3, 2, 5)
+    ),
+    *(
+        Case(
+            "ReverseSequence",
+            [Arg([3, "M", 2]), Arg([3], I64, low=1, high=2)],
+            {"time_axis": time, "batch_axis": batch},
+            bindings=sizes(M=[3, 4]),
+            expect=["[3, M, 2]"],
+        )
+        for time, batch in ((0, -1), (1, -1), (0, -3), (1, -2), (-1, 0))
+    ),
+]
+
+PARTS = [
+    Case("Split", [Arg(["N"])], {"num_outputs": given}, 2, sizes(N=[2, 4, 5]), expect=["[(N + 1)//2]", "[N//2]"])
+    for given in (-3, -2, 1, 3)
+] + [Case("Split", [Arg(["N"])], {"num_outputs": -1}, 2, sizes(N=[0, 4, 5]), expect=["[N//2]", "[N//2]"])]
+
+BIASED = [
+    Case(
+        "FastGelu",
+        [Arg(x, dtype), Arg(bias, dtype)],
+        domain="com.microsoft",
+        opset=1,
+        bindings=sizes(N=[1, 2, 3], M=[1, 2, 3]),
+        expect=[expect],
+    )
+    for x, bias, expect in [
+        (["N", 3], ["N", 3], "[N, 3]"), ([3], ["N", 3], "[N, 3]"), ([], ["N"], "[N]"),
+        (["N", 1], [1, "M"], "[N, M]"), (["N"], ["M"], "[broadcast(M, N)]"),
+    ]
+    for dtype in (F16, F64)
+] + [Case("FastGelu", [Arg([], F16)], domain="com.microsoft", opset=1, expect=["[]"])]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [*SINGLE, *GROUPS, *AXES, *PARTS, *BIASED], ids=str)
+def test_runs_agree(case: Case) -> None:
+    assert run_case(case) > 0
