@@ -38,8 +38,7 @@ def bias_gelu(op: Op) -> Tensor:
 
 @transfer("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
 def fast_gelu(op: Op) -> Tensor:
-    """Gelu(X + bias) by tanh, bias added to the last axis; types other than float32 broadcast, as the function that
-    defines the operator does."""
+    """Gelu(X + bias) by tanh: bias is added to the last axis of a float32 X, and broadcasts for other types."""
     dtype = op.common_dtype(*(n for n in ("X", "bias") if op.has(n)))
     if dtype is DType.FLOAT:
         return _biased(op, "X", "bias")
