@@ -199,6 +199,8 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     for size in sizes:
         op.require(ge(size, 0), "sizes are not negative")
     if not _stretches(op):
+        for axis, before, size in zip(axes, old, sizes, strict=True):
+            _check_size(op, before, size, axis)
         sizes = _keeping_ratio_where_meant(op, old, sizes)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, before, size in zip(axes, old, sizes, strict=True):

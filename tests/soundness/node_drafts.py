@@ -36,7 +36,7 @@ class Input:
     """One input of the node: a tensor, or with `items` a sequence of tensors.
 
     `fed`: random elements from the pool. `hidden`: these elements, or nearly these, unknown to the analysis.
-    `constant`: an initialiser. `copied`: one behind an Identity. `computed`: made of sizes, each a symbol and an offset.
+    `constant`: an initialiser. `copied`: one behind an Identity. `computed`: of sizes, each a symbol and an offset.
     """
 
     dtype: int
