@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from lattices.expr import Dim
-from lattices.relation import FALSE, conjunction, ge
+from lattices.relation import FALSE, conjunction, disjunction, eq, ge
 from lattices.shape import Shape
 from transfer.op import Op
 
@@ -24,6 +24,19 @@ def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
     op.may_fail(reason, unless=FALSE if any(d.is_unknown for d in dims) else conjunction(*(ge(d, 1) for d in dims)))
 
 
+def single(op: Op, name: str, *, count: Dim | None = None) -> None:
+    """The node may fail unless an input, if given, is one value; or a vector of `count` of them."""
+    if not op.has(name):
+        return
+    shape = op.tensor(name).shape
+    reason = f"onnxruntime wants {name} to be one value" + (" or one for each slice" if count is not None else "")
+    if shape.is_top or len(shape) > 1:
+        op.may_fail(reason)
+    elif len(shape) == 1:
+        sizes = [Dim(1)] if count is None else [Dim(1), count]
+        op.may_fail(reason, unless=disjunction(*(FALSE if d.is_unknown else eq(shape[0], d) for d in sizes)))
+
+
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
@@ -31,4 +44,4 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
         op.may_fail(f"{name} {value!r} is not known")
 
 
-__all__ = ["known_text", "not_empty", "positive"]
+__all__ = ["known_text", "not_empty", "positive", "single"]

@@ -11,6 +11,7 @@ from lattices.relation import divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.caveats import single
 from transfer.op import Op
 from transfer.rule import transfer
 from transfer.window import Window, as_size, kernel_of, slides, windows
@@ -23,16 +24,28 @@ def conv(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", None if bias is None else bias.shape))
 
 
-@transfer("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y")
+@transfer("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
 def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
+    single(op, "x_zero_point")
+    single(op, "w_zero_point")
     return Tensor(DType.INT32, conv_shape(op, "x", "w", None))
 
 
-@transfer("QLinearConv", inputs="x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B", outputs="y")
+@transfer(
+    "QLinearConv",
+    inputs="x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B",
+    outputs="y",
+    complete=True,
+)
 def qlinear_conv(op: Op) -> Tensor:
     """Conv of quantised tensors, quantised again to the type of y_zero_point."""
     bias = op.optional("B")
+    for name in ("x_scale", "x_zero_point", "y_scale", "y_zero_point"):
+        single(op, name)
+    w = op.tensor("w").shape
+    for name in ("w_scale", "w_zero_point"):
+        single(op, name, count=None if w.is_top else w[0])
     return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
 
 

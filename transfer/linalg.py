@@ -10,6 +10,7 @@ from lattices.relation import conjunction, disjunction, eq, ne
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.caveats import single
 from transfer.op import Op
 from transfer.rule import transfer
 
@@ -21,15 +22,27 @@ def matmul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a.shape, b.shape))
 
 
-@transfer("MatMulInteger", inputs="A B a_zero_point b_zero_point")
+@transfer("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True)
 def matmul_integer(op: Op) -> Tensor:
     """MatMul of 8-bit integers, accumulated in int32."""
+    single(op, "a_zero_point")
+    single(op, "b_zero_point", count=_columns(op.tensor("B").shape))
     return Tensor(DType.INT32, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("QLinearMatMul", inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point", outputs="y")
+@transfer(
+    "QLinearMatMul",
+    inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point",
+    outputs="y",
+    complete=True,
+)
 def qlinear_matmul(op: Op) -> Tensor:
     """MatMul of quantised tensors, quantised again to the type of y_zero_point."""
+    for name in ("a_scale", "a_zero_point", "y_scale", "y_zero_point"):
+        single(op, name)
+    b = op.tensor("b").shape
+    for name in ("b_scale", "b_zero_point"):
+        single(op, name, count=_columns(b))
     return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, op.tensor("b").shape))
 
 
@@ -116,6 +129,10 @@ def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     elif batch_b:
         _note_empty_batches(op, batch_a, batch_b)
     return shape_of((*op.broadcast_dims(batch_a, batch_b), *rows, *columns))
+
+
+def _columns(b: Shape) -> Dim | None:
+    return b[-1] if b.rank == 2 else None
 
 
 def _left_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from lattices.dtype import DType
-from lattices.relation import disjunction, eq
+from lattices.expr import ZERO_EXPR
+from lattices.relation import conjunction, disjunction, eq
 from lattices.shape import SCALAR, Shape
 from lattices.tensor import Tensor
 from transfer.conversion import type_attribute
@@ -11,7 +14,7 @@ from transfer.op import Op
 from transfer.rule import transfer
 
 
-@transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y")
+@transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", complete=True)
 def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
@@ -20,7 +23,7 @@ def quantize_linear(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
 
 
-@transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y")
+@transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", complete=True)
 def dequantize_linear(op: Op) -> Tensor:
     """(x - zero point) * scale: the type is output_dtype, else that of the scale."""
     x = op.tensor("x")
@@ -40,6 +43,7 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
 
     Before opset 13 the specification has one value only, but onnxruntime takes a vector along axis 1 too.
     """
+    _may_refuse(op, x, *names)
     for name in names:
         if not op.has(name):
             continue
@@ -56,6 +60,29 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
         op.require(
             disjunction(eq(shape[0], x[axis]), eq(shape[0], 1)), f"{name} has one value for each slice of axis {axis}"
         )
+
+
+def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
+    """What onnxruntime wants of the parameters beside that."""
+    if op.integer("block_size", 0):
+        op.may_fail("onnxruntime wants a scale for each block")
+    shapes = [op.tensor(name).shape for name in (scale, zero_point) if op.has(name)]
+    if x.is_top or any(shape.is_top for shape in shapes):
+        op.may_fail("the parameters fit x")
+        return
+    if any(len(shape) > 1 for shape in shapes):
+        op.may_fail("onnxruntime wants parameters of rank 0 or 1")
+    first, *others = (conjunction(*(eq(size, 1) for size in shape)) for shape in shapes)
+    for (sizes, other), single in zip(pairwise(shapes), others, strict=True):
+        if sizes != other:
+            op.may_fail("scale and zero point have one shape", unless=conjunction(first, single))
+    if op.dtype("x") is DType.INT32 and op.has(zero_point) and not _is_zero(op, zero_point):
+        op.may_fail("onnxruntime wants no zero point other than 0 for int32")
+
+
+def _is_zero(op: Op, name: str) -> bool:
+    found = op.tensor(name).contents
+    return found is not None and all(element is ZERO_EXPR for element in found.elements)
 
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
