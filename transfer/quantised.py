@@ -19,7 +19,13 @@ def quantize_linear(op: Op) -> Tensor:
     """x / scale + zero point, rounded: the type is that of the zero point, else output_dtype, else uint8."""
     x = op.tensor("x")
     _require_parameters(op, x.shape, "y_scale", "y_zero_point")
-    given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UINT8
+    given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UNDEFINED
+    if given is not DType.UNDEFINED and given is not (op.dtype("y_zero_point") if op.has("y_zero_point") else given):
+        op.may_fail("output_dtype is the type of y_zero_point")
+    if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
+        op.may_fail(f"onnxruntime does not quantise to {given}")
+    if given is DType.UNDEFINED:
+        given = DType.UINT8
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
 
 
@@ -29,7 +35,10 @@ def dequantize_linear(op: Op) -> Tensor:
     x = op.tensor("x")
     _require_parameters(op, x.shape, "x_scale", "x_zero_point")
     given = op.integer("output_dtype", 0)
-    return Tensor(type_attribute(op, "output_dtype") if given else op.dtype("x_scale"), x.shape)
+    dtype = type_attribute(op, "output_dtype") if given else op.dtype("x_scale")
+    if dtype is not op.dtype("x_scale"):
+        op.may_fail("output_dtype is the type of x_scale")
+    return Tensor(dtype, x.shape)
 
 
 @transfer("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True)
