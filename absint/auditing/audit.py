@@ -15,7 +15,8 @@ class Judgement(Enum):
     PROVED = "proved"
     """It holds in every run that succeeds."""
     REFUTED = "refuted"
-    """A run shows that it is false; or, for a model that cannot be run here, the proof rests on complete rules."""
+    """A run shows that it is false; or, where there is no run at these sizes, the analysis at them does, and complete rules
+    promise a run."""
     NOT_ENTAILED = "not entailed"
     """What is known allows it to be false, but no run has shown that."""
     UNPROVED = "unproved"
@@ -65,6 +66,8 @@ class Audit:
     solver_calls: int
     judging: float = 0.0
     """Seconds that judging took."""
+    needs: str = ""
+    """One line where claims are not entailed because nothing here can run the model."""
 
     @cached_property
     def counts(self) -> Mapping[Judgement, int]:

@@ -1,7 +1,8 @@
 """Judging claims: trivially equal dims first, then runs at sizes that tell most claims apart, then the solver.
 
 Equal relations are judged once. A claim is refuted by a run in which it is false, so a wrong answer of the solver can
-refute nothing.
+refute nothing. Where there is no run at some size, the analysis at that very size takes its place, if the rules of all
+operators promise that a run succeeds. So the verdicts are the same without onnxruntime, as far as rules are complete.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from weakref import WeakKeyDictionary
 from absint.auditing.audit import Audit, Judged, Judgement, Place
 from absint.auditing.claims import Claim, read_claims
 from absint.auditing.runs import Feeds, Observed, Runs
-from absint.auditing.sampling import Sampler, input_sizes, is_legal
+from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
+from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
 from lattices.relation import OPEN, TRUE, Relation
 
@@ -62,7 +64,7 @@ def judge(
     resolved = sum(place not in false and Place(place.value) not in false for place in reading.resolved)
     return Audit(
         said.source, said.failure, said.seconds, judged, reading.dims, resolved, judging.calls,
-        perf_counter() - start,
+        perf_counter() - start, judging.needs(judged),
     )  # fmt: skip
 
 
@@ -92,6 +94,9 @@ class _Judging:
                 self._groups.setdefault(claim.relation, []).append(claim)
         self._findings: dict[Relation, _Finding] = {TRUE: _TRIVIAL}
         self._refuted: dict[Claim, tuple[Mapping[str, int], str]] = {}
+        self._legal = LegalSizes(result)
+        self._false_at: dict[Relation, Mapping[str, int]] = {}
+        """Legal sizes at which relations are false, found without a solver."""
         self._runs = _RUNS.setdefault(result, Runs(result)) if confirm else Runs(result)
         self.calls = 0
         """Questions that reached the solver."""
@@ -108,6 +113,8 @@ class _Judging:
             self._never(str(c) for c in prover.because(prover.consistent.core))
             return
         sampler = Sampler(self._result, prover)
+        conditions = (Condition(r) for r in self._groups if r is not OPEN and self._of_main(r))
+        self._false_at = {c.relation: at for c, at in self._legal.falsifying(conditions).items()}
         if self._confirm:
             self._explore(sampler, sizes, feeds)
         self._decide(prover, sampler)
@@ -126,6 +133,8 @@ class _Judging:
         self._runs.run([(at, one) for at, one in given if at is not None], inner=inner)
         self._runs.at([at for at in sizes if is_legal(self._result, at)], inner=inner)
         self._apply(self._runs.observed)
+        found = {tuple(at.items()): at for at in self._false_at.values()}
+        self._apply(self._runs.at(list(found.values())[:CHOSEN], inner=inner))
         self._apply(self._runs.at(sampler.telling(self._open(), self._runs), inner=inner))
         more = sampler.telling(self._open(), self._runs)
         self._apply(self._runs.at(more, inner=inner))
@@ -159,6 +168,10 @@ class _Judging:
             if relation is OPEN:
                 self._findings[relation] = _OPEN
                 continue
+            at = self._false_at.get(relation)
+            if at is not None and self._rests_on_rules(relation, at):
+                self._findings[relation] = _Finding(Judgement.REFUTED, at, (self._by_proof(),))
+                continue
             if perf_counter() > end:
                 self._findings[relation] = _Finding(Judgement.UNPROVED, because=("the time for proofs is used up",))
                 continue
@@ -177,21 +190,22 @@ class _Judging:
             return _Finding(Judgement.PROVED, because=tuple(str(c) for c in core))
         if decision.entailed is None:
             return _Finding(Judgement.UNPROVED, because=(decision.reason or "it was not decided",))
-        sizes = sampler.sizes_of(decision)
+        sizes = self._false_at.get(relation) or sampler.sizes_of(decision)
         if self._rests_on_rules(relation, sizes):
-            why = f"by proof alone: the model cannot be run here: {self._runs.failure}"
-            return _Finding(Judgement.REFUTED, sizes, (why,))
+            return _Finding(Judgement.REFUTED, sizes, (self._by_proof(),))
         return _Finding(Judgement.NOT_ENTAILED, sizes, (self._why_not(relation, sizes),))
 
-    def _rests_on_rules(self, relation: Relation, sizes: Mapping[str, int]) -> bool:
-        """Where nothing can be run: the sizes alone make it false, and complete rules promise a run at them."""
-        from absint.checking import Outcome, check
+    def _by_proof(self) -> str:
+        why = self._runs.missing or self._runs.failure
+        return "by proof alone: " + (f"the model cannot be run here: {why}" if why else "it was not run at these sizes")
 
-        if not self._confirm or self._runs.observed or not self._of_main(relation):
+    def _rests_on_rules(self, relation: Relation, sizes: Mapping[str, int]) -> bool:
+        """Where nothing is run: the sizes alone make it false, and complete rules promise a run at them."""
+        if not self._confirm or not self._of_main(relation):
             return False  # a body may not be visited
-        if not relation.free_symbols <= set(self._result.symbols):
-            return False
-        return check(self._result, sizes, zeros=True).outcome is Outcome.RUNS
+        if self._runs.tried(sizes) and (self._runs.observed or self._runs.refused):
+            return False  # a run there failed, or did not contradict it
+        return relation.free_symbols <= set(self._result.symbols) and self._legal.runs(sizes)
 
     def _of_main(self, relation: Relation) -> bool:
         main = self._result._lowered.program.main.names
@@ -209,6 +223,13 @@ class _Judging:
         return "sizes were run often enough"
 
     # The outcome
+
+    def needs(self, judged: Sequence[Judged]) -> str:
+        """What is missing here for a verdict on some claims, in one line; empty if nothing is."""
+        left = sum(item.judgement is Judgement.NOT_ENTAILED for item in judged)
+        if not self._runs.missing or self._runs.observed or not left:
+            return ""
+        return f"{left:,} claim{'s need' if left > 1 else ' needs'} a run of the model: {self._runs.missing}"
 
     def judged(self, claim: Claim) -> Judged:
         """The claim with what became of it."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
     from onnx.reference import ReferenceEvaluator
 
 Feeds = Mapping[str, Any]
+MAX_WEIGHTS: Final = 1 << 25
+"""Elements of external data that are read for the reference implementation."""
+
 MARK: Final = "absint:"
 """Before the path in the name of a graph."""
 
@@ -72,6 +77,7 @@ def _by_reference(asked: Request) -> Iterator[Shapes | str]:
             return [found[name] for name in output_names or self.output_names]
 
     model = onnx.load_model_from_string(asked.model)
+    _read_weights(model, asked.folder)
     evaluator = Observing(model)
     for feeds in asked.feeds:
         shapes.clear()
@@ -81,6 +87,19 @@ def _by_reference(asked: Request) -> Iterator[Shapes | str]:
             yield f"{type(error).__name__}: {error}"
         else:
             yield dict(shapes)
+
+
+def _read_weights(model: ModelProto, folder: str | None) -> None:
+    """Put external data into the model. Raises ValueError if they are not at hand or too many."""
+    from onnx.external_data_helper import load_external_data_for_model, uses_external_data
+
+    found = [tensor for tensor in model.graph.initializer if uses_external_data(tensor)]
+    if found and folder is None:
+        raise ValueError("the external data of the model are not at hand")
+    if sum(prod(tensor.dims) for tensor in found) > MAX_WEIGHTS:
+        raise ValueError(f"it has more than {MAX_WEIGHTS:,} weights")
+    if found:
+        load_external_data_for_model(model, str(folder))
 
 
 def _path(evaluator: ReferenceEvaluator, functions: Mapping[tuple[str, str], str]) -> str | None:

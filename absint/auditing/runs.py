@@ -19,6 +19,7 @@ from absint.auditing.child import ChildError, kept
 from absint.auditing.run_child import MARK
 from absint.errors import AbsintError
 from absint.running import Kind, RunError, feeds_for, in_one_line, with_outputs
+from lattices.expr import Expr, UndefinedError
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -89,16 +90,20 @@ class Observed(NamedTuple):
         return sizes.pop() if len(sizes) == 1 else None
 
 
+NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
+_NO_IMPORT: Final = ("ImportError", "ModuleNotFoundError")
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
 _TRUE: Final = "absint.true"
 _BOOL: Final = 9
 
 
 def _value(claim: Claim, binding: Mapping[str, int]) -> int | None:
-    from lattices.expr import UndefinedError
+    return _size(claim.stated, binding)
 
+
+def _size(dim: Expr, binding: Mapping[str, int]) -> int | None:
     try:
-        return claim.stated.evaluate(binding)
+        return dim.evaluate(binding)
     except (UndefinedError, KeyError, ValueError):
         return None
 
@@ -112,12 +117,22 @@ class Runs:
         self._every = True
         self._tried: dict[tuple[tuple[str, int], ...], str] = {}
         self._failure = ""
+        self._by_reference = result.model.ByteSize() <= MAX_BYTES_BY_REFERENCE
+        self.missing = ""
+        """One line where onnxruntime is not there to be run."""
         self.observed: list[Observed] = []
 
     @property
     def failure(self) -> str:
         """Why the last run that failed did."""
+        if self.missing and self._failure != self.missing:
+            return f"{self.missing}; onnx.reference: {self._failure}"
         return in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure
+
+    @property
+    def refused(self) -> bool:
+        """The last run that failed did so in onnxruntime, for a reason that says something about the model."""
+        return _FROM_ONNXRUNTIME in self._failure and not self._is_without_kernel()
 
     def tried(self, sizes: Mapping[str, int]) -> bool:
         """Whether there was a run at these sizes."""
@@ -141,17 +156,35 @@ class Runs:
             return []
         found = self._observed(attempts, reference=False)
         alone = not any(found) and self._is_without_kernel()
-        if (inner or alone) and self._result.model.ByteSize() <= MAX_BYTES_BY_REFERENCE:
+        if (inner or alone) and self._by_reference:
             more = self._observed(attempts, reference=True)
-            pairs = zip(found, more, strict=True)
-            found += more if alone else [o for run, o in pairs if run is not None and o is not None and o.agrees(run)]
+            if alone:
+                found += [run for run in more if run is not None and self._is_known(run)]
+            else:
+                pairs = zip(found, more, strict=True)
+                found += [o for run, o in pairs if run is not None and o is not None and o.agrees(run)]
         kept = [run for run in found if run is not None]
         self.observed += kept
         return kept
 
     def _is_without_kernel(self) -> bool:
         """Whether onnxruntime did not run the model for a reason that says nothing about the model."""
-        return any(part in self._failure for part in ("is not installed", "NOT_IMPLEMENTED"))
+        return bool(self.missing) or "NOT_IMPLEMENTED" in self._failure
+
+    def _is_known(self, run: Observed) -> bool:
+        """The reference implementation, where nothing else runs the model, shows what the analysis says."""
+        symbols = set(self._result.symbols)
+        for name, shapes in run.shapes.items():
+            known = self._result.shapes.get(name)
+            if known is None or known.rank is None or len(shapes) != 1:
+                continue
+            if known.rank != len(shapes[0]):
+                return False
+            for dim, size in zip(known.dims, shapes[0], strict=True):
+                stated = _size(dim, run.sizes) if isinstance(dim, Expr) and dim.free_symbols <= symbols else None
+                if stated not in (None, size):
+                    return False
+        return True
 
     def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
         shapes = (self._result.shapes.get(name) for name in self._result.inputs)
@@ -176,7 +209,9 @@ class Runs:
             self._failure = str(error)
             if error.crashed:
                 replies = [self._reply(one, reference) for one in feeds] if len(feeds) > 1 else []
-            elif not reference and self._every:
+            elif reference:
+                self._by_reference = False  # it would not go better the next time
+            elif self._every and not self.missing:
                 self._every = False  # some value may be of a type that is no output
                 return self._observed(attempts, reference=False)
         self._failure = next((reply for reply in replies if isinstance(reply, str)), self._failure)
@@ -195,10 +230,18 @@ class Runs:
         folder = self._result._loaded.folder
         where = None if folder is None else str(folder.resolve())
         if not reference and find_spec("onnxruntime") is None:
-            raise ChildError("onnxruntime is not installed: pip install 'absint[run]'")
+            self.missing = NOT_INSTALLED
+        if not reference and self.missing:
+            raise ChildError(self.missing)
         model, names = self._by_paths() if reference else self._with_all_values()
         request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
-        return cast("list[Reply]", kept("run_child.py").ask(request, self._seconds))
+        try:
+            return cast("list[Reply]", kept("run_child.py").ask(request, self._seconds))
+        except ChildError as error:
+            if not reference and str(error).startswith(_NO_IMPORT):
+                self.missing = f"onnxruntime cannot be imported: {str(error).partition(': ')[2]}"
+                raise ChildError(self.missing) from None
+            raise
 
     def _with_all_values(self) -> tuple[bytes, list[str]]:
         """The model with every value that a node of the main graph computes as an output, if it loads like that."""

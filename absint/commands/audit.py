@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--declared", is_flag=True, help="What the author declares, beside tools and policies.")
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the model (needs onnxruntime).")
 @click.option("--seconds", type=float, default=120.0, show_default=True, help="What a tool may take.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted, or a tool fails.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
 @format_option("sarif")
 def audit(
@@ -64,7 +64,8 @@ def audit(
     not entailed  what is known allows it to be false, but no run has shown that
     unproved      it was not decided
 
-    Exit code: 1 if a claim is refuted, else 0 (or 3, see --strict).
+    Exit code: 1 if a claim is refuted; else 3 if a tool failed, or if claims need a run and onnxruntime is not
+    installed (and see --strict); else 0. An unknown tool, or one that is not installed, is bad usage: 2.
     """
     _check(tools, policies, seconds)
     warm_up()
@@ -76,6 +77,8 @@ def audit(
     _write(result, audits, form, everything)
     if any(map(_is_refuted, audits)):
         return NO
+    if any(found.failure or found.needs for found in audits):
+        return UNDECIDED
     return UNDECIDED if strict and any(map(_is_open, audits)) else FINE
 
 
@@ -151,7 +154,7 @@ def _is_refuted(found: Audit) -> bool:
 def _is_open(found: Audit) -> bool:
     from absint.auditing import Judgement
 
-    return bool(found.failure or found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
+    return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
 
 
 __all__ = ["audit"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.auditing.texts import read_text
 from absint.declared.reading import Dims, Group, dims
 from absint.queries import Symbols
 from lattices.expr import Dim, Expr, const, substitute, symbol
 from lattices.relation import OPEN, TRUE, Relation, eq
+from lattices.text import read_dim_param
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -91,7 +91,8 @@ class Claims:
 
     def _read(self, text: str) -> Expr | None:
         if text not in self._texts:
-            self._texts[text] = read_text(text, self._inputs)
+            dim: Dim = read_dim_param(text, self._inputs).dim
+            self._texts[text] = dim if isinstance(dim, Expr) else None
         return self._texts[text]
 
     def _over_names(self) -> Iterator[tuple[_Dim, Claim]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -12,11 +13,12 @@ from absint.declared.legal import Condition, LegalSizes
 from absint.declared.reading import Declaration, Dims, Group, Stated, dims, groups, problem
 from absint.loops import LoopBody
 from lattices.expr import Dim, Expr, const, substitute
-from lattices.relation import FALSE, Relation, conjunction, ge
+from lattices.relation import FALSE, TRUE, Relation, conjunction, ge
 from lattices.truth import NO
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.recording import Recorder
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,13 @@ def false_declarations(result: Result) -> tuple[FalseDeclaration, ...]:
 
 class _Finder:
     def __init__(self, result: Result) -> None:
+        self._result = result
+
+    @cached_property
+    def _recorder(self) -> Recorder:
         from absint.recording import Recorder
 
-        self._result = result
-        self._recorder = Recorder(result._lowered, result.base)
+        return Recorder(self._result._lowered, self._result.base)
 
     def find(self) -> Iterator[FalseDeclaration]:
         everything = list(groups(self._result))
@@ -105,7 +110,8 @@ class _Finder:
 
     def _reached(self, group: Group) -> Relation:
         """When the graph that declares it is entered."""
-        return self._recorder.path_condition(group.members[0].gate)
+        gate = group.members[0].gate
+        return TRUE if gate < 0 else self._recorder.path_condition(gate)
 
     def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
         """The claim; inside of loops that of the first trip, and that of the second."""

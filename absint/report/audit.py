@@ -38,6 +38,8 @@ def report(audits: Sequence[Audit], width: int, *, everything: bool = False) -> 
         yield Line(_title(audit), "bold")
         if audit.failure:
             yield Line(f"  failed: {plain(audit.failure)}", "bold yellow")
+        if audit.needs:
+            yield Line(f"  {plain(audit.needs)}", "bold yellow")
         for judgement, style in _STYLES.items():
             found = audit.of(judgement) if everything or judgement is not Judgement.PROVED else ()
             shown = found if everything else found[:SHOWN]
@@ -94,6 +96,7 @@ def _audit(audit: Audit) -> str:
     head: dict[str, Json] = {
         "source": audit.source,
         "failure": audit.failure,
+        "needs": audit.needs,
         "seconds": round(audit.seconds, 6),
         "judging": round(audit.judging, 6),
         "dims": audit.dims,

@@ -83,10 +83,16 @@ def test_a_tool_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_tool_that_fails_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "sum.onnx", "--tool", "onnxruntime"]) == 0
+    assert run(["audit", "sum.onnx", "--tool", "onnxruntime"]) == 3
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "  failed: Exception: Incomplete symbolic shape inference"
     assert run(["audit", "sum.onnx", "--tool", "onnxruntime", "--strict"]) == 3
+    assert run(["audit", "lie.onnx", "--declared", "--tool", "onnxruntime"]) == 1
+
+
+def test_a_tool_that_does_not_end_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "true.onnx", "--tool", "onnx", "--seconds", "0.001"]) == 3
+    assert capsys.readouterr().out.splitlines()[1] == "  failed: it did not end within 0.001 s"
 
 
 @pytest.mark.parametrize(

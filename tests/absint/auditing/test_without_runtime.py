@@ -1,0 +1,145 @@
+"""The verdicts without onnxruntime: the same, or one line that says what is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import absint
+from absint.auditing import Audit, Judgement, declared, judge
+from absint.auditing import runs as auditing_runs
+from absint.auditing.runs import NOT_INSTALLED, Runs
+from tests.absint.auditing.models import LIE, model
+from tests.absint.declared.test_false import FALSE, RESIZE, TRUE
+from tests.adversarial import MODELS
+
+ROOT = Path(__file__).parents[3]
+COUNTED = "(float[N] x) => (int64[1, N] y) {a = Exp(x) y = NonZero(a)}"
+UNKNOWN = "(float[N] x) => (float[N] z) <float[N] y> {y = Concat<axis = 0>(x, x) z = com.microsoft.Nobody(x)}"
+ADVERSARIAL = [name for name in MODELS if name.startswith("declarations-")]
+
+
+@pytest.fixture
+def uninstalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+
+
+def verdicts(proto: onnx.ModelProto | Path) -> dict[str, Judgement]:
+    result = absint.analyze(proto)
+    return {item.relation: item.judgement for item in judge(result, declared(result.model)).judged}
+
+
+def audit(proto: onnx.ModelProto | Path) -> Audit:
+    result = absint.analyze(proto)
+    return judge(result, declared(result.model))
+
+
+@pytest.mark.parametrize("text", [LIE, RESIZE, COUNTED, *(text for text, _ in FALSE), *TRUE])
+def test_the_verdicts_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = verdicts(model(text))
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    assert verdicts(model(text)) == with_it
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_of_adversarial_models_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = verdicts(MODELS[name].model)
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    assert verdicts(MODELS[name].model) == with_it
+
+
+@pytest.mark.parametrize("text", [LIE, FALSE[0][0]])
+def test_where_nothing_can_be_run_complete_rules_refute(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "MAX_BYTES_BY_REFERENCE", 0)
+    (item,) = (found := audit(model(text))).of(Judgement.REFUTED)
+    assert not item.confirmed
+    assert item.because == (f"by proof alone: the model cannot be run here: {NOT_INSTALLED}",)
+    assert found.needs == ""
+
+
+def test_what_needs_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    monkeypatch.setattr(auditing_runs, "MAX_BYTES_BY_REFERENCE", 0)
+    found = audit(model(COUNTED))
+    assert found.counts[Judgement.NOT_ENTAILED] == 1
+    assert found.needs == f"1 claim needs a run of the model: {NOT_INSTALLED}"
+
+
+def test_a_run_that_onnxruntime_refuses_is_not_outdone_by_rules() -> None:
+    """It knows no such operator, and no rule promises a run."""
+    found = audit(model(UNKNOWN))
+    assert found.counts[Judgement.REFUTED] == 0
+    assert found.needs == ""
+
+
+def with_external_weights(path: Path) -> Path:
+    proto = model("(float[N, 64] x) => (float[N, 64] y) {y = MatMul(x, w)}")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((64, 32), np.float32), "w"))
+    onnx.save(proto, path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    return path / "m.onnx"
+
+
+@pytest.mark.usefixtures("uninstalled")
+def test_the_reference_reads_external_weights(tmp_path: Path) -> None:
+    path = with_external_weights(tmp_path)
+    result = absint.analyze(path)
+    (run, *_) = Runs(result).at([{"N": 3}])
+    assert run.shapes["y"] == [(3, 32)]
+    (item,) = audit(path).of(Judgement.REFUTED)
+    assert item.relation == "y[1] == 64"
+    (tmp_path / "w.bin").unlink()
+    runs = Runs(result)
+    assert runs.at([{"N": 3}]) == []
+    assert runs.failure.startswith(f"{NOT_INSTALLED}; onnx.reference: ")
+
+
+@pytest.mark.usefixtures("uninstalled")
+def test_a_reference_that_contradicts_the_analysis_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = absint.analyze(model(LIE))
+    real = Runs._replies
+
+    def wrong(self: Runs, feeds: object, reference: bool) -> object:
+        replies = real(self, feeds, reference)  # type: ignore[arg-type]
+        return [{**reply, "z": [(17,)]} if isinstance(reply, dict) else reply for reply in replies]
+
+    monkeypatch.setattr(Runs, "_replies", wrong)
+    assert Runs(result).at([{"N": 3}]) == []
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which onnxruntime cannot be imported."""
+    folder = tmp_path_factory.mktemp("stub")
+    (folder / "onnxruntime.py").write_text("raise ImportError('it is broken')\n")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+
+CASES: list[tuple[str, list[str], int, list[str]]] = [
+    (LIE, ["audit"], 1, ["declared: 4 claims: 3 proved, 1 refuted", "  refuted  y[0] == N"]),
+    (COUNTED, ["audit"], 0, ["declared: 3 claims: 2 proved, 1 not entailed"]),
+    (LIE, ["audit", "--tool", "onnxruntime"], 3,
+     ["onnxruntime {version}: 0 claims", "  failed: ImportError: it is broken"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "arguments", "code", "lines"), CASES)
+def test_a_broken_installation(
+    text: str, arguments: list[str], code: int, lines: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    from importlib.metadata import version
+
+    onnx.save(model(text), tmp_path / "m.onnx")
+    command = [sys.executable, "-m", "absint", arguments[0], "m.onnx", *arguments[1:]]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    expected = [line.format(version=version("onnxruntime")) for line in lines]
+    assert done.stdout.splitlines()[: len(expected)] == expected
+    assert "Traceback" not in done.stderr
