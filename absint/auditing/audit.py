@@ -15,8 +15,8 @@ class Judgement(Enum):
     PROVED = "proved"
     """It holds in every run that succeeds."""
     REFUTED = "refuted"
-    """A run shows that it is false; or, where there is no run at these sizes, the analysis at them does, and complete rules
-    promise a run."""
+    """A run shows that it is false; or, where none can be made at these sizes, the analysis at them does, and complete
+    rules promise a run."""
     NOT_ENTAILED = "not entailed"
     """What is known allows it to be false, but no run has shown that."""
     UNPROVED = "unproved"
