@@ -71,6 +71,7 @@ def analyze(
     policy: str | Policy = SOUND,
     profile: Profile | None = None,
     defaults: bool = False,
+    premises: bool = True,
     max_seconds: float | None = None,
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
@@ -92,6 +93,10 @@ def analyze(
 
     An initialiser that is a graph input too may be replaced by a caller, so its value is not used. With `defaults` it
     is: every answer then rests on no caller replacing one.
+
+    A kernel computes on sizes what an expression says as long as no integer overflows and no float is rounded. With
+    `premises` this is taken for granted where it holds for all sizes up to 65,536, is recorded, and is shown with every
+    answer that rests on it; without, what would need a premise is unknown.
 
     `profile` (an `absint.Profile()`) is told where the time goes.
 
@@ -117,6 +122,7 @@ def analyze(
     with phase("lower"):
         lowered = Lowerer(loaded, lookup, defaults=defaults, watch=watch).run()
     lowered.watch = watch
+    lowered.program.premises = premises
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = read_assumptions(assume, bind or {}, symbols)

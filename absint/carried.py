@@ -51,6 +51,8 @@ class _Claim:
     bounds: Interval | None = None
     """Of the symbol; None until the body has run on it."""
     restarts: int = 0
+    followed: bool = False
+    """What a trip gives depended on the symbol of a probe."""
 
     def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
         """Claim the first of these that begins with the start; False if there is none."""
@@ -156,7 +158,13 @@ class Carried:
 
     def _learn(self, loop: LoopBody, place: Place, claim: _Claim, back: Dim, full: Interval) -> None:
         """What the body gives back for the symbol: forms to try, or bounds."""
-        (symbol,) = loop.symbol(place, claim.bounds or full).symbols
+        (symbol,) = self._symbol(loop, place, claim, full).symbols
+        depends = isinstance(back, Expr) and symbol in back.symbols
+        if claim.kind == "probe" and claim.bounds is None:
+            claim.followed = depends
+        elif claim.kind == "probe" and claim.followed and not depends and claim.probes < _MAX_PROBES:
+            claim.bounds = None
+            return
         if claim.kind == "probe" and isinstance(claim.start, Expr) and isinstance(back, Expr):
             claim.probes += 1
             if claim.try_forms(loop.iteration, candidates(symbol, loop.iteration, back, loop.is_inside)):
@@ -173,9 +181,12 @@ class Carried:
             return claim.start
         if claim.kind in ("form", "next"):
             return claim.forms[0].at(claim.start, expr_of(loop.iteration))
-        found = loop.symbol(place, claim.bounds or full)
+        found = self._symbol(loop, place, claim, full)
         self.places.update((symbol.name, place) for symbol in found.symbols)
         return found
+
+    def _symbol(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Expr:
+        return loop.symbol(place, claim.bounds or full, probe=claim.kind == "probe" and claim.bounds is None)
 
     def _goes_round(self, loop: LoopBody, place: Place, back: Expr) -> bool:
         """Numbers that become each other, plus something, in a circle that this one closes.

@@ -166,6 +166,8 @@ class Program:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.premises = True
+        """Rules may take numeric premises for granted (`Op.assume`)."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
         self._back: list[tuple[int, int]] = []

@@ -24,6 +24,7 @@ from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Va
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 from transfer.op import HOLE, Statement
+from transfer.ordinary import LOOP_TAG, ordinary
 
 if TYPE_CHECKING:
     from absint.graph import Node
@@ -54,13 +55,16 @@ class LoopBody(Control):
     def iteration(self) -> Symbol:
         from absint.templates import born
 
-        return born(self.first, "i", 0, MAX_DIM)
+        return born(self.first, f"{LOOP_TAG}trip", 0, MAX_DIM)
 
-    def symbol(self, place: tuple[object, ...], bounds: tuple[int | None, int | None]) -> Expr:
-        """The head's symbol for a carried number: its value in this iteration."""
+    def symbol(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
+        """The head's symbol for a carried number: its value in this iteration.
+
+        That of a `probe` serves to guess what a trip does. It may be taken for an ordinary size: nothing rests on it.
+        """
         from absint.templates import born
 
-        return expr_of(born(self.first, "/".join(map(str, place)), *bounds))
+        return expr_of(born(self.first, ("" if probe else LOOP_TAG) + "/".join(map(str, place)), *bounds))
 
     def is_inside(self, symbol: Symbol) -> bool:
         """The symbol was invented in the body (or by the head): it means another number each trip."""
@@ -244,10 +248,10 @@ class LoopExit(Control):
             found = self._trip_by_trip(run, item, loop, states, trips)
             if found is not None:
                 trips, outputs = const(found.trips), [*found.finals, *found.scans]
-                statements = [Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, OPEN)]
+                agree = (Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, OPEN))
+                statements = [*agree, *found.premises]
                 doubts = [_ONE_SIZE] if OPEN in found.agree else []
-        if isinstance(trips, Expr):
-            statements += _premises(run, loop, trips)
+        statements += premises(run, loop, trips)
         for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
             statements, doubts = [*required, *statements], [*open_, *doubts]
         state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements, doubts)
@@ -358,23 +362,51 @@ def _of_no_trip(declared: Value) -> Value:
     return Tensor(declared.dtype, shape_of((ZERO_EXPR, *(UNKNOWN_SIZE for _ in declared.shape))))
 
 
-def _premises(run: ShapeAnalysis, loop: LoopBody, trips: Expr) -> Iterator[Statement]:
-    """Numeric premises of the body that are linear in the iteration number, in the first trip and in the last."""
+def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Statement]:
+    """Numeric premises of the body, if there is a trip: what they say of all trips, over symbols of the outside."""
     for node in range(loop.first + 1, loop.last + 1):
         template = run.applied.get(node)
-        if template is None or run.nodes[node].gate != loop.first:
-            continue
-        if not any(statement.role == "assumed" for statement in template.statements):
+        if template is None or not any(statement.role == "assumed" for statement in template.statements):
             continue
         for statement in run.statements(node):
-            relation = statement.relation
-            inside = [s for s in relation.symbols if loop.is_inside(s)]
-            if statement.role != "assumed" or inside != [loop.iteration] or relation.op != ">=":
+            if statement.role != "assumed":
                 continue
-            for at in (ZERO_EXPR, trips - 1):
-                premise = implies(ge(trips, 1), relation.substitute({loop.iteration: at}))
-                if premise not in (TRUE, OPEN):
-                    yield statement._replace(relation=premise)
+            relation = statement.relation
+            for part in relation.parts if relation.op == "and" else (relation,):
+                for said in _of_all_trips(loop, part, trips):
+                    premise = implies(ge(trips, 1), said) if isinstance(trips, Expr) else said
+                    if premise not in (TRUE, OPEN):
+                        yield statement._replace(relation=premise)
 
 
-__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "slices_may_differ", "stacked"]
+def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Relation]:
+    """What of the outside makes a premise hold in every trip.
+
+    One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
+    one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of a trip,
+    nothing outside can say so; see `absint.recording`.
+    """
+    inside = [symbol for symbol in premise.symbols if loop.is_inside(symbol)]
+    if (
+        isinstance(trips, Expr)
+        and inside == [loop.iteration]
+        and premise.op == ">="
+        and _is_linear(premise.expr, loop.iteration)
+    ):
+        for at in (ZERO_EXPR, trips - 1):
+            yield premise.substitute({loop.iteration: at})
+    elif inside:
+        for symbol in sorted(premise.symbols - {*inside}, key=lambda s: s.key):
+            lo, hi = ordinary(symbol).bounds
+            yield TRUE if hi is None else le(expr_of(symbol), hi)
+            yield TRUE if lo is None else ge(expr_of(symbol), lo)
+
+
+def _is_linear(e: Expr, symbol: Symbol) -> bool:
+    """The symbol occurs as a factor of terms alone, and once in each."""
+    return all(
+        factor is symbol or symbol not in expr_of(factor).symbols for mono, _ in e.terms for factor in mono
+    ) and all(mono.count(symbol) <= 1 for mono, _ in e.terms)
+
+
+__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "premises", "slices_may_differ", "stacked"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from absint.loops import LoopBody
+from absint.loops import LoopBody, premises
 from absint.unrolling import MAX_TRIPS, Body, named
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
@@ -62,13 +62,14 @@ class MapExit(Control):
         values = [run.operand(o, states) for o in item.operands]
         inputs, results = values[: self.count], values[self.count :]
         length = length_of(inputs)
-        statements = []
+        statements: list[Statement] = []
         for other in inputs[1:]:
             relation = ge(other.length, length) if isinstance(other, SequenceValue) else TRUE
             if relation not in (TRUE, OPEN):
                 statements.append(Statement(relation, _LENGTHS, "required"))
         run.trips[self.head] = length
-        each = self._each(run, item, loop, states, inputs)
+        statements += premises(run, loop, length)
+        each = self._each(run, item, loop, states, inputs, statements)
         outputs: list[Value] = []
         for k, result in enumerate(results):
             declared = self.declared[k]
@@ -83,7 +84,13 @@ class MapExit(Control):
         return state
 
     def _each(
-        self, run: ShapeAnalysis, item: Node, loop: MapHead, states: Sequence[State], inputs: Sequence[Value | None]
+        self,
+        run: ShapeAnalysis,
+        item: Node,
+        loop: MapHead,
+        states: Sequence[State],
+        inputs: Sequence[Value | None],
+        statements: list[Statement],
     ) -> list[State] | None:
         """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
         sequences = [v for v in inputs if isinstance(v, SequenceValue)]
@@ -99,6 +106,7 @@ class MapExit(Control):
             if not body.trip(body.named(list(_elements(inputs, trip)))):
                 return None
             found.append(tuple(body.value(o) for o in item.operands[self.count :]))
+        statements += body.premises
         return None if any(BOTTOM in results for results in found) else found
 
 

@@ -17,6 +17,7 @@ from lattices.relation import FALSE, OPEN, TRUE, Relation, boolean, conjunction,
 from lattices.sign import nonneg
 from lattices.tensor import Tensor, Value
 from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from transfer.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
     from absint.lowered import Lowered
@@ -74,9 +75,14 @@ class Recorder:
             relation = relation.substitute(self._back)
         if relation is TRUE or guard is FALSE:
             return
-        if OPEN in (relation, guard) or self._varies(node, relation) or self._varies(node, guard):
+        varies = relation is OPEN or self._varies(node, relation)
+        if role == "assumed" and not varies and (guard is OPEN or self._varies(node, guard)):
+            guard = TRUE  # more than needs to be assumed
+        if varies or guard is OPEN or self._varies(node, guard):
             if role == "required":
                 self._doubt(node, reason)
+            elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if birthplace(s) is not None):
+                self._doubt(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))

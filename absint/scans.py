@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 from absint.control import ALLOTTED, Control, may_lie
 from absint.graph import Operand
-from absint.loops import Carried, LoopBody, slices_may_differ, stacked
+from absint.loops import Carried, LoopBody, premises, slices_may_differ, stacked
 from absint.plain_rank import agree, inferred
 
 
@@ -162,6 +162,7 @@ class ScanExit(Control):
         found = zip(self.declared[s.states + s.scans :], item.operands[2 * s.states + s.scans :], strict=True)
         if not all(_is_ranked(declared) or _is_inferred(run, states, operand) for declared, operand in found):
             doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+        statements += premises(run, loop, trips)
         state = run.record(node, tuple(outputs), statements, doubts)
         problem = self._problem(inputs[s.states :], results, statements)
         if problem:

@@ -82,6 +82,8 @@ class ShapeAnalysis(Analysis[State]):
             self._context = (simplify, self._context)
         if not policy.sound:
             self._context = (policy, self._context)
+        if not program.premises:
+            self._context = ("no premises", self._context)
         self.policy = policy
         self.nodes = program.nodes
         self.facts = facts
@@ -237,7 +239,8 @@ class ShapeAnalysis(Analysis[State]):
                 self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
             )
         version, count, name = kernel.version, kernel.outputs, kernel.op_type
-        op = Op(kernel.rule, inputs, kernel.attributes, version, count, facts, name, self.policy)
+        premises = self.program.premises
+        op = Op(kernel.rule, inputs, kernel.attributes, version, count, facts, name, self.policy, premises)
         try:
             result = apply(kernel.rule, op)
         except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
 
 from absint.graph import Operand
 from absint.shapes import STATES, ShapeAnalysis
-from absint.templates import State, name_unknowns, own_symbols
+from absint.templates import State, born, name_unknowns
 from lattices.contents import Contents, Element
 from lattices.dtype import DType
-from lattices.expr import ONE_EXPR, Dim, Expr, const, mul
+from lattices.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
 from lattices.relation import OPEN, TRUE, Relation, eq
 from lattices.shape import shape_of
 from lattices.tensor import BOTTOM, TOP, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
+from transfer.op import HOLE, Statement
+from transfer.ordinary import LOOP_TAG
 
 if TYPE_CHECKING:
     from absint.loops import LoopBody, LoopHead
@@ -77,6 +79,8 @@ class Body:
         self._run = run
         self._loop = loop
         self._states = _Local(states, loop.first, loop.last)
+        self.premises: list[Statement] = []
+        """Numeric premises of all trips so far, over symbols of the outside."""
 
     def trip(self, head: State) -> bool:
         """One trip from this state of the head. False if it takes too long."""
@@ -108,6 +112,11 @@ class Body:
                     break
             node += 1
         self._run.applications += trial.applications - before
+        for number in range(loop.first + 1, loop.last + 1):
+            template = trial.applied.get(number)
+            if template is not None and any(s.role == "assumed" for s in template.statements):
+                stated = (s for s in trial.statements(number) if s.role == "assumed")
+                self.premises += [s for s in stated if not any(map(loop.is_inside, s.relation.symbols))]
         return True
 
     def value(self, operand: Operand) -> Value:
@@ -122,13 +131,13 @@ class Body:
 
     def named(self, values: Sequence[Value]) -> State:
         """The values with a symbol of the head for each unknown size: its value in one trip."""
-        return named(self._loop.first, values)
+        return named(self._loop.first, values, LOOP_TAG)
 
 
-def named(head: int, values: Sequence[Value]) -> State:
+def named(head: int, values: Sequence[Value], prefix: str = "") -> State:
     """The values with a symbol of a loop head for each unknown size."""
     template = name_unknowns(tuple(values))
-    mapping = own_symbols(head, template)
+    mapping = {hole: expr_of(born(head, f"{prefix}{hole.name[len(HOLE) :]}", *hole.bounds)) for hole in template.holes}
     return tuple(value.replace(mapping) for value in template.outputs) if mapping else template.outputs
 
 
@@ -140,6 +149,8 @@ class Unrolled(NamedTuple):
     scans: tuple[Value, ...]
     agree: tuple[Relation, ...]
     """What the scan outputs of all trips must meet."""
+    premises: tuple[Statement, ...]
+    """Numeric premises of the trips."""
 
 
 def unrolled(
@@ -177,7 +188,7 @@ def unrolled(
             return None
     agree: list[Relation] = []
     scans = tuple(_stacked([values[k] for values in slices], agree) for k in range(len(results)))
-    return Unrolled(len(slices), carried, scans, tuple(agree))
+    return Unrolled(len(slices), carried, scans, tuple(agree), tuple(dict.fromkeys(inside.premises)))
 
 
 def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:

@@ -17,7 +17,7 @@ import numpy as np
 from lattices import relation as rel
 from lattices.contents import OPAQUE, Element
 from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
-from lattices.expr import ZERO_EXPR, Dim, Expr, Unknown, const
+from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import exact_quotient, floordiv, truncdiv
 from lattices.normal import fmod as fmod_dim
@@ -28,7 +28,17 @@ from lattices.real import Real
 from lattices.relation import FALSE
 from lattices.truth import YES
 from transfer.op import Op
-from transfer.premises import computed, exact, fit, integer, power_of_two, representable, sees_integers, within
+from transfer.premises import (
+    computed,
+    exact,
+    fit,
+    in_double,
+    integer,
+    moderate,
+    power_of_two,
+    representable,
+    sees_integers,
+)
 
 Unary = Callable[[Op, DType, Element], Element]
 Binary = Callable[[Op, DType, Element, Element], Element]
@@ -94,13 +104,13 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
     scales = power_of_two(a.fraction) or power_of_two(b.fraction)
-    return (Real.of(num, den) or OPAQUE) if scales or num is ZERO_EXPR else OPAQUE
+    return moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
 
 
 def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a / b: rounded towards zero on integers (the caller has required a divisor other than 0), once on floats."""
     if dtype.is_integer:
-        return truncdiv(integer(a), integer(b))
+        return fit(op, dtype, truncdiv(integer(a), integer(b)))
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     divisor = b.fraction
@@ -115,7 +125,7 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         return OPAQUE
     if value.is_dyadic:
         return exact(op, dtype, value.num, value.den, a)
-    return value if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
+    return moderate(value) if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
 
 
 def _symbolic_quotient(op: Op, dtype: DType, a: Real, b: Real) -> Element:
@@ -137,7 +147,8 @@ def mod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
 def fmod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a modulo b with the sign of a, as C does; exact on floats."""
     if dtype.is_integer:
-        return fmod_dim(integer(a), integer(b))
+        x, y = integer(a), integer(b)
+        return fmod_dim(x, y) if in_double(op, x) and in_double(op, y) else UNKNOWN_DIM
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real) and a.is_dyadic and b.is_dyadic):
         return OPAQUE
     if op.decide(rel.ne(b.num, 0)) is not YES:
@@ -147,8 +158,6 @@ def fmod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
 
 
 _MAX_POWER: Final = 8
-_EXACT_IN_DOUBLE: Final = 1 << 53
-"""Integer powers are computed in double: exact up to here."""
 _MAX_STEPS: Final = 64
 
 
@@ -166,8 +175,7 @@ def power(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         return OPAQUE
     for _ in range(int(exponent)):
         value = value * a
-    exact = within(op, value, -_EXACT_IN_DOUBLE, _EXACT_IN_DOUBLE, "an integer power is exact in DOUBLE")
-    return fit(op, dtype, value) if exact else OPAQUE
+    return fit(op, dtype, value) if in_double(op, value) else UNKNOWN_DIM
 
 
 def _float_power(op: Op, dtype: DType, a: Real, exponent: Fraction) -> Element:

@@ -12,9 +12,9 @@ import numpy as np
 
 from lattices import relation as rel
 from lattices.contents import OPAQUE, Element
-from lattices.dtype import INTEGER_RANGES, DType
-from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
-from lattices.interval import Interval
+from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from lattices.expr import NATURAL, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
+from lattices.interval import FULL, Interval
 from lattices.normal import floordiv
 from lattices.normal import mod as mod_dim
 from lattices.real import Real
@@ -94,13 +94,23 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
     if target is DType.BOOL:
         return rel.ne(a.num, 0)
     if target.is_integer:
-        return fit(op, target, a.truncate()) if sees_integers(op, source, a) else UNKNOWN_DIM
+        return fit(op, target, a.truncate()) if sees_integers(op, source, a) else _about(source, target, a)
     if target is source or not target.is_float:
         return a if target is source else OPAQUE
     if a.fraction is not None:
         with np.errstate(all="ignore"):
             return _constant(target, NUMPY[target](float(a.fraction)), a.fraction)
     return exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
+
+
+def _about(source: DType, target: DType, a: Real) -> Dim:
+    """A quotient that was rounded once, as an integer: within its bounds, and a last digit beyond."""
+    lo, hi = a.num.bounds
+    if lo is None or hi is None:
+        return Unknown(RANGES[target])
+    below, above = (abs(end) // a.den // (1 << MANTISSA_BITS[source] - 1) + 1 for end in (lo, hi))
+    found = Interval(lo // a.den - below, hi // a.den + above).meet(NATURAL if lo >= 0 else FULL)
+    return Unknown(found if found.leq(RANGES[target]) else RANGES[target])
 
 
 def _constant(target: DType, rounded: np.floating | np.ndarray, value: Fraction) -> Element:

@@ -19,7 +19,7 @@ from transfer import arithmetic as ar
 from transfer.conversion import type_attribute
 from transfer.elementwise import require_scalar, require_single
 from transfer.op import BadNodeError, Op
-from transfer.premises import fit, integer, representable
+from transfer.premises import fit, in_double, integer, representable
 from transfer.rule import transfer
 
 # Constants
@@ -136,7 +136,9 @@ def _require_step(op: Op, delta: Element) -> None:
 
 
 def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> Dim:
-    count = maximum(ceildiv(fit(op, dtype, limit - start, limit), delta), 0)
+    distance = limit - start
+    exact = fit(op, dtype, distance, limit) is distance and in_double(op, distance) and in_double(op, delta)
+    count = maximum(ceildiv(distance, delta), 0) if exact else UNKNOWN_SIZE
     return count if isinstance(count, Expr) else Unknown(count.bounds.meet(NATURAL))
 
 

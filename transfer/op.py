@@ -24,6 +24,7 @@ from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import TOP, Tensor, Value, without_elements
 from lattices.truth import NO, UNKNOWN, YES, Truth
 from lattices.unify import SOUND, Policy
+from transfer.ordinary import is_ordinary
 from transfer.rule import RuleError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Op:
         "notes",
         "outputs",
         "policy",
+        "premises",
         "rule",
         "statements",
         "version",
@@ -93,7 +95,9 @@ class Op:
         facts: Facts = NO_FACTS,
         name: str = "",
         policy: Policy = SOUND,
+        premises: bool = True,
     ) -> None:
+        """`premises`: numeric premises may be taken for granted; see `assume`."""
         self.rule = rule
         self.inputs = inputs
         self.attributes: Mapping[str, AttributeValue] = attributes or {}
@@ -102,6 +106,7 @@ class Op:
         self.facts = facts
         self.name = name or rule.names[0]
         self.policy = policy
+        self.premises = premises
         self.statements: list[Statement] = []
         self.may_fails: list[str] = []
         self.caveats: list[Caveat] = []
@@ -306,10 +311,22 @@ class Op:
         if relation not in (TRUE, OPEN):
             self._state(relation, reason, "defined")
 
-    def assume(self, relation: Relation, reason: str) -> None:
-        """A numeric premise on which the answer rests (DESIGN: sizes stay exact in the arithmetic of the model)."""
-        if relation not in (TRUE, OPEN):
-            self._state(relation, reason, "assumed")
+    def assume(self, relation: Relation, reason: str) -> bool:
+        """Take a numeric premise for granted: sizes stay exact in the arithmetic of the model.
+
+        Where what is known does not show it, it is recorded, provided that it holds for all sizes up to
+        `ordinary.ORDINARY`. If not, or if there are to be no premises, nothing may rest on it: the answer is False.
+        """
+        if relation is TRUE:
+            return True
+        if relation is FALSE or relation is OPEN:
+            return False
+        if self.facts and self.decide(relation) is YES:
+            return True
+        if not self.premises or not is_ordinary(relation, self.facts):
+            return False
+        self._state(relation, reason, "assumed")
+        return True
 
     def _state(self, relation: object, reason: str, role: str) -> None:
         if not isinstance(relation, Relation):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import disjunction, eq, ge, ne
+from lattices.relation import disjunction, eq, ge
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -62,10 +62,10 @@ def pool_shape(op: Op) -> Shape:
     _may_refuse_channels(op, batch, channels)
     ceil_mode = op.flag("ceil_mode")
     sizes = []
+    may_be_empty = op.decide(ge(batch, 1)) is not YES
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
         op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")
-        op.assume(disjunction(ne(batch, 0), ge(size, 1)), f"spatial axis {axis} of an empty batch is not empty")
-        sizes.append(pooled(op, size, window, ceil_mode, axis))
+        sizes.append(pooled(op, size, window, ceil_mode, axis, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
 
 

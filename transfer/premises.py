@@ -1,8 +1,8 @@
 """Numeric premises: when what a kernel computes on integers and floats is what the expression says.
 
-DESIGN section 4: an integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the
-bounds of the symbols do not show it, the premise is recorded at the node; where it would be absurd (a narrow type, a
-numerator scaled by the digits of a constant), it fails, and the element is unknown.
+An integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the bounds of the
+symbols do not show it, the premise is recorded at the node, provided that it holds for all ordinary sizes
+(`transfer.ordinary`); else the element is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import exact_quotient
 from lattices.real import Real
-from lattices.relation import FALSE, OPEN
 from lattices.truth import YES
 from transfer.op import Op
 
@@ -41,16 +40,14 @@ def integer(element: Element) -> Dim:
 
 
 def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
-    """An integer result under the premise that it stays inside its type; unknown where that cannot be a premise."""
+    """An integer result under the premise that it stays inside its type; where that cannot be one, any of the type."""
     allowed = RANGES[dtype]
     if value.bounds.leq(allowed) or any(value is operand for operand in operands):
         return value
     lo, hi = INTEGER_RANGES[dtype]
-    if hi.bit_length() < 31:
-        return Unknown(allowed)
-    if lo == 0 and op.decide(rel.ge(value, 0)) is not YES:
-        return UNKNOWN_DIM  # a difference below 0 is no matter of magnitude
-    return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else UNKNOWN_DIM
+    if hi.bit_length() < 31 or (lo == 0 and op.decide(rel.ge(value, 0)) is not YES):
+        return Unknown(allowed)  # narrow integers wrap every day, and a difference below 0 is no matter of magnitude
+    return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else Unknown(allowed)
 
 
 def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
@@ -59,12 +56,13 @@ def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
         return True
     if not isinstance(value, Expr) or value.const is not None:
         return False
-    premises = (rel.le(value, hi), rel.ge(value, lo))
-    if FALSE in premises or OPEN in premises:
-        return False
-    for premise in premises:
-        op.assume(premise, reason)
-    return True
+    return op.assume(rel.conjunction(rel.le(value, hi), rel.ge(value, lo)), reason)
+
+
+def in_double(op: Op, value: Dim) -> bool:
+    """The integer survives a kernel that computes in double."""
+    limit = 1 << MANTISSA_BITS[DType.DOUBLE]
+    return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")
 
 
 def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
@@ -77,7 +75,7 @@ def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
     digits = _odd_part(num)
     if any(digits is _odd_part(operand.num) for operand in operands):
         return True
-    return _moderate(dtype, digits) and within(op, digits, -limit, limit, f"a size is exact in {dtype}")
+    return within(op, digits, -limit, limit, f"{dtype} holds it exactly")
 
 
 def _odd_part(num: Expr) -> Expr:
@@ -88,23 +86,17 @@ def _odd_part(num: Expr) -> Expr:
     return odd if isinstance(odd, Expr) else num
 
 
-def _moderate(dtype: DType, num: Expr) -> bool:
-    """The premise on the numerator is one about sizes, not about the digits of a constant."""
-    most = 1 << MANTISSA_BITS[dtype] // 2
-    return all(abs(coef) <= most for mono, coef in num.terms if mono)
-
-
 def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
     """Whether comparing scale*a with integers sees the quotient and not its rounding (see `lattices.real`)."""
     if a.is_dyadic:
         return True
     limit = 1 << MANTISSA_BITS[dtype]
     num = const(scale) * a.num
-    if a.den > limit or not isinstance(num, Expr) or not _moderate(dtype, num):
+    if a.den > limit or not isinstance(num, Expr):
         return False
     if dtype is DType.FLOAT16:
         return num.bounds.leq(Interval(-limit, limit))
-    return within(op, num, -limit, limit, f"a quotient rounded in {dtype} is a quotient of exact sizes")
+    return within(op, num, -limit, limit, f"{dtype} rounds no quotient of it to an integer")
 
 
 def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
@@ -113,6 +105,13 @@ def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
     if value is None or value.den.bit_length() > MAX_EXPONENT or (dtype is DType.FLOAT16 and value.den > 1 << 10):
         return OPAQUE
     return value if _fits_mantissa(op, dtype, value.num, *operands) else OPAQUE
+
+
+def moderate(value: Real | None) -> Element:
+    """A rounded quotient, unless powers of two have scaled it so far that the type might overflow."""
+    if value is None or value.den.bit_length() > MAX_EXPONENT + MANTISSA_BITS[DType.DOUBLE]:
+        return OPAQUE
+    return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
 
 
 def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:

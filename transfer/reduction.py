@@ -11,7 +11,7 @@ import numpy as np
 from lattices.contents import OPAQUE, Contents, Element
 from lattices.dim import DIMS
 from lattices.dtype import MANTISSA_BITS, DType
-from lattices.expr import ONE_EXPR, Dim, Expr, const, product
+from lattices.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
 from lattices.interval import Interval
 from lattices.normal import maximum, minimum, truncdiv
 from lattices.real import Real
@@ -20,7 +20,7 @@ from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.op import Op
-from transfer.premises import fit, within
+from transfer.premises import fit, in_double, within
 from transfer.rule import Function, transfer
 
 
@@ -120,8 +120,20 @@ def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
         total: Dim = const(0)
         for dim in dims:
             total = total + dim
-        return fit(op, dtype, total)
+        return _through_double(op, dtype, total, dims)
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
+
+
+def _through_double(op: Op, dtype: DType, total: Dim, summands: Sequence[Dim] = ()) -> Dim:
+    """A sum or product of integers as onnxruntime computes it: in double, in any order.
+
+    Partial products are no larger than the product, and partial sums no larger than the sum if no summand is negative.
+    """
+    limit = (1 << MANTISSA_BITS[DType.DOUBLE]) // max(len(summands), 1)
+    parts = [dim for dim in summands if dim.bounds.lo is None or dim.bounds.lo < 0]
+    if parts and not all(within(op, dim, -limit, limit, f"{DType.DOUBLE} holds a sum of it") for dim in summands):
+        return UNKNOWN_DIM
+    return fit(op, dtype, total) if in_double(op, total) else UNKNOWN_DIM
 
 
 def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Element:
@@ -143,7 +155,7 @@ def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:
     limit = 1 << MANTISSA_BITS[dtype]
     if den > _FINEST or (dtype is DType.FLOAT16 and not num.bounds.leq(Interval(0, limit))):
         return OPAQUE
-    return (Real.of(num, den) or OPAQUE) if within(op, num, 0, limit, f"a sum is exact in {dtype}") else OPAQUE
+    return (Real.of(num, den) or OPAQUE) if within(op, num, 0, limit, f"{dtype} holds it exactly") else OPAQUE
 
 
 _FINEST: Final = 1 << 10
@@ -154,7 +166,7 @@ def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) < len(elements) or not dtype.is_integer:
         return OPAQUE
-    return fit(op, dtype, product(dims))
+    return _through_double(op, dtype, product(dims))
 
 
 def _extreme(combine: Callable[..., Dim]) -> Callable[[Op, DType, Sequence[Element]], Element]:
@@ -193,7 +205,7 @@ def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element
 
 def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
     if isinstance(element, Dim) and dtype.is_integer:
-        return fit(op, dtype, element * count)
+        return _through_double(op, dtype, element * count)
     if isinstance(element, Real) and element.is_dyadic and dtype in MANTISSA_BITS and element.num.bounds.lo is not None:
         return _in_mantissa(op, element.num * count, element.den, dtype) if element.num.bounds.lo >= 0 else OPAQUE
     return OPAQUE
@@ -204,7 +216,7 @@ def _product_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Ele
         if element is ONE_EXPR:
             return element
         if count.const is not None and count.const <= _MAX_POWER:
-            return fit(op, dtype, product([element] * count.const))
+            return _through_double(op, dtype, product([element] * count.const))
     return OPAQUE
 
 

@@ -29,9 +29,6 @@ from transfer.window import as_size
 EXACT: Final = 1 << 24
 """Integers up to this are exact in float32."""
 
-_MODERATE: Final = 1 << 12
-"""A scale with a larger numerator is a rounded fraction: its products are not exact for sizes that occur."""
-
 
 @transfer("Upsample", inputs="X", until=6, complete=True)
 def upsample_1(op: Op) -> Tensor:
@@ -163,11 +160,9 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     if not isinstance(scaled, Expr):
         return UNKNOWN_SIZE
     digits = scaled if value is None else size * _odd_part(value.numerator)
-    exact = digits.bounds.hi is not None and digits.bounds.hi <= EXACT
-    if not exact and value is not None and _odd_part(value.numerator) >= _MODERATE:
-        return _rounded(op, scaled, scale.den, axis)
-    op.assume(le(digits, EXACT), f"the product of scale and size of axis {axis} is exact in float32")
-    return floordiv(scaled, scale.den)
+    if op.assume(le(digits, EXACT), f"FLOAT holds the product of scale and size of axis {axis} exactly"):
+        return floordiv(scaled, scale.den)
+    return UNKNOWN_SIZE if value is None else _rounded(op, size, scaled, scale.den, axis)
 
 
 def _odd_part(number: int) -> int:
@@ -175,8 +170,14 @@ def _odd_part(number: int) -> int:
     return number // (number & -number)
 
 
-def _rounded(op: Op, scaled: Expr, den: int, axis: int) -> Dim:
-    """A product that float32 rounds: truncated, it is the floor of the exact one or the integer above."""
+def _rounded(op: Op, size: Expr, scaled: Expr, den: int, axis: int) -> Dim:
+    """A product that float32 rounds: truncated, it is the floor of the exact one or the integer above.
+
+    No integer lies between a number and its rounding as long as all integers up to it are exact.
+    """
+    fits = conjunction(le(size, EXACT), le(scaled, EXACT * den))
+    if not op.assume(fits, f"FLOAT holds the sizes of axis {axis} exactly"):
+        return UNKNOWN_SIZE
     result = op.fresh(f"axis{axis}")
     reason = f"axis {axis} is the product of size and scale, rounded by float32"
     op.define(ge(result, floordiv(scaled, den)), reason)
@@ -237,11 +238,11 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     if any(op.decide(ge(size, 1)) is not YES for size in sizes):
         op.may_fail("onnxruntime keeps no aspect ratio of empty axes")
         return [UNKNOWN_SIZE] * len(pairs)
-    for size in sizes:
-        op.assume(le(size, EXACT >> 2), "a size divided and multiplied in float32 rounds to itself")
-    if len(set(pairs)) == 1 and not any(d.is_unknown for d in pairs[0]):
+    reason = "a size that FLOAT divides and multiplies rounds to itself"
+    exact = [op.assume(le(size, EXACT >> 2), reason) for size in sizes]
+    if len(set(pairs)) == 1 and all(exact) and not any(d.is_unknown for d in pairs[0]):
         return list(sizes)
-    if all(isinstance(d, Expr) and d.const and d.const <= MAX_DIM for pair in pairs for d in pair):
+    if all(exact) and all(isinstance(d, Expr) and d.const and d.const <= MAX_DIM for pair in pairs for d in pair):
         scales = [float32(int(size) / int(before)) for before, size in pairs]
         scale = min(scales) if smallest else max(scales)
         return [Dim(int(Fraction(float32(scale * int(before))) + Fraction(1, 2))) for before, _ in pairs]
@@ -249,7 +250,8 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     for axis, (_, size) in enumerate(pairs):
         invented = op.fresh(f"size{axis}")
         bound = sub(size, invented) if smallest else sub(invented, size)
-        op.define(ge(bound, 0), "the aspect ratio is kept")
+        if exact[axis]:
+            op.define(ge(bound, 0), "the aspect ratio is kept")
         result.append(invented)
     return result
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from lattices.expr import NATURAL, Dim, Expr, Unknown, add, expr_of, sub
+from lattices.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, expr_of, sub
 from lattices.intern import remembered
 from lattices.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from lattices.relation import Relation, ge
@@ -101,12 +101,16 @@ def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
     return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
-def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
-    """Positions of a pooling window on an axis of at least one element.
+def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may_be_empty: bool = True) -> Dim:
+    """Positions of a pooling window on an axis, which a run that succeeds may find empty only if it `may_be_empty`.
 
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
     """
     stride = window.stride
+    empty = _of_empty(window) if may_be_empty and op.decide(ge(size, 1)) is not YES else None
+    if empty is not None and empty < 0:
+        op.require(ge(size, 1), f"the window fits spatial axis {axis}")
+        empty = None
     if window.same:
         least = stride * (ceildiv(size, stride) - 1)
         slack = least + window.kernel - window.span
@@ -114,11 +118,15 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim
         least = size - 1
         slack = size + (window.before + window.after) - window.span
     margin = sub(slack, least)
-    positions = as_size(_positions(op, slack, margin, stride, ceil_mode))
+    if ceil_mode:
+        positions = as_size(monotone(slack, lambda e: ceildiv(e, stride) + 1))
+    else:
+        positions = as_size(_positions(op, slack, margin, stride, empty, size))
     _require_positions(op, slack, margin, stride, axis)
     if not ceil_mode or window.same:
         return positions
-    op.assume(ge(1 << 24, slack), f"spatial axis {axis} is exact in float32")
+    if not op.assume(ge(1 << 24, slack), f"FLOAT holds the size of spatial axis {axis} exactly"):
+        return UNKNOWN_SIZE
     overhang = window.after + stride - window.span
     if nonneg(-overhang):
         return positions
@@ -132,14 +140,24 @@ def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) 
         op.require(ge(slack + (2 * stride - 1), 0), f"the window fits spatial axis {axis}")
 
 
-def _positions(op: Op, slack: Dim, margin: Dim, stride: int, ceil_mode: bool) -> Dim:
-    """slack / stride + 1, rounded up or towards zero, where slack >= margin."""
-    if ceil_mode:
-        return monotone(slack, lambda e: ceildiv(e, stride) + 1)
+def _of_empty(window: Window) -> int | None:
+    """Positions on an empty axis, negative where no run gets that far; None where the axis is no case of its own."""
+    padding = window.kernel - window.stride if window.same else Dim(window.before + window.after)
+    slack = int(padding - window.span)
+    return None if slack >= 0 else 1 - (-slack // window.stride)
+
+
+def _positions(op: Op, slack: Dim, margin: Dim, stride: int, empty: int | None, size: Dim) -> Dim:
+    """slack / stride + 1, rounded towards zero, where slack >= margin unless the size is 0.
+
+    `empty` are the positions on an axis of size 0, which are 0 or 1; None if no run has one.
+    """
     if nonneg(margin) or op.decide(ge(slack, 0)) is YES:
-        return monotone(slack, lambda e: floordiv(e, stride) + 1)
+        positions = monotone(slack, lambda e: floordiv(e, stride) + 1)
+        return positions if empty is None else maximum(positions, empty)
     if nonneg(margin + (stride - 1)) or op.decide(ge(slack, 1 - stride)) is YES:
-        return maximum(monotone(slack, lambda e: floordiv(e, stride) + 1), 1)
+        least = minimum(size, 1) if empty == 0 else Dim(1)
+        return maximum(monotone(slack, lambda e: floordiv(e, stride) + 1), least)
     return monotone(slack, lambda e: truncdiv(e, stride) + 1)
 
 

@@ -45,6 +45,7 @@ class Settings(NamedTuple):
     """How every command may be asked to analyse the model; the fields are keywords of `absint.analyze`."""
 
     defaults: bool = False
+    premises: bool = True
     max_seconds: float | None = None
     max_nodes: int | None = None
 
@@ -68,6 +69,14 @@ def settings_options(command: Command) -> Command:
     )
     @click.option(
         "--max-nodes", type=int, metavar="COUNT", help="Analyse the first operators alone; the others are unknown."
+    )
+    @click.option(
+        "--no-premises",
+        "premises",
+        flag_value=False,
+        type=bool,
+        default=True,
+        help="Take for granted neither that integers do not overflow nor that floats hold sizes exactly.",
     )
     @wraps(command)
     def packed(*args: object, **options: object) -> object:

@@ -19,7 +19,6 @@ from lattices.facts import NO_FACTS, Facts
 from lattices.real import Real
 from lattices.relation import Relation, boolean
 from lattices.tensor import Value
-from lattices.unify import Policy
 from transfer.op import HOLE, AttributeValue, Op, apply
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Trials:
         key = (kernel, inputs, facts.relations, first, preferred, output, place)
         found = self._known.get(key)
         if found is None:
-            trial = _Trial(kernel, inputs, facts, first, output, place, self._analysis.policy)
+            trial = _Trial(kernel, inputs, facts, first, output, place, self._analysis)
             number = number_at(self._states[node][output], place)
             found = self._known[key] = trial.unchanged(number, preferred) or trial.sources()
         return found
@@ -107,7 +106,7 @@ class _Trial:
         first: tuple[int, ...],
         output: int,
         place: Place,
-        policy: Policy,
+        analysis: ShapeAnalysis,
     ) -> None:
         self.kernel = kernel
         self.inputs = inputs
@@ -115,7 +114,8 @@ class _Trial:
         self.first = first
         self.output = output
         self.place = place
-        self.policy = policy
+        self.policy = analysis.policy
+        self.premises = analysis.program.premises
         self.left = MAX_TRIALS
 
     # Unchanged
@@ -273,6 +273,7 @@ class _Trial:
             facts=self.facts if facts is None else facts,
             name=kernel.op_type,
             policy=self.policy,
+            premises=self.premises,
         )
         try:
             result = apply(kernel.rule, op)

@@ -97,8 +97,11 @@ def elements(result: absint.Result, name: str) -> str:
 def test_case_1_max_pool() -> None:
     pool = node("MaxPool", ["X"], ["Y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     proto = model([pool], [value("X", ["N", "C", "H", "W"])])
-    result = holds(proto, {"N": 1, "C": 2, "H": 7, "W": 8}, {"N": 1, "C": 1, "H": 1, "W": 2})
-    assert shapes(result, "Y") == ["[N, C, (H + 1)//2, (W + 1)//2]"]
+    sizes = {"N": 1, "C": 2, "H": 7, "W": 8}, {"N": 1, "C": 1, "H": 1, "W": 2}, {"N": 0, "C": 1, "H": 0, "W": 2}
+    result = holds(proto, *sizes)
+    assert shapes(result, "Y") == ["[N, C, max((H + 1)//2, 1), max((W + 1)//2, 1)]"]
+    not_empty = absint.analyze(proto, assume=["N >= 1"])
+    assert shapes(not_empty, "Y") == ["[N, C, (H + 1)//2, (W + 1)//2]"]
     shape = result.shapes["Y"]
     assert shape is not None
     assert shape.evaluate({"N": 1, "C": 3, "H": 7, "W": 8}) == [1, 3, 4, 4]

@@ -52,7 +52,7 @@ EXECUTED = [
     conv(32, weights=1, expect="[N, M, H, 6]", group=32, auto_pad="SAME_UPPER"),
     pool("MaxPool", "[N, C, H - 2, 5]", kernel_shape=[3, 2]),
     pool("MaxPool", "[N, C, H - 2, 4]", kernel_shape=[2, 2], dilations=[2, 2]),
-    pool("MaxPool", "[N, C, (H + 1)//2, 3]", pads=[1, 1, 1, 1], **STRIDED),
+    pool("MaxPool", "[N, C, max((H + 1)//2, 1), 3]", pads=[1, 1, 1, 1], **STRIDED),
     pool("AveragePool", "[N, C, H//2, 3]", ceil_mode=1, **STRIDED),
     pool("AveragePool", "[N, C, H - 1, 5]", kernel_shape=[2, 2], count_include_pad=1),
     pool("GlobalAveragePool", "[N, C, 1, 1]"),

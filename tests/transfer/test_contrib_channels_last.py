@@ -79,7 +79,9 @@ STRIDED = {"kernel_shape": [3, 3], "strides": [2, 2]}
 EXECUTED = [
     pool(["N", 2, "H", "W"], "[N, 2, H - 2, W - 1]", kernel_shape=[3, 2]),
     pool(["N", "H", "W", 2], "[N, H - 2, W - 1, 2]", kernel_shape=[3, 2], channels_last=1),
-    pool(["N", "H", "W", 2], "[N, (H + 1)//2, (W + 1)//2, 2]", channels_last=1, pads=[1, 1, 1, 1], **STRIDED),
+    pool(
+        ["N", "H", "W", 2], "[N, max((H + 1)//2, 1), max((W + 1)//2, 1), 2]", channels_last=1, pads=[1] * 4, **STRIDED
+    ),
     pool(["N", "H", "W", 2], "[N, H//2, W//2, 2]", channels_last=1, ceil_mode=1, **STRIDED),
     pool(["N", "H", "W", 2], "[N, (H + 1)//2, (W + 1)//2, 2]", channels_last=1, auto_pad="SAME_UPPER", **STRIDED),
     pool(["N", "H", 2], "[N, H - 1, 2]", kernel_shape=[2], channels_last=1),
@@ -107,7 +109,13 @@ EXECUTED = [
     scaled(Arg([1]), Arg([1], I8)),
     scaled(S, Arg(["P"], I8, high=1)),
     masked(["N", 2, "H", "W"], ["N", 2, "H", "W"], "[N, 2, H - 2, W - 1]", kernel_shape=[3, 2]),
-    masked(["N", 2, "H", "W"], ["N", 1, "H", "W"], "[N, 2, (H + 1)//2, (W + 1)//2]", pads=[1, 1, 1, 1], **STRIDED),
+    masked(
+        ["N", 2, "H", "W"],
+        ["N", 1, "H", "W"],
+        "[N, 2, max((H + 1)//2, 1), max((W + 1)//2, 1)]",
+        pads=[1] * 4,
+        **STRIDED,
+    ),
     masked(["N", 2, "H"], ["N", 2, "H"], "[N, 2, H - 1]", kernel_shape=[2]),
     padded(pads(1, 0, 2, 1), "[N, 4, H - 1, 7]"),
     padded(pads(1, 0, 2, 1, hidden=True), "[N, 4, ?, ?]"),

@@ -32,6 +32,7 @@ def restate(
         outputs=op.outputs,
         facts=op.facts,
         policy=op.policy,
+        premises=op.premises,
     )
     inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
     inner.caveats = op.caveats

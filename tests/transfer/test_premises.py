@@ -1,0 +1,200 @@
+"""Numeric premises: taken for granted only where they hold for all sizes up to 65,536, and not at all if not wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from lattices.contents import OPAQUE, Contents, Element
+from lattices.dtype import DType
+from lattices.expr import Dim, Expr
+from lattices.facts import NO_FACTS, Facts
+from lattices.real import Real
+from lattices.shape import Shape
+from lattices.tensor import Tensor
+from lattices.text import parse, parse_relation
+from transfer.op import Applied, AttributeValue, Op, apply
+from transfer.ordinary import ORDINARY, is_ordinary
+from transfer.table import shipped
+
+FLOAT, INT64, INT32 = DType.FLOAT, DType.INT64, DType.INT32
+
+
+def ran(
+    name: str,
+    *inputs: Tensor,
+    facts: Facts = NO_FACTS,
+    premises: bool = True,
+    **attributes: AttributeValue,
+) -> Applied:
+    rule = shipped().lookup("", name, 18)
+    assert rule is not None
+    return apply(rule, Op(rule, inputs, attributes, version=18, facts=facts, name=name, premises=premises))
+
+
+def scalar(dtype: DType, element: Element | str | int) -> Tensor:
+    """A scalar; a text is a dim, which a float holds exactly."""
+    found = parse(element) if isinstance(element, str) else Dim(element) if isinstance(element, int) else element
+    if dtype.is_float and isinstance(found, Expr):
+        found = Real(found, 1)
+    return Tensor(dtype, Shape(()), Contents.scalar(found))
+
+
+def element(applied: Applied) -> Element:
+    value = applied.outputs[0]
+    assert isinstance(value, Tensor)
+    return OPAQUE if value.contents is None else value.contents.elements[0]
+
+
+def assumed(applied: Applied) -> list[str]:
+    return [str(s.relation) for s in applied.statements if s.role == "assumed"]
+
+
+@pytest.mark.parametrize(
+    ("premise", "expected"),
+    [
+        ("N <= 65536", True),
+        ("N <= 65535", False),
+        ("N <= 16777216", True),
+        ("N*M <= 16777216", False),
+        ("N*M <= 4294967296", True),
+        ("N*M <= 4294967295", False),
+        ("max(N, 3*M) <= 196608", True),
+        ("max(N, 3*M) <= 196607", False),
+        ("min(N, M*K) <= 65536", True),
+        ("N - 7*(N//7) <= 3000000", True),
+        ("N//M <= 65536", True),
+        ("N % 8 + M <= 70000", True),
+        ("N >= -65536", True),
+        ("N >= 1", False),
+        ("N*N - M >= -65536", True),
+        ("N == 0 or N <= 65536", True),
+        ("N <= 65536 and M <= 10", False),
+    ],
+)
+def test_a_premise_holds_for_all_ordinary_sizes(premise: str, expected: bool) -> None:
+    assert is_ordinary(parse_relation(premise), NO_FACTS) is expected
+
+
+def test_facts_bound_a_size() -> None:
+    premise = parse_relation("N*M <= 1000000")
+    assert not is_ordinary(premise, NO_FACTS)
+    facts = Facts([parse_relation("N <= 10"), parse_relation("M <= 200")])
+    assert is_ordinary(premise.substitute(facts.mapping), facts)
+    assert is_ordinary(premise, Facts([parse_relation("N*M <= 1000")]))
+    assert not is_ordinary(premise, Facts([parse_relation("N >= 70000")]))  # no ordinary size is left to hold for
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "attributes"),
+    [
+        # digits of a constant leave no room in the mantissa for a size
+        ("Cast", [scalar(FLOAT, Real(parse("max(M*10000000, 9999000)"), 11000000))], {"to": int(INT64)}),
+        ("Cast", [scalar(INT64, "N*M")], {"to": int(FLOAT)}),
+        ("Cast", [scalar(INT64, "N*M")], {"to": int(INT32)}),
+        ("Floor", [scalar(FLOAT, Real(parse("N*1000"), 7))], {}),
+        ("Ceil", [scalar(FLOAT, Real(parse("max(N, M*K)"), 3))], {}),
+        ("Round", [scalar(FLOAT, Real(parse("N*255"), 3))], {}),
+        ("Mul", [scalar(FLOAT, "N"), scalar(FLOAT, "M")], {}),
+        ("Mul", [scalar(FLOAT, "N"), scalar(FLOAT, 257)], {}),
+        ("Mul", [scalar(INT32, "N"), scalar(INT32, "M")], {}),
+        ("Add", [scalar(INT64, "N"), scalar(INT64, 2**63 - 1)], {}),
+        ("Sub", [scalar(INT64, -(2**63)), scalar(INT64, "N")], {}),
+        ("Mul", [scalar(INT64, "N*M"), scalar(INT64, "K*L")], {}),
+        ("Pow", [scalar(INT64, "N"), scalar(INT64, 4)], {}),
+        ("Neg", [scalar(INT64, -(2**63))], {}),
+        ("Mod", [scalar(INT64, "N*M*K*L"), scalar(INT64, 7)], {"fmod": 1}),
+        ("ReduceProd", [Tensor(INT64, Shape((4,)), Contents.vector(map(parse, ("N", "M", "K", "L"))))], {}),
+        ("ReduceSum", [Tensor(FLOAT, Shape((2,)), Contents.vector([Real(parse("N*M"), 1)] * 2))], {}),
+    ],
+    ids=str,
+)
+def test_what_ordinary_sizes_break_is_unknown(
+    name: str, inputs: Sequence[Tensor], attributes: dict[str, AttributeValue]
+) -> None:
+    applied = ran(name, *inputs, **attributes)
+    assert not isinstance(element(applied), (Expr, Real))
+    assert not assumed(applied)
+
+
+def test_a_premise_is_recorded_and_may_be_done_without() -> None:
+    given = scalar(INT64, "N")
+    applied = ran("Cast", given, to=int(FLOAT))
+    assert str(element(applied)) == "N"
+    assert assumed(applied) == ["N <= 16777216"]
+    without = ran("Cast", given, to=int(FLOAT), premises=False)
+    assert not isinstance(element(without), Real)
+    assert not assumed(without)
+
+
+def test_a_quotient_that_was_rounded_is_near_the_exact_one() -> None:
+    quotient = scalar(FLOAT, Real(parse("min(N*M, 30000000)"), 3))
+    found = element(ran("Cast", quotient, to=int(INT64)))
+    assert isinstance(found, Dim)
+    assert found.bounds == (0, 10_000_002)
+
+
+def test_facts_take_the_place_of_a_premise() -> None:
+    facts = Facts([parse_relation("N*M <= 1000")])
+    applied = ran("Cast", scalar(INT64, "N*M"), to=int(FLOAT), facts=facts, premises=False)
+    assert str(element(applied)) == "M*N"
+    assert not assumed(applied)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lo", "hi"), [(DType.INT8, -128, 127), (DType.UINT8, 0, 255), (INT32, -(2**31), 2**31 - 1)]
+)
+def test_an_integer_that_may_wrap_is_any_of_its_type(dtype: DType, lo: int, hi: int) -> None:
+    found = element(ran("Mul", scalar(dtype, "N*M"), scalar(dtype, "K")))
+    assert isinstance(found, Dim)
+    assert found.bounds == (lo, hi)
+
+
+def test_a_scaled_quotient_does_not_leave_the_type() -> None:
+    """(N/3) * 2**63 * 2**63 overflows FLOAT; scaled back it is no longer N/3."""
+    third = scalar(FLOAT, Real(parse("N"), 3))
+    factor = scalar(FLOAT, Real(Dim(2**63), 1))  # type: ignore[arg-type]
+    once = ran("Mul", third, factor).outputs[0]
+    assert isinstance(once, Tensor)
+    assert not isinstance(element(ran("Mul", once, factor)), Real)
+
+
+def resized(size: str, scale: Element) -> Applied:
+    x = Tensor(FLOAT, Shape((1, 1, size)))
+    scales = Contents.vector([Real.constant(1), Real.constant(1), scale])
+    return ran("Resize", x, Tensor(FLOAT, Shape((0,))), Tensor(FLOAT, Shape((3,)), scales))
+
+
+def last(applied: Applied) -> str:
+    value = applied.outputs[0]
+    assert isinstance(value, Tensor)
+    return str(value.shape[-1])
+
+
+def test_resize_is_guarded() -> None:
+    """onnxruntime multiplies sizes and scales in FLOAT."""
+    assert last(resized("H", Real.constant(2))) == "2*H"
+    assert last(resized("H*W", Real.constant(3))) == "?"
+    assert last(resized("H", Real(parse("N"), 1))) == "?"  # type: ignore[arg-type]
+    few = resized("H", Real.constant(0.75))
+    assert last(few) == "H - (H + 3)//4"
+    assert assumed(few) == ["H <= 5592405"]
+    rounded = resized("H", Real.constant(0.8999999761581421))
+    assert "axis2" in last(rounded) or last(rounded).startswith("?")
+    assert assumed(rounded) == ["H <= 16777216"]
+
+
+def test_a_pool_that_rounds_up_is_guarded() -> None:
+    """onnxruntime divides in FLOAT where `ceil_mode` is set."""
+
+    def pooled(size: str) -> Applied:
+        return ran("MaxPool", Tensor(FLOAT, Shape((1, 1, size))), kernel_shape=[2], strides=[2], ceil_mode=1)
+
+    assert last(pooled("H")) == "(H + 1)//2"
+    assert assumed(pooled("H")) == ["H <= 16777218"]
+    assert last(pooled("H*W")) == "?"
+
+
+def test_the_limit() -> None:
+    assert ORDINARY == 65536
