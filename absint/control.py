@@ -38,6 +38,7 @@ from transfer.op import HOLE, Statement
 if TYPE_CHECKING:
     from absint.graph import Node
     from absint.shapes import ShapeAnalysis
+    from absint.signatures import Signature
     from absint.templates import State
 
 LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -54,6 +55,8 @@ class Control:
 
     operator: str = ""
     width: int = 1
+    types: Signature | None = None
+    """The types of the operator, at the node that ends it."""
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         """The state of the node."""

@@ -416,6 +416,8 @@ class Lowerer:
     ) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
         frame = call.frame
+        if step is not None and not inner:
+            step.types = schemas.signature("", call.node.op_type, frame.imports.get("", 1))
         outputs = () if inner else call.outputs
         name = call.node.name or f"#{call.number}"
         item = self.program.add(Node(name, frame.path, operands, outputs, frame.gate, kernel=kernel, control=step))

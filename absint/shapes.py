@@ -195,7 +195,12 @@ class ShapeAnalysis(Analysis[State]):
         assert item.control is not None
         if item.gate >= 0 and states[item.gate][0] is BOTTOM:
             return (BOTTOM,) * max(1, len(item.outputs) or item.control.width)
-        return item.control.transfer(self, node, item, states)
+        state = item.control.transfer(self, node, item, states)
+        if item.control.types is not None:
+            from absint.body_types import check_types
+
+            check_types(self, node, item, states)
+        return state
 
     def _apply(
         self, node: int, item: Node, kernel: Kernel, inputs: tuple[Value | None, ...], states: Sequence[State]

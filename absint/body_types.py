@@ -1,0 +1,108 @@
+"""Types of control flow: conditions, trip counts, and what branches and bodies give back.
+
+Each node that ends a construct knows the types of its operator. What a branch or a body gives must be of the type that
+the other branch gives, or that the construct carries; after no trip at all there is nothing that could break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absint.control import Control, IfJoin
+from absint.loops import LoopExit
+from absint.maps import MapExit
+from absint.scans import ScanExit
+from absint.signatures import Signature, agree, type_text
+from lattices.dtype import DType
+from lattices.expr import Dim, Expr
+from lattices.relation import FALSE, OPEN, TRUE, ge, le
+from lattices.tensor import BOTTOM, Optional, Tensor, Value
+from lattices.truth import YES
+from transfer.op import Statement
+
+if TYPE_CHECKING:
+    from absint.graph import Node
+    from absint.shapes import ShapeAnalysis
+    from absint.templates import State
+
+Values = Sequence[Value | None]
+
+
+def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> None:
+    """State how a construct breaks its types, at the node that ends it."""
+    control = item.control
+    if control is None or control.types is None:
+        return
+    wrong = _wrong_types(control, control.types, run, item, states)
+    if wrong is None and isinstance(control, LoopExit):
+        back = run.operand(item.operands[2 + 2 * control.count], states)
+        if isinstance(back, Tensor) and back.dtype not in (DType.BOOL, DType.UNDEFINED):
+            wrong = _wrong_condition(run, node, item, run.trips[control.head], f"found {back.dtype}")
+    if wrong is not None:
+        said = run.applied[node]
+        stated = (*said.statements, Statement(FALSE, wrong, "required"))
+        run.applied[node] = said._replace(statements=stated, rejected=wrong, ill_typed=True)
+
+
+def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, trips: Dim, found: str) -> str | None:
+    """A body whose condition is no BOOL fails where it runs: a runtime does not look at it before."""
+    wrong = f"the body must give a BOOL as its condition, {found}"
+    if isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES:
+        return wrong
+    said, never = run.applied[node], le(trips, 0)
+    if never is OPEN:
+        run.applied[node] = said._replace(may_fails=(*said.may_fails, wrong), notes=(*said.notes, wrong))
+    elif never is not TRUE:
+        stated = Statement(never, wrong, "required")
+        run.applied[node] = said._replace(statements=(*said.statements, stated), notes=(*said.notes, wrong))
+    return None
+
+
+def _wrong_types(
+    control: Control, types: Signature, run: ShapeAnalysis, item: Node, states: Sequence[State]
+) -> str | None:
+    values = [run.operand(operand, states) for operand in item.operands]
+    if isinstance(control, IfJoin):
+        width = (len(values) - 1) // 2
+        return types.wrong_input(values[:1]) or _wrong_branches(item, values[1 : 1 + width], values[1 + width :])
+    if isinstance(control, LoopExit):
+        given, results = values[: 2 + control.count], values[2 + 2 * control.count :]
+        return types.wrong_input(given) or _wrong_body(item, given[2:], results[1:])
+    if isinstance(control, ScanExit):
+        settings = control.settings
+        given, results = values[: settings.states + settings.scans], values[2 * settings.states + settings.scans :]
+        if settings.batched:
+            return types.wrong_input([None, *given])
+        return types.wrong_input(given) or _wrong_body(item, given[: settings.states], results)
+    return types.wrong_input(values[: control.count]) if isinstance(control, MapExit) else None
+
+
+def _wrong_branches(item: Node, then: Values, other: Values) -> str | None:
+    for name, a, b in zip(item.outputs, then, other, strict=False):
+        if a is not None and b is not None and not agree(a, b):
+            return f"output {name!r}: the branches must give one type, found {type_text(a)} and {type_text(b)}"
+    return None
+
+
+def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
+    """What is carried keeps its type, and what is gathered of all trips is a tensor."""
+    for at, (name, back) in enumerate(zip(item.outputs, results, strict=False)):
+        if back is None or back is BOTTOM:
+            continue
+        start = starts[at] if at < len(starts) else Tensor(DType.UNDEFINED)
+        if start is None or _carries(start, back):
+            continue
+        if at < len(starts):
+            found = f"it starts as {type_text(start)} and the body gives {type_text(back)}"
+            return f"output {name!r}: what is carried must keep its type, but {found}"
+        return f"output {name!r}: the body must give a tensor, found {type_text(back)}"
+    return None
+
+
+def _carries(start: Value, back: Value) -> bool:
+    """A body may give back what the optional that it starts with holds; runtimes compare nothing then."""
+    return isinstance(start, Optional) or isinstance(back, Optional) or agree(start, back)
+
+
+__all__ = ["check_types"]
