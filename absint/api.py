@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from absint.cost import Cost
     from absint.explain import Explanation
     from absint.liveness import InputPolicy, ViewPolicy
+    from absint.load_errors import LoadError
     from absint.memory import Memory
     from absint.policies import Claimed
     from absint.proving import Given, Proving
@@ -334,7 +335,14 @@ class Result:
         """The constraints over internal symbols: of the first round, and of all rounds."""
         from absint.recording import record
 
-        return record(self._lowered, self._declared, self.assumptions, self.rounds)
+        return record(self._lowered, self._declared, self.assumptions, self.rounds, self._load_errors)
+
+    @cached_property
+    def _load_errors(self) -> tuple[LoadError, ...]:
+        """What keeps runtimes from loading the model and no run has to meet: types of code that is not reached, say."""
+        from absint.load_errors import load_errors
+
+        return load_errors(self)
 
     @cached_property
     def constraints(self) -> ConstraintSet:

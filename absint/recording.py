@@ -20,6 +20,7 @@ from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
 from transfer.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
+    from absint.load_errors import LoadError
     from absint.lowered import Lowered
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
@@ -193,9 +194,19 @@ class Recorded(NamedTuple):
     """Of all rounds."""
 
 
-def record(lowered: Lowered, inputs: Inputs, assumptions: Sequence[Relation], rounds: Rounds) -> Recorded:
-    """Read the constraints of all rounds."""
+def record(
+    lowered: Lowered,
+    inputs: Inputs,
+    assumptions: Sequence[Relation],
+    rounds: Rounds,
+    load_errors: Sequence[LoadError] = (),
+) -> Recorded:
+    """Read the constraints of all rounds, and those that no run meets because the model cannot be loaded."""
     runs = [Recorder(lowered, round_).run() for round_ in rounds.rounds]
+    for error in load_errors:
+        runs[0].refused(error.node, error.reason)
+    if load_errors:
+        runs[0].constraints.sort(key=lambda c: c.origin.node)
     given = list(premises(inputs, assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)

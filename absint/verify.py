@@ -51,6 +51,9 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
             yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
         for note in template.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
+    for error in result._load_errors:
+        item = result.nodes[error.node]
+        yield Diagnostic(Severity.ERROR, "ill-typed", f"{item}{_output(item)}", error.reason)
     failed = {text: node for node, text in reversed(result.analysis.crashes.items())}
     for text, node in reversed(failed.items()):
         yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"{text}; its outputs are unknown")
@@ -112,7 +115,10 @@ def declared_diagnostics(result: Result) -> Iterator[Diagnostic]:
     """Declarations of the author that are false at some legal size."""
     from absint.declared import false_declarations
 
+    told = {error.declaration for error in result._load_errors}
     for item in false_declarations(result):
+        if (item.declaration.path, item.declaration.name) in told:
+            continue
         yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
 
 

@@ -1,0 +1,121 @@
+"""What keeps a runtime from loading a model though no run gets there: types in dead code, declared types.
+
+Types are checked before anything runs, in branches that are never taken too. The analysis computes nothing there, so it
+runs once more on types alone, where no condition is known and every body is entered. A declared type counts where a
+node computes the value; runtimes do not compare those of inputs, of initialisers and of what a body hands through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.declared.reading import problem
+from absint.fixpoint import fixpoint
+from absint.loops import LoopBody, LoopHead
+from absint.shapes import ShapeAnalysis
+from absint.types import read_type
+from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from lattices.tensor import Sequence as SequenceValue
+
+if TYPE_CHECKING:
+    from onnx import TypeProto
+
+    from absint.api import Result
+    from absint.graph import Operand
+    from absint.lowered import Declaring, Lowered
+
+
+class LoadError(NamedTuple):
+    """Why no runtime loads the model."""
+
+    node: int
+    reason: str
+    declaration: tuple[str, str] | None = None
+    """Path and name of the value whose declared type it is."""
+
+
+def load_errors(result: Result) -> tuple[LoadError, ...]:
+    """The errors of a model that no run has to meet, in execution order."""
+    found = [*_unreached(result), *_declared(result)]
+    return tuple(sorted(found, key=lambda error: error.node))
+
+
+def _unreached(result: Result) -> Iterator[LoadError]:
+    """Nodes that break their types where the analysis does not get."""
+    nodes, states = result.nodes, result.base.states
+    gates = {item.gate for item in nodes if item.gate >= 0} if len(result._lowered.program.scopes) > 1 else ()
+    if not any(states[gate][0] is BOTTOM for gate in gates):
+        return
+    known = result.base.analysis.applied
+    for node, wrong in _wrong_types(result._lowered):
+        if node not in known or not known[node].ill_typed:
+            yield LoadError(node, wrong)
+
+
+def _wrong_types(lowered: Lowered) -> Iterator[tuple[int, str]]:
+    """Nodes that break their types, found from types alone."""
+    nodes = enumerate(lowered.program.nodes)
+    inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
+    analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
+    fixpoint(lowered.program.order, analysis)
+    for node, template in analysis.applied.items():
+        if template.ill_typed:
+            yield node, template.rejected or ""
+
+
+def type_only(value: Value) -> Value:
+    """The type of a value, without shape, elements and length."""
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype)
+    if isinstance(value, SparseTensor):
+        return SparseTensor(value.dtype)
+    if isinstance(value, SequenceValue):
+        return SequenceValue(type_only(value.element))
+    if isinstance(value, Optional):
+        return Optional(type_only(value.element))
+    return Map(value.key, type_only(value.element)) if isinstance(value, Map) else value
+
+
+def _declared(result: Result) -> Iterator[LoadError]:
+    """Values that nodes compute, and inputs of bodies, of another type than declared."""
+    bodies = {path for _, _, path in result._lowered.bodies}
+    for declaring in result._lowered.declaring:
+        if not declaring.path or declaring.path in bodies:
+            for name, operand, proto in _compared(result, declaring):
+                value = result.last.states[operand[0]]
+                wrong = problem(proto, value[operand[1]]) if operand[1] < len(value) else None
+                if wrong is not None:
+                    kind = "input " if isinstance(result.nodes[operand[0]].control, LoopBody) else ""
+                    place = f" of {declaring.path}" if kind else ""
+                    yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", (declaring.path, name))
+
+
+def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
+    """The declared types that a runtime compares with what it infers."""
+    names, nodes = declaring.scope.names, result.nodes
+    graph = declaring.graph
+    inputs = frozenset(info.name for info in graph.input)
+    for info in graph.input if declaring.path else ():
+        operand = names[info.name]
+        if info.type.WhichOneof("value") and not _is_free(result, operand, info.type):
+            yield info.name, operand, info.type
+    # Of several declarations of a value the last counts, and that of an output before all others.
+    types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}
+    for name, proto in types.items():
+        operand = names.get(name, (-1, 0))
+        if operand[0] >= 0 and nodes[operand[0]].value is None and name not in inputs:
+            yield name, operand, proto
+
+
+def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
+    """The declared type of the input of a body is not compared: of a condition, and where there is an optional."""
+    head = result.nodes[operand[0]].control
+    if not isinstance(head, LoopBody) or (isinstance(head, LoopHead) and operand[1] == 1):
+        return True
+    state = result.last.states[operand[0]]
+    value = state[operand[1]] if operand[1] < len(state) else BOTTOM
+    return isinstance(value, Optional) != isinstance(read_type(proto), Optional)
+
+
+__all__ = ["LoadError", "load_errors", "type_only"]
