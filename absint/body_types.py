@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from absint.control import Control, IfJoin
+from absint.control import Control, IfJoin, condition_of, integer_of
 from absint.loops import LoopExit
 from absint.maps import MapExit
 from absint.scans import ScanExit
 from absint.signatures import Signature, agree, type_text
 from lattices.dtype import DType
-from lattices.expr import Dim, Expr
-from lattices.relation import FALSE, OPEN, TRUE, ge, le
+from lattices.relation import FALSE, OPEN, TRUE, conjunction, ge, negation
 from lattices.tensor import BOTTOM, Optional, Tensor, Value
-from lattices.truth import YES
+from lattices.truth import NO, YES
 from transfer.op import Statement
 
 if TYPE_CHECKING:
@@ -36,26 +35,32 @@ def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[Stat
         return
     wrong = _wrong_types(control, control.types, run, item, states)
     if wrong is None and isinstance(control, LoopExit):
-        back = run.operand(item.operands[2 + 2 * control.count], states)
-        if isinstance(back, Tensor) and back.dtype not in (DType.BOOL, DType.UNDEFINED):
-            wrong = _wrong_condition(run, node, item, run.trips[control.head], f"found {back.dtype}")
+        wrong = _wrong_condition(run, node, item, [run.operand(operand, states) for operand in item.operands])
     if wrong is not None:
         said = run.applied[node]
         stated = (*said.statements, Statement(FALSE, wrong, "required"))
         run.applied[node] = said._replace(statements=stated, rejected=wrong, ill_typed=True)
 
 
-def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, trips: Dim, found: str) -> str | None:
-    """A body whose condition is no BOOL fails where it runs: a runtime does not look at it before."""
-    wrong = f"the body must give a BOOL as its condition, {found}"
-    if isinstance(trips, Expr) and run.facts_at(item.gate).decide(ge(trips, 1)) is YES:
+def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) -> str | None:
+    """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
+    assert isinstance(item.control, LoopExit)
+    back = values[2 + 2 * item.control.count]
+    if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
+        return None
+    wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
+    initially, most = condition_of(values[1]), integer_of(values[0])
+    enters = TRUE if most is None else ge(most, 1)
+    begins = OPEN if initially is None else conjunction(initially, enters)
+    decided = run.facts_at(item.gate).decide(begins)
+    if decided is YES:
         return wrong
-    said, never = run.applied[node], le(trips, 0)
-    if never is OPEN:
+    said = run.applied[node]
+    if begins is OPEN:
         run.applied[node] = said._replace(may_fails=(*said.may_fails, wrong), notes=(*said.notes, wrong))
-    elif never is not TRUE:
-        stated = Statement(never, wrong, "required")
-        run.applied[node] = said._replace(statements=(*said.statements, stated), notes=(*said.notes, wrong))
+    elif decided is not NO:
+        stated = Statement(negation(begins), wrong, "required")
+        run.applied[node] = said._replace(statements=(*said.statements, stated))
     return None
 
 
