@@ -92,6 +92,8 @@ def main() -> None:
         os.dup2(2, 1)  # what native code prints must not mix with the reply
         try:
             reply = pickle.dumps((True, execute(*pickle.load(sys.stdin.buffer))), pickle.HIGHEST_PROTOCOL)
+        except ImportError as error:
+            reply = pickle.dumps((None, str(error)))
         except Exception as error:
             reply = pickle.dumps((False, str(error)))
         replies.write(reply)

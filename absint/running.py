@@ -44,6 +44,10 @@ MAX_ELEMENTS: Final = 1 << 28
 _LONGEST: Final = 300
 
 
+class MissingRuntimeError(UsageError):
+    """onnxruntime is not installed, or cannot be imported. The message says what to do."""
+
+
 class RunError(AbsintError):
     """onnxruntime does not load the model, or a run fails. The message is its own, in one line."""
 
@@ -142,7 +146,7 @@ def run(
     own, which may crash without harm and is ended after `seconds`. An inner value that cannot be handed over as
     an array (bfloat16, 4-bit integers) is left out.
 
-    Raises RunError if the run fails, UsageError for a name that is not there and if onnxruntime is not installed.
+    Raises RunError if the run fails, UsageError for a name that is not there, MissingRuntimeError without onnxruntime.
     """
     check_names("the model has no input", feeds, [info.name for info in result.model.graph.input])
     missing = [name for name in result.inputs if name not in feeds]
@@ -183,7 +187,7 @@ def _run(
     seconds: float,
 ) -> dict[str, Array | list[object]]:
     if find_spec("onnxruntime") is None:
-        raise UsageError("this needs onnxruntime: pip install 'absint[run]'")
+        raise MissingRuntimeError("this needs onnxruntime: pip install 'absint[run]'")
     check_names("the main graph has no value", values, list(result.values))
     added = [name for name in dict.fromkeys(values) if name not in result.outputs and name not in attempts[0]]
     folder = result._loaded.folder
@@ -217,6 +221,8 @@ def _in_process(
 
     try:
         return execute(model, names, attempts, folder)
+    except ImportError as error:
+        raise _broken(str(error)) from None
     except Exception as error:
         raise RunError(in_one_line(str(error))) from None
 
@@ -240,9 +246,16 @@ def _in_child(
         ok, reply = pickle.loads(done.stdout)
     except (EOFError, pickle.UnpicklingError):
         raise RunError(f"onnxruntime ended its process ({_end(done.returncode)})") from None
+    if ok is None:
+        raise _broken(reply)
     if not ok:
         raise RunError(in_one_line(reply))
     return cast("Outcome", reply)
+
+
+def _broken(reason: str) -> MissingRuntimeError:
+    text = " ".join(reason.split())[:_LONGEST]
+    return MissingRuntimeError(f"this needs onnxruntime, which cannot be imported: {text}")
 
 
 def _end(code: int) -> str:
@@ -278,6 +291,6 @@ def in_one_line(message: str) -> str:
 
 
 __all__ = [
-    "MAX_ELEMENTS", "SECONDS", "RunError", "feeds_for", "in_one_line", "load_feeds", "run", "sizes_at", "typed",
-    "with_outputs",
+    "MAX_ELEMENTS", "SECONDS", "MissingRuntimeError", "RunError", "feeds_for", "in_one_line", "load_feeds", "run",
+    "sizes_at", "typed", "with_outputs",
 ]  # fmt: skip

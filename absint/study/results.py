@@ -57,6 +57,8 @@ class Record:
     solver_calls: int = 0
     refutations: list[dict[str, object]] = field(default_factory=list)
     """Refuted claims with their counterexamples; not more than a few dozen."""
+    needs: str = ""
+    """One line where claims are open because nothing there could run the model."""
 
     @property
     def key(self) -> Key:
@@ -174,7 +176,10 @@ def _parsed(line: bytes) -> Record | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.keys() != _FIELDS.keys():
+    if not isinstance(found, dict):
+        return None
+    found.setdefault("needs", "")  # which earlier versions did not write
+    if found.keys() != _FIELDS.keys():
         return None
     if not all(isinstance(found[name], _TYPES.get(kind, list)) for name, kind in _FIELDS.items()):
         return None

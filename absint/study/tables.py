@@ -151,6 +151,11 @@ def notes(found: Study) -> Iterator[Line]:
     for text in (*chain.from_iterable(starmap(_wrong, sources.items())), *starmap(_incomplete, sources.items())):
         if text:
             yield Line(plain(text))
+    needy = [r for r in found.records if r.needs]
+    if needy:
+        claims = sum(r.not_entailed for r in needy)
+        reason = needy[0].needs.partition(": ")[2]
+        yield Line(plain(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}"), "yellow")
     for r in found.lost[:_SHOWN]:
         yield Line(plain(f"no result for {r.source} on {r.model}: {r.failure}"), "yellow")
     if len(found.lost) > _SHOWN:

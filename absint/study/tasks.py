@@ -182,6 +182,7 @@ def answer(found: Audit) -> dict[str, Json]:
         "unproved": found.counts.get(Judgement.UNPROVED, 0),
         "solver_calls": found.solver_calls,
         "refutations": [_refutation(claim) for claim in refuted[:EXAMPLES]],
+        "needs": found.needs,
     }
 
 

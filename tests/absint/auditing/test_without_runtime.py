@@ -143,3 +143,25 @@ def test_a_broken_installation(
     expected = [line.format(version=version("onnxruntime")) for line in lines]
     assert done.stdout.splitlines()[: len(expected)] == expected
     assert "Traceback" not in done.stderr
+
+
+def test_other_commands_say_so_in_one_line(environment: dict[str, str], tmp_path: Path) -> None:
+    onnx.save(model(LIE), tmp_path / "m.onnx")
+    np.savez(tmp_path / "feeds.npz", x=np.zeros(3, np.float32))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "absint", *arguments]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    checked = run("check", "m.onnx", "--feeds", "feeds.npz", "--run")
+    complaint = "absint: error: this needs onnxruntime, which cannot be imported: it is broken\n"
+    assert (checked.returncode, checked.stdout, checked.stderr) == (2, "", complaint)
+    proto = model(COUNTED)
+    proto.graph.doc_string = " " * auditing_runs.MAX_BYTES_BY_REFERENCE
+    (tmp_path / "models").mkdir()
+    onnx.save(proto, tmp_path / "models" / "m.onnx")
+    studied = run("study", "models", "--source", "declared")
+    assert studied.returncode == 0, studied.stderr
+    assert studied.stdout.splitlines()[-1] == (
+        "1 open claim could not be run: onnxruntime cannot be imported: it is broken"
+    )
