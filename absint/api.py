@@ -26,6 +26,7 @@ from absint.shapes import ShapeAnalysis, Trace
 from absint.templates import State
 from absint.views import Shapes, View
 from lattices.expr import Dim, Symbol
+from lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from lattices.relation import TRUE, Relation
 from lattices.tensor import BOTTOM, TOP, Value
 from lattices.unify import SOUND, Policy
@@ -406,15 +407,19 @@ class Result:
         given: Given = "run",
         assume: Sequence[Assumption] = (),
         confirm: bool = False,
-        seconds: float = 10.0,
+        seconds: float = SECONDS,
+        rlimit: int = RLIMIT,
+        memory: int = MEMORY,
     ) -> Proof:
         """Whether a relation holds: `logits[1] == input_ids[1]`, `H % 32 == 0`, `shape(X) == shape(Z)`.
 
         It may name dims of values of the main graph, symbols of the inputs and invented ones as they are printed.
         `given` says what is taken for granted: that the `run` succeeds; the declarations of the `inputs` alone (a dim
         of a computed value then stands for its expression); or what the author `declared` of other values too. `assume`
-        adds premises. With `confirm` a counterexample is run (this needs onnxruntime). No query takes much longer than
-        `seconds`.
+        adds premises. With `confirm` a counterexample is run (this needs onnxruntime).
+
+        The answer takes `seconds` at most, all work included. Z3 gets `rlimit` steps for a question, the same on every
+        machine (0: no limit), and `memory` bytes. At a limit the verdict is unknown, with the reason.
 
         *Proved*: the premises entail it. *Refuted*: sizes of the inputs for which there is a run make it false.
         *Not entailed*: the premises allow it to be false, but that may never happen in a run. *Contradiction*: the
@@ -423,50 +428,58 @@ class Result:
         Raises UsageError for a text that does not parse and for names that are not there.
         """
         self.require_sound("a proof")
-        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, seconds=seconds)
+        limits = Limits(seconds, rlimit, memory)
+        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, limits=limits)
 
-    def equal_dims(self) -> Equalities[Place]:
-        """Every axis of every value of the main graph, in classes of equal size in all runs that succeed."""
+    def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
+        """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
+
+        Limits are as for `prove`; what was not compared in time stands apart, and `reason` says so.
+        """
         self.require_sound("a class of equal dims")
         from absint.classes import equal_dims
+        from absint.proving import checked
 
-        return equal_dims(self, self._proving.prover())
+        return equal_dims(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
-    def equal_shapes(self) -> Equalities[str]:
+    def equal_shapes(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal shape in all runs that succeed."""
         self.require_sound("a class of equal shapes")
         from absint.classes import equal_shapes
+        from absint.proving import checked
 
-        return equal_shapes(self, self._proving.prover())
+        return equal_shapes(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
-    def equal_buffers(self) -> Equalities[str]:
+    def equal_buffers(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
         self.require_sound("a class of equal buffers")
         from absint.classes import equal_buffers
+        from absint.proving import checked
 
-        return equal_buffers(self, self._proving.prover())
+        return equal_buffers(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
-    def contract(self) -> Contract:
+    def contract(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Contract:
         """Which sizes of the inputs are legal: the fewest clauses over input symbols, each with the nodes behind it.
 
         The clauses are necessary for every run. What they cannot say is listed beside them: requirements over sizes
-        that only data decide, nodes that may fail on data, and the premises.
+        that only data decide, nodes that may fail on data, and the premises. Limits are as for `prove`: past
+        `seconds` the clauses are those of the nodes as they stand, and `reason` says so.
         """
         self.require_sound("a contract")
         from absint.contracts import contract
 
-        return contract(self)
+        return contract(self, Limits(seconds, rlimit, memory))
 
-    def symbol(self, name: str) -> SymbolFacts:
+    def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
         """What every run that succeeds says of an input symbol: range, congruence, finite set, solved value, origins.
 
-        Raises UsageError if no input has the symbol.
+        Limits are as for `prove`. Raises UsageError if no input has the symbol.
         """
         self.require_sound("what is known of a symbol")
         from absint.contracts import symbol_facts
 
         known_symbols([name], self.symbols, f"symbol {name!r}")
-        return symbol_facts(self, name)
+        return symbol_facts(self, name, Limits(seconds, rlimit, memory))
 
     def compare(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
         """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.
@@ -503,15 +516,17 @@ class Result:
 
         return check(self, binding)
 
-    def check_range(self, box: Box) -> RangeCheck:
+    def check_range(self, box: Box, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> RangeCheck:
         """Whether every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
 
-        Symbols that are left out have any size. Raises UsageError for an unknown name and an empty or negative range.
+        Symbols that are left out have any size; what is assumed narrows the box. Limits are as for `prove`. Raises
+        UsageError for an unknown name and an empty or negative range.
         """
         self.require_sound("a check of sizes")
         from absint.checking import check_range
+        from absint.proving import checked
 
-        return check_range(self, box)
+        return check_range(self, box, checked(Limits(seconds, rlimit, memory)))
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
@@ -15,10 +15,12 @@ from absint.recording import ASSUMPTION, DECLARATION, NOT_NEGATIVE, Recorder
 from absint.rounds import Round, solved
 from absint.shapes import ShapeAnalysis
 from lattices.contents import Contents
+from lattices.deadline import DeadlineError, within
 from lattices.dtype import DType
 from lattices.escapes import json_text
 from lattices.expr import MAX_DIM, Dim, symbol
 from lattices.facts import Facts
+from lattices.limits import LONG, Limits
 from lattices.real import Real
 from lattices.relation import FALSE, TRUE, Relation, eq, ge, le, negation
 from lattices.tensor import Tensor, Value
@@ -118,6 +120,8 @@ class RangeCheck:
     premises: tuple[Constraint, ...] = ()
     """Numeric premises that some size of the box may break."""
     reason: str = ""
+    assuming: tuple[Relation, ...] = ()
+    """What the caller assumes: sizes that do not meet it are no part of the answer."""
 
     @property
     def ok(self) -> bool:
@@ -132,6 +136,8 @@ class RangeCheck:
         if self.failure is not None:
             at = ", ".join(f"{name}={size}" for name, size in (self.sizes or {}).items())
             text = f"fails for {box} at {at}: {self.failure}"
+        if self.assuming:
+            text += f"; assuming {' and '.join(map(str, self.assuming))}"
         if self.open:
             text += f"; not shown: {'; '.join(map(str, self.open))}"
         if self.doubts:
@@ -144,6 +150,7 @@ class RangeCheck:
             {
                 "schema": "absint.check-range/1",
                 "box": {name: list(ends) for name, ends in self.box.items()},
+                **({"assuming": list(map(str, self.assuming))} if self.assuming else {}),
                 "outcome": self.outcome.value,
                 "sizes": None if self.sizes is None else dict(self.sizes),
                 "failure": None
@@ -287,82 +294,139 @@ def _zeros(result: Result, sizes: Mapping[str, int]) -> dict[int, Value]:
     return found
 
 
-def check_range(result: Result, box: Box) -> RangeCheck:
+def check_range(result: Result, box: Box, limits: Limits | None = None) -> RangeCheck:
     """Whether every size of the box meets the requirements of round 0.
 
     A requirement is discharged from the box and from what nodes before it require and define, so that none proves
-    itself. Symbols that the box leaves out have any size.
+    itself. Symbols that the box leaves out have any size. What the caller assumes narrows the box.
     """
-    ends = box_of(result, box)
-    within = [r for name, (lo, hi) in ends.items() for r in (ge(symbol(name), lo), le(symbol(name), hi))]
-    base = result.recorded.base
-    prover = Prover(base, order=result.symbols)
-    given = [c.formula for c in base if c.origin.node < 0]
-    excluded = _excluded(prover, ends, within)
-    if excluded is not None:
-        return excluded
-    stated = stated_within(result, prover, [*within, *given])
-    inputs = set(result.symbols)
-    open_: list[Constraint] = []
-    premises: list[Constraint] = []
-    doubts = [d for d in stated.doubts if d.guard is TRUE]
-    waiting = deque(sorted((d for d in stated.doubts if d.guard is not TRUE), key=lambda d: d.origin.node))
-    reason = ""
-    held: dict[Relation, None] = dict.fromkeys([*within, *given])
+    limits = limits or Limits(LONG)
+    ends = _narrowed(result, box_of(result, box))
+    found = _Range(result, ends, Prover(result.recorded.base, order=result.symbols, limits=limits))
+    try:
+        with within(limits.seconds):
+            return replace(found.answer(), assuming=result.assumptions)
+    except DeadlineError as error:
+        found.reason = str(error)
+        return replace(found.undecided(), assuming=result.assumptions)
 
-    def weigh(upto: float) -> None:
+
+def _narrowed(result: Result, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The box without the sizes at its ends that the assumptions exclude; all of it if they exclude all of it."""
+    if not result.assumptions:
+        return ends
+    facts = Facts([*result.assumptions, *_inside(ends)], result.symbols)
+    if facts.contradiction:
+        return ends
+    found = {}
+    for name, (lo, hi) in ends.items():
+        least, most = facts.simplify(symbol(name)).bounds
+        found[name] = max(lo, least if least is not None else lo), min(hi, most if most is not None else hi)
+    return found
+
+
+def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
+    return [r for name, (lo, hi) in ends.items() for r in (ge(symbol(name), lo), le(symbol(name), hi))]
+
+
+class _Range:
+    """What is found out about a box, node by node."""
+
+    def __init__(self, result: Result, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
+        self._result, self._ends, self._prover = result, ends, prover
+        self._open: list[Constraint] = []
+        self._premises: list[Constraint] = []
+        self._doubts: list[Doubt] = []
+        self._held: dict[Relation, None] = {}
+        self._waiting: deque[Doubt] = deque()
+        self.reason = ""
+
+    def answer(self) -> RangeCheck:
+        """Raises DeadlineError past the deadline that is set."""
+        result, prover = self._result, self._prover
+        inside = _inside(self._ends)
+        given = [c.formula for c in prover.constraints if c.origin.node < 0]
+        excluded = _excluded(prover, self._ends, inside) or self._single()
+        if excluded is not None:
+            return excluded
+        stated = stated_within(result, prover, [*inside, *given])
+        self._doubts += [d for d in stated.doubts if d.guard is TRUE]
+        self._waiting.extend(sorted((d for d in stated.doubts if d.guard is not TRUE), key=lambda d: d.origin.node))
+        self._held |= dict.fromkeys([*inside, *given])
+        failed = self._stated(stated)
+        if failed is not None:
+            return failed
+        self._weigh(inf)
+        if result.base.analysis.unfinished:
+            self.reason = LIMITED
+        return self.undecided()
+
+    def undecided(self) -> RangeCheck:
+        """What has been found, where nothing fails."""
+        complete = not self._doubts and not self._premises and self._result.is_complete
+        settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
+        return RangeCheck(
+            self._ends,
+            Outcome.UNKNOWN if self.reason else settled,
+            open=_shown(self._result, self._open),
+            doubts=tuple(self._doubts),
+            premises=_shown(self._result, self._premises),
+            reason=self.reason,
+        )
+
+    def _single(self) -> RangeCheck | None:
+        """The failure of a box with one size, where a requirement may divide by zero."""
+        sizes = {name: lo for name, (lo, hi) in self._ends.items() if lo == hi}
+        failure = _broken(self._result, sizes) if len(sizes) == len(self._ends) else None
+        return None if failure is None else RangeCheck(self._ends, Outcome.FAILS, failure, sizes)
+
+    def _weigh(self, upto: float) -> None:
         """Keep the doubts of the nodes up to this one but those that what is held removes."""
-        while waiting and waiting[0].origin.node <= upto:
-            doubt = waiting.popleft()
-            if not prover.entails(list(held), negation(doubt.guard)).entailed:
-                doubts.append(doubt)
+        while self._waiting and self._waiting[0].origin.node <= upto:
+            doubt = self._waiting.popleft()
+            if not self._prover.entails(list(self._held), negation(doubt.guard)).entailed:
+                self._doubts.append(doubt)
 
-    pending: list[Relation] = []
-    last = -1
-    for c in stated:
-        if c.origin.node < 0:
-            continue
-        if c.origin.node != last:
-            held.update(dict.fromkeys(pending))
-            pending, last = [], c.origin.node
-            weigh(last)
-        formula = c.formula
-        if formula in held:
-            continue
-        if c.role == "defined":
-            if c.reason == NOT_NEGATIVE and not prover.entails(list(held), formula).entailed:
-                doubts.append(Doubt(c.origin, TRUE, f"it is not shown that {formula}"))
-            pending.append(formula)
-            continue
-        decision = prover.entails(list(held), formula, small=True)
+    def _stated(self, stated: ConstraintSet) -> RangeCheck | None:
+        """Go through what the nodes state; the answer if one of them fails."""
+        pending: list[Relation] = []
+        last = -1
+        for c in stated:
+            if c.origin.node < 0:
+                continue
+            if c.origin.node != last:
+                self._held.update(dict.fromkeys(pending))
+                pending, last = [], c.origin.node
+                self._weigh(last)
+            if c.formula in self._held:
+                continue
+            if c.role == "defined":
+                if c.reason == NOT_NEGATIVE and not self._prover.entails(list(self._held), c.formula).entailed:
+                    self._doubts.append(Doubt(c.origin, TRUE, f"it is not shown that {c.formula}"))
+                pending.append(c.formula)
+                continue
+            failed = self._required(c)
+            if failed is not None:
+                return failed
+            self._held[c.formula] = None
+        return None
+
+    def _required(self, c: Constraint) -> RangeCheck | None:
+        decision = self._prover.entails(list(self._held), c.formula, small=True)
         if decision.entailed is None:
-            reason = decision.reason
-            open_.append(c)
+            self.reason = decision.reason
+            self._open.append(c)
         elif not decision.entailed:
             if c.role == "assumed":
-                premises.append(c)
-            elif formula.free_symbols <= inputs:
-                sizes = {name: decision.model.get(name, ends[name][0]) for name in result.symbols}
-                found = check(result, sizes)
+                self._premises.append(c)
+                return None
+            if c.formula.free_symbols <= set(self._result.symbols):
+                sizes = {name: decision.model.get(name, self._ends[name][0]) for name in self._result.symbols}
+                found = check(self._result, sizes)
                 if found.failure is not None:
-                    return RangeCheck(ends, Outcome.FAILS, found.failure, sizes)
-                open_.append(c)
-            else:
-                open_.append(c)
-        held[formula] = None
-    weigh(inf)
-    if result.base.analysis.unfinished:
-        reason = LIMITED
-    complete = not doubts and not premises and result.is_complete
-    outcome = Outcome.UNKNOWN if reason else Outcome.MAY_FAIL if open_ else Outcome.RUNS if complete else Outcome.HOLDS
-    return RangeCheck(
-        ends,
-        outcome,
-        open=_shown(result, open_),
-        doubts=tuple(doubts),
-        premises=_shown(result, premises),
-        reason=reason,
-    )
+                    return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
+            self._open.append(c)
+        return None
 
 
 def _shown(result: Result, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from lattices.deadline import within
 from lattices.escapes import json_text
 from lattices.expr import Dim, Expr, substitute
 from lattices.shape import Shape
@@ -57,6 +58,8 @@ class Equalities(Generic[Member]):
     undecided: int = 0
     """Pairs that were not decided within the budget, and so stand apart."""
     seconds: float = 0.0
+    reason: str = ""
+    """Why some terms were not compared, if they were not: those stand in classes of their own."""
 
     def __iter__(self) -> Iterator[Class[Member]]:
         return iter(self.classes)
@@ -67,7 +70,8 @@ class Equalities(Generic[Member]):
     def to_json(self) -> str:
         """As a JSON object, schema `absint.classes/1`."""
         found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
-        return json_text({"schema": "absint.classes/1", "classes": found}, indent=1)
+        reason = {"reason": self.reason} if self.reason else {}
+        return json_text({"schema": "absint.classes/1", "classes": found, **reason}, indent=1)
 
 
 def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:
@@ -84,7 +88,8 @@ def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
     """Values of the main graph by proved equality of their shapes."""
     watch = Stopwatch()
     dims = dict.fromkeys(d for _, tensor in _tensors(result) for d in tensor.shape.dims if isinstance(d, Expr))
-    found = grouped(dims, prover)
+    with within(prover.limits.seconds):
+        found = grouped(dims, prover)
     representative = {term: members[0] for members in found.classes for term in members}
     shapes: dict[tuple[Expr, ...], list[str]] = {}
     for name, tensor in _tensors(result):
@@ -105,7 +110,7 @@ def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
 
     ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
     classes = tuple(Class(shown(shape), tuple(names)) for shape, names in ordered)
-    return Equalities(classes, distinct, len(found.undecided), watch.seconds)
+    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
 
 
 def equal_buffers(result: Result, prover: Prover) -> Equalities[str]:
@@ -133,7 +138,8 @@ def _equalities(
     result: Result, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
 ) -> Equalities[Member]:
     watch = Stopwatch()
-    found = grouped(terms, prover)
+    with within(prover.limits.seconds):
+        found = grouped(terms, prover)
 
     def text(term: Expr) -> str:
         return shown(str(_shown(result, term)))
@@ -144,7 +150,7 @@ def _equalities(
 
     classes = [Class(text(members[0]), tuple(m for term in members for m in terms[term])) for members in found.classes]
     classes.sort(key=lambda c: -len(c.members))
-    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds)
+    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason)
 
 
 def _apart(result: Result, found: Classes, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from absint.checking import stated_within
+from absint.proving import checked
+from lattices.deadline import DeadlineError, within
 from lattices.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, substitute, symbol
 from lattices.facts import Facts
 from lattices.interval import Interval
+from lattices.limits import Limits
 from lattices.normal import sole_atom
 from lattices.relation import FALSE, Relation
 from lattices.tensor import Tensor
+from solver.constraints import ConstraintSet
 from solver.contract import Clause, Contract
 from solver.contract import contract as of_constraints
 from solver.prove import Prover
@@ -21,19 +26,35 @@ if TYPE_CHECKING:
     from absint.api import Result
 
 
-def contract(result: Result) -> Contract:
+def contract(result: Result, limits: Limits) -> Contract:
     """See `absint.Result.contract`."""
     base = result.recorded.base
     shown = base.renamed(result.all_names)
-    prover = Prover(shown, order=result.symbols)
+    with within(checked(limits).seconds):
+        found = _of_base(result, shown, limits)
+        if not found.doubts or found.reason or result.last is result.base:
+            return found
+        try:
+            return _refined(result, base, found, limits)
+        except DeadlineError:
+            return found
+
+
+def _of_base(result: Result, shown: ConstraintSet, limits: Limits) -> Contract:
+    """The contract of the first round."""
+    prover = Prover(shown, order=result.symbols, limits=limits)
     found = of_constraints(shown, prover, shown.doubts, shared(result))
-    if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
-        core = prover.because(prover.consistent.core)
-        found = replace(found, clauses=(Clause(FALSE, tuple(c for c in core if c.origin.node >= 0)),))
-    if not found.doubts or result.last is result.base:
-        return found
+    with suppress(DeadlineError):
+        if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
+            core = prover.because(prover.consistent.core)
+            found = replace(found, clauses=(Clause(FALSE, tuple(c for c in core if c.origin.node >= 0)),))
+    return found
+
+
+def _refined(result: Result, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
+    """With the doubts of the last round, where it takes nothing for granted that the clauses do not say."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
-    prover = Prover(base, order=result.symbols)
+    prover = Prover(base, order=result.symbols, limits=limits)
     stated = stated_within(result, prover, met)
     inputs = set(result.symbols)
     new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
@@ -61,6 +82,8 @@ class SymbolFacts:
     """What it is equal to: a constant, or an expression over earlier symbols."""
     because: tuple[Clause, ...] = ()
     """The clauses of the contract that mention it."""
+    reason: str = ""
+    """Why not all that is known was used, if it was not."""
 
     def __str__(self) -> str:
         said = [f"{self.lo} <= {self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} >= {self.lo}"]
@@ -73,12 +96,20 @@ class SymbolFacts:
         return " and ".join(said)
 
 
-def symbol_facts(result: Result, name: str) -> SymbolFacts:
+def symbol_facts(result: Result, name: str, limits: Limits) -> SymbolFacts:
     """See `absint.Result.symbol`."""
-    clauses = result.contract().clauses
+    with within(checked(limits).seconds):
+        found = contract(result, limits)
+        mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
+        try:
+            return replace(_facts_of(result, name, found.clauses, mine), reason=found.reason)
+        except DeadlineError as error:
+            return SymbolFacts(name, 0, MAX_DIM, because=mine, reason=str(error))
+
+
+def _facts_of(result: Result, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
     given = [c.formula for c in result.recorded.base if c.origin.node < 0]
     facts = Facts([*given, *(clause.relation for clause in clauses)], result.symbols)
-    mine = tuple(clause for clause in clauses if name in clause.relation.free_symbols)
     start = Symbol(name)
     value = facts.simplify(expr_of(start))
     narrowed = sole_atom(value) if isinstance(value, Expr) else None

@@ -14,15 +14,17 @@ from absint.errors import AbsintError, UsageError
 from absint.queries import read_relation
 from absint.recording import ASSUMPTION, DECLARATION, Recorder
 from absint.templates import State
+from lattices.deadline import DeadlineError, remaining, within
 from lattices.definedness import computed
 from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
+from lattices.limits import Limits
 from lattices.references import UnresolvedError
 from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
 from lattices.tensor import Tensor
 from lattices.text import TextError, parse_relation
 from solver.classes import legal_bindings
 from solver.constraints import Constraint, ConstraintSet, Origin
-from solver.prove import SECONDS, Decision, Proof, Prover, Stopwatch, Verdict, holds, meets
+from solver.prove import Decision, Proof, Prover, Stopwatch, Verdict, holds, meets
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -44,6 +46,7 @@ class Proving:
         self._result = result
         self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
         self._run_sizes: list[Mapping[str, int]] = []
+        self._limits = Limits()
 
     def prove(
         self,
@@ -52,27 +55,34 @@ class Proving:
         given: Given = "run",
         assume: Sequence[Assumption] = (),
         confirm: bool = False,
-        seconds: float = SECONDS,
+        limits: Limits,
     ) -> Proof:
         """See `absint.Result.prove`."""
         watch = Stopwatch()
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
+        self._limits = checked(limits)
+        try:
+            with within(limits.seconds):
+                found = self._answer(query, given, assume, confirm)
+        except DeadlineError as error:
+            relation = OPEN if isinstance(query, str) else query
+            found = Proof(relation, Verdict.UNKNOWN, given=given, reason=str(error))
+        return replace(found, text=query if isinstance(query, str) else str(query), seconds=watch.seconds)
+
+    def _answer(self, query: str | Relation, given: Given, assume: Sequence[Assumption], confirm: bool) -> Proof:
         extra = tuple(self._read_first(item, given) for item in assume)
         known = self._contradicted_by_a_run(query, extra) if given == "run" and not confirm else None
         if known is not None:
-            return replace(known, text=query if isinstance(query, str) else str(query), seconds=watch.seconds)
-        relation, prover, decision = self._decide(query, given, extra, seconds)
-
+            return known
+        relation, prover, decision = self._decide(query, given, extra)
         finding = self._judged(query, relation, prover, decision, given, confirm)
         return replace(
             finding,
             relation=relation.substitute(self._result.all_names),
-            text=query if isinstance(query, str) else str(query),
             given=given,
             tier=decision.tier,
             asked=decision.asked,
-            seconds=watch.seconds,
         )
 
     def _judged(
@@ -126,7 +136,7 @@ class Proving:
         return {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
 
     def _decide(
-        self, query: str | Relation, given: Given, extra: tuple[Relation, ...], seconds: float
+        self, query: str | Relation, given: Given, extra: tuple[Relation, ...]
     ) -> tuple[Relation, Prover, Decision]:
         """The first round decides with an exact core; where it does not entail the query, the last one may."""
         try:
@@ -137,11 +147,11 @@ class Proving:
             relation = OPEN  # the last round may know a rank that the first does not
             self._read(query, self._result.states)
         sizes = computed(relation) if given == "inputs" else TRUE
-        first = self._prover("base" if given == "run" else given, extra, seconds, sizes)
+        first = self._prover("base" if given == "run" else given, extra, sizes)
         decision = first.decide(relation) if relation is not OPEN else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
             return relation, first, decision
-        last = self._prover(given, extra, seconds)
+        last = self._prover(given, extra)
         refined = self._read(query, self._result.states)
         if refined is OPEN:
             return relation, first, decision
@@ -150,11 +160,12 @@ class Proving:
             return relation, first, decision
         return refined, last, again
 
-    def prover(self) -> Prover:
+    def prover(self, limits: Limits | None = None) -> Prover:
         """The prover of all rounds."""
-        return self._prover("run", (), SECONDS)
+        self._limits = limits or Limits()
+        return self._prover("run", ())
 
-    def _prover(self, given: str, extra: tuple[Relation, ...], seconds: float, sizes: Relation = TRUE) -> Prover:
+    def _prover(self, given: str, extra: tuple[Relation, ...], sizes: Relation = TRUE) -> Prover:
         key = given, (*extra, sizes) if sizes is not TRUE else extra
         prover = self._provers.get(key)
         if prover is None:
@@ -170,7 +181,7 @@ class Proving:
                 assumed.append(Constraint(sizes, TRUE, DECLARATION, "declared", "a size in the query is computed"))
             prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._result.symbols))
             self._provers[key] = prover
-        prover.seconds = seconds
+        prover.limits = self._limits
         return prover
 
     def _claims(self) -> Iterable[Constraint]:
@@ -289,17 +300,25 @@ class Proving:
 
     def _confirmed(self, query: str | Relation, sizes: Mapping[str, int]) -> str:
         """Why a run at the sizes does not show that the query is false; empty if it does."""
-        from absint.running import sizes_at
+        from absint.running import SECONDS, sizes_at
 
         actual = _Actual(self._result, sizes)
         try:
             if isinstance(query, str):
                 actual.relation(query)
-            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked))
+            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
             value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
         except AbsintError as error:
             return f"a run at these sizes fails: {error}"
         return "" if value is FALSE else "a run at these sizes does not contradict it"
+
+
+def checked(limits: Limits) -> Limits:
+    """The limits. Raises UsageError for one that makes no sense."""
+    try:
+        return limits.checked()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 class _Finding(NamedTuple):
@@ -349,4 +368,4 @@ def _symbol(name: str) -> Symbol:
     return next(iter(symbol(name).symbols))
 
 
-__all__ = ["Given", "Proving"]
+__all__ = ["Given", "Proving", "checked"]

@@ -19,6 +19,7 @@ from absint.shapes import ShapeAnalysis
 from absint.templates import birthplace
 from lattices.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
 from lattices.facts import Facts
+from lattices.limits import Limits
 from lattices.piecewise import chosen
 from lattices.relation import OPEN, Relation, divisible, eq, ge, negation
 from lattices.tensor import Tensor, Value
@@ -69,7 +70,7 @@ def settle(result: Result) -> list[Round]:
     last = result.last
     watch = result._lowered.watch
     prover = Proving(result).prover()
-    prover.rlimit, prover.seconds = RLIMIT, 1.0
+    prover.limits = Limits(1.0, RLIMIT)
     if prover.consistent.entailed:
         return rounds
     back = result.rounds.originals

@@ -1,5 +1,6 @@
 """The abstract domains, from integers up to values. Standard library only (numpy for index work in `contents`).
 
+    limits deadline              what one answer may take; a time limit that every layer looks at
     intern truth interval        one object per structure; three-valued truth; intervals and congruences
     expr normal relation         symbolic integers in normal form, their rewrites, relations over them
     comparisons rewriting sign   what comparisons say, plainly; rewrites as data; what is a natural number

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import Final, cast
 
+from lattices.deadline import on_time
 from lattices.expr import (
     ONE_EXPR,
     REBUILD,
@@ -56,6 +57,7 @@ class Facts:
             self._sets: dict[Symbol, frozenset[int]] = {}
             self._congruences: dict[Symbol, Congruence] = {}
             for relation in self.relations:
+                on_time()
                 self._learn(relation)
             if bound is self._mapping:
                 break

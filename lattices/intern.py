@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
+from lattices.deadline import on_time
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -53,6 +55,7 @@ class InternTable(Generic[T]):
                 release()
             found = self.get(key)
             if found is None:
+                on_time()
                 found = build()
                 entry = _Entry(found, _dead.append)
                 entry.key, entry.refs = key, self._refs

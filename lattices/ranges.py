@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from lattices.deadline import on_time
 from lattices.interval import FULL, Interval
 
 if TYPE_CHECKING:
@@ -32,7 +33,19 @@ def union(a: Range, b: Range) -> Range:
 
 
 def intersection(a: Range, b: Range) -> Range:
-    return points(*(x.meet(y) for x in a for y in b))
+    """What both have, in one pass over their intervals."""
+    result: list[Interval] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        x, y = a[i], b[j]
+        both = x.meet(y)
+        if not both.is_empty:
+            result.append(both)
+        if y.hi is None or (x.hi is not None and x.hi <= y.hi):
+            i += 1
+        else:
+            j += 1
+    return tuple(result)
 
 
 def without(value: int) -> Range:
@@ -62,20 +75,25 @@ def redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool |
         assert line is not None
         possible: Range = (line.term.bounds,)
         ranges = {part: intersection(part.line.range, possible) for part in group if part.line is not None}
-        whole: Range = () if op == "or" else possible
-        for held in ranges.values():
-            whole = union(whole, held) if op == "or" else intersection(whole, held)
+        join = union if op == "or" else intersection
+        ordered = sorted(group, key=lambda p: p.op == ">=")
+        kept: Range = () if op == "or" else possible
+        later = [kept]  # what the parts from a place on say together, the last place first
+        for part in reversed(ordered):
+            on_time()
+            later.append(join(later[-1], ranges[part]))
+        whole = later.pop()
         if op == "or" and contains(whole, possible):
             return dropped, True
         if op == "and" and not whole:
             return dropped, False
-        for part in sorted(group, key=lambda p: p.op == ">="):
-            rest: Range = () if op == "or" else possible
-            for other in group:
-                if other is not part and other not in dropped:
-                    rest = union(rest, ranges[other]) if op == "or" else intersection(rest, ranges[other])
+        for part in ordered:
+            on_time()
+            rest = join(kept, later.pop())
             if contains(rest, ranges[part]) if op == "or" else contains(ranges[part], rest):
                 dropped.add(part)
+            else:
+                kept = join(kept, ranges[part])
     return dropped, None
 
 

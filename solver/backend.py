@@ -27,10 +27,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Final, Literal, cast
 
+from lattices.limits import MEMORY
 from solver.smtlib import unquote
-
-MEMORY: Final = 4 << 30
-"""Bytes that the process may take, where the platform can limit them."""
 
 
 class SolverError(RuntimeError):
@@ -165,9 +163,15 @@ def _read(message: Message, rlimit: int) -> Answer:
         message["verdict"],
         {unquote(name): value for name, value in message["model"].items() if not name.startswith("$")},
         tuple(unquote(label) for label in message["core"]),
-        f"the resource limit of {rlimit} was reached" if reason in _LIMIT_REACHED else reason,
+        f"the resource limit of {rlimit} was reached; rlimit= (--rlimit) raises it"
+        if reason in _LIMIT_REACHED
+        else reason,
         message["spent"],
     )
+
+
+def _at_limit(rlimit: int) -> str:
+    return f"the resource limit of {rlimit} was reached; rlimit= (--rlimit) raises it"
 
 
 _LIMIT_REACHED: Final = ("canceled", "max. resource limit exceeded")
@@ -285,12 +289,12 @@ def _end(
         thread.join()
 
 
-_shared: dict[int, Backend] = {}
+_shared: dict[tuple[int, int], Backend] = {}
 
 
-def shared() -> Backend:
-    """The backend that all of this process uses."""
-    return _shared.setdefault(os.getpid(), Backend())
+def shared(memory: int = MEMORY) -> Backend:
+    """The backend that all of this process uses, for each limit of memory."""
+    return _shared.setdefault((os.getpid(), memory), Backend(memory=memory))
 
 
 __all__ = ["MEMORY", "Answer", "Backend", "SolverError", "shared"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, cast
 
+from lattices.deadline import on_time
 from lattices.expr import Atom, Dim, Expr, postorder, rebuilt
 from lattices.normal import broadcast, maximum, minimum
 from lattices.relation import FALSE, OPEN, TRUE, Relation, disjunction, eq, ge, negation
@@ -26,6 +27,7 @@ def clauses_of(relation: Relation) -> list[Relation] | None:
     for _ in range(_STEPS):
         if not pending:
             return without_weaker(found)
+        on_time()
         clause = pending.pop()
         if clause is TRUE:
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from lattices.deadline import DeadlineError, on_time
 from lattices.expr import Expr, Symbol, UndefinedError
 from lattices.relation import eq
 from solver.prove import Prover, meets
@@ -27,6 +28,8 @@ class Classes:
     """Values of the symbols at which expressions of different classes were told apart."""
     undecided: tuple[tuple[Expr, Expr], ...] = ()
     """Pairs that agree at every binding and are neither proved equal nor told apart."""
+    reason: str = ""
+    """Why not all terms were compared, if they were not: those stand in classes of their own."""
 
     def counterexample(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
         """Values that meet the constraints and make the two differ, if some binding does."""
@@ -35,32 +38,63 @@ class Classes:
 
 def classes(terms: Iterable[Expr], prover: Prover) -> Classes:
     """Group the terms. The first of equal terms represents its class; constraints that contradict each other prove
-    nothing, and leave every term in a class of its own."""
-    distinct = list(dict.fromkeys(terms))
-    if prover.consistent.entailed:
-        return Classes(tuple((term,) for term in distinct), ())
-    symbols = sorted({s for term in distinct for s in term.symbols}, key=lambda s: s.key)
-    bindings = list(legal_bindings(prover, symbols))
-    found: list[Mapping[str, int]] = []
-    groups: dict[tuple[int | None, ...], list[list[Expr]]] = {}
-    undecided: list[tuple[Expr, Expr]] = []
-    for term in distinct:
-        group = groups.setdefault(tuple(value(term, at) for at in bindings), [])
-        for members in group:
-            if any(_differ(members[0], term, at) for at in found):
-                continue
-            decision = prover.decide(eq(members[0], term))
-            if decision.entailed:
+    nothing, and leave every term in a class of its own. At a deadline the rest of the terms is not compared."""
+    grouping = _Grouping(list(dict.fromkeys(terms)), prover)
+    try:
+        grouping.run()
+    except DeadlineError as error:
+        return grouping.found(str(error))
+    return grouping.found()
+
+
+class _Grouping:
+    """Terms that are compared one after the other with those before them."""
+
+    def __init__(self, terms: Sequence[Expr], prover: Prover) -> None:
+        self._terms, self._prover = terms, prover
+        self._bindings: list[Mapping[str, int]] = []
+        self._drawn = 0
+        self._groups: list[list[Expr]] = []
+        self._undecided: list[tuple[Expr, Expr]] = []
+        self._compared = 0
+
+    def run(self) -> None:
+        if self._prover.consistent.entailed:
+            return
+        symbols = sorted({s for term in self._terms for s in term.symbols}, key=lambda s: s.key)
+        for binding in legal_bindings(self._prover, symbols):
+            self._bindings.append(binding)
+        self._drawn = len(self._bindings)
+        alike: dict[tuple[int | None, ...], list[list[Expr]]] = {}
+        for term in self._terms:
+            on_time()
+            groups = alike.setdefault(tuple(value(term, at) for at in self._bindings[: self._drawn]), [])
+            members = self._equal(term, groups)
+            if members is None:
+                groups.append([term])
+                self._groups.append(groups[-1])
+            else:
                 members.append(term)
-                break
+            self._compared += 1
+
+    def _equal(self, term: Expr, groups: Sequence[list[Expr]]) -> list[Expr] | None:
+        """The group of which the term is proved to be."""
+        for members in groups:
+            if any(_differ(members[0], term, at) for at in self._bindings[self._drawn :]):
+                continue
+            decision = self._prover.decide(eq(members[0], term))
+            if decision.entailed:
+                return members
             if decision.entailed is None:
-                undecided.append((members[0], term))
+                self._undecided.append((members[0], term))
             elif decision.model:
-                found.append({**(bindings[0] if bindings else {}), **decision.model})
-        else:
-            group.append([term])
-    ordered = sorted((m for group in groups.values() for m in group), key=lambda m: distinct.index(m[0]))
-    return Classes(tuple(map(tuple, ordered)), (*bindings, *found), tuple(undecided))
+                self._bindings.append({**(self._bindings[0] if self._drawn else {}), **decision.model})
+        return None
+
+    def found(self, reason: str = "") -> Classes:
+        """The classes so far; what was not compared stands apart."""
+        apart = [(term,) for term in self._terms[self._compared :]]
+        return Classes((*map(tuple, self._groups), *apart), tuple(self._bindings), tuple(self._undecided), reason)
 
 
 def _differ(a: Expr, b: Expr, binding: Mapping[str, int]) -> bool:
@@ -85,6 +119,7 @@ def legal_bindings(prover: Prover, symbols: Sequence[Symbol], most: int = _FINGE
     for _ in range(_DRAWS if names else 0):
         if found >= most:
             return
+        on_time()
         chosen = {n for n in names if draw.random() < 0.6} or {draw.choice(sorted(names))}
         at = {n: drawn(draw) if n in chosen else first[n] for n in sorted(names)}
         if all(at[n] in s.bounds for n, s in names.items()) and meets(formulas, at):

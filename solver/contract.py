@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lattices.deadline import DeadlineError
 from lattices.escapes import json_text
 from lattices.relation import Relation
 from solver.constraints import Constraint, ConstraintSet, Doubt
@@ -45,6 +46,8 @@ class Contract:
     """Requirements over sizes that data decide, which no clause over input symbols can state."""
     doubts: tuple[Doubt, ...] = ()
     """Nodes that may fail for a reason that is not stated."""
+    reason: str = ""
+    """Why the clauses are as nodes state them, neither simplified nor shown to be possible; empty if they are."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
@@ -74,6 +77,7 @@ class Contract:
             {
                 "schema": "absint.contract/1",
                 "possible": self.possible,
+                **({"reason": self.reason} if self.reason else {}),
                 "clauses": [
                     {"relation": str(clause.relation), "because": [_node(c) for c in clause.because]}
                     for clause in self.clauses
@@ -111,12 +115,18 @@ def contract(
             else:
                 beyond.setdefault(c.formula, c)
     given = [c.formula for c in base if c.origin.node < 0]
-    found, possible = shortened(stated, given, base.symbols, prover)
+    numeric = list(
+        dict.fromkeys(c.formula for c in base if c.role in ("assumed", "declared") and c.formula not in given)
+    )
+    reason = ""
+    try:
+        found, possible = shortened(stated, given, base.symbols, prover)
+        listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
+    except DeadlineError as error:
+        found, possible, listed, reason = stated, None, {*given, *numeric}, str(error)
     clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]
     clauses.sort(key=lambda clause: _order(clause.relation, base.symbols))
     premises = {c.formula: c for c in base if c.role in ("assumed", "declared")}
-    numeric = [relation for relation in premises if relation not in given]
-    listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
     return Contract(
         tuple(clauses),
         possible,
@@ -124,6 +134,7 @@ def contract(
         shared or {},
         tuple(beyond.values()),
         tuple(doubts),
+        reason,
     )
 
 

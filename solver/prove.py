@@ -11,23 +11,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from time import perf_counter
-from typing import Final, Literal
+from typing import Literal
 
+from lattices.deadline import on_time, remaining
 from lattices.definedness import falsity, truth
 from lattices.escapes import plain
 from lattices.expr import Dim, Symbol, UndefinedError, expr_of
 from lattices.facts import Facts
+from lattices.limits import RLIMIT, SECONDS, Limits
 from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from lattices.truth import YES
 from solver.backend import Answer, Backend, shared
 from solver.constraints import Constraint, ConstraintSet
 from solver.smtlib import query
-
-RLIMIT: Final = 3_000_000
-"""Z3's deterministic budget for one query."""
-
-SECONDS: Final = 10.0
-"""Wall-clock cap of one query; it holds whatever Z3 does."""
 
 Tier = Literal["normal form", "facts", "evaluation", "z3"]
 
@@ -68,11 +64,10 @@ class Prover:
         *,
         order: Sequence[str] = (),
         backend: Backend | None = None,
-        rlimit: int = RLIMIT,
-        seconds: float = SECONDS,
+        limits: Limits | None = None,
     ) -> None:
         self.constraints = constraints
-        self.rlimit, self.seconds = rlimit, seconds
+        self.limits = limits or Limits()
         self._order = order or constraints.symbols
         self._backend = backend
         self._facts: dict[frozenset[Relation], Facts] = {}
@@ -80,9 +75,7 @@ class Prover:
     @property
     def backend(self) -> Backend:
         """The process that answers; started on first use."""
-        if self._backend is None:
-            self._backend = shared()
-        return self._backend
+        return self._backend if self._backend is not None else shared(self.limits.memory)
 
     def because(self, core: Iterable[Relation]) -> tuple[Constraint, ...]:
         """The constraints that state the formulas of a core, for each the first in execution order."""
@@ -221,7 +214,16 @@ class Prover:
     def _check(self, premises: Sequence[Relation], goal: Relation, core: bool = True) -> Answer:
         named = {f"p{number}": formula for number, formula in enumerate(premises)}
         script = query(named, goal)
-        return self.backend.check(script, rlimit=self.rlimit, seconds=self.seconds, core=core, minimize=core)
+        return self.check(script, core=core)
+
+    def check(self, script: str, *, rlimit: int | None = None, core: bool = False) -> Answer:
+        """The answer of Z3, within the limits and before the deadline that is set. Raises DeadlineError past it."""
+        budget = self.limits.rlimit if rlimit is None else rlimit
+        seconds = remaining(self.limits.seconds)
+        answer = self.backend.check(script, rlimit=budget, seconds=seconds, core=core, minimize=core)
+        if answer.verdict == "unknown":
+            on_time()
+        return answer
 
 
 def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relation]:
@@ -230,6 +232,7 @@ def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relati
     found: set[Relation] = set()
     rest = list(dict.fromkeys(formulas))
     while True:
+        on_time()
         near = [formula for formula in rest if not reached.isdisjoint(formula.free_symbols)]
         if not near:
             return [formula for formula in dict.fromkeys(formulas) if formula in found]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import Final
 
+from lattices.deadline import on_time
 from lattices.expr import EVALUATE, Atom, Expr, Symbol, UndefinedError, postorder
 from lattices.relation import Relation
 
@@ -44,6 +45,7 @@ class Samples:
     def where(self, relation: Relation) -> tuple[int, int]:
         """The bindings at which the relation holds, and those at which it is false; elsewhere it has no value."""
         for part in relation.subformulas():
+            on_time()
             true, false, seen = self._truths.get(part, (0, 0, 0))
             if seen == len(self):
                 continue

@@ -6,8 +6,10 @@ Every step keeps what all clauses say together. Rewrites are those of the normal
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Final
 
+from lattices.deadline import on_time
 from lattices.expr import Symbol, expr_of
 from lattices.facts import Facts
 from lattices.normal import sole_atom
@@ -26,11 +28,11 @@ Stated = dict[Relation, dict[Constraint, None]]
 
 _ROUNDS: Final = 4
 
-_RLIMIT: Final = 500_000
-"""Z3's budget for one question; what it does not settle stays as it is."""
+_QUESTION: Final = 6
+"""Part of the prover's budget that one question may take; what it does not settle stays as it is.
 
-_BUDGET: Final = 3_000_000
-"""Z3's budget for all of them, but for the last: past it only what needs no proof is shortened."""
+All of them but the last take it once in all: past it only what needs no proof is shortened.
+"""
 
 _SIMPLE: Final = 16
 """Size of a clause that the others are simplified by."""
@@ -68,6 +70,7 @@ def simplified(stated: Stated, given: Sequence[Relation], symbols: Sequence[str]
         facts = Facts(given, symbols)
         seen: set[Relation] = set(given)
         for clause, because in sorted(pending.items(), key=lambda item: (item[0].size, item[0].key)):
+            on_time()
             relation = TRUE if clause in seen else simplify(clause, facts)
             for part in conjuncts(relation):
                 if part is TRUE:
@@ -151,12 +154,15 @@ class _Work:
         self._prover = prover
         self._samples: Samples = near([*given, *clauses], symbols)
         self._known: dict[frozenset[Relation], Facts] = {}
-        self._left = _BUDGET
+        budget = prover.limits.rlimit
+        self._question = -(-budget // _QUESTION)
+        self._left = budget or inf
 
     def entails(self, premises: Iterable[Relation], relation: Relation) -> bool:
         """The premises, with what is given, are shown to entail the relation."""
         if relation is TRUE:
             return True
+        on_time()
         known = [*self._given, *premises]
         if self._samples.meet(known) & self._samples.where(relation)[1]:
             return False
@@ -169,7 +175,7 @@ class _Work:
         """Z3's answer; a counterexample is kept, so that it need not be found again."""
         script = query({f"p{number}": premise for number, premise in enumerate(premises)}, negation(relation))
         prover = self._prover
-        answer = prover.backend.check(script, rlimit=_RLIMIT, seconds=prover.seconds, core=False)
+        answer = prover.check(script, rlimit=self._question)
         self._left -= answer.spent
         if answer.verdict == "sat" and answer.model:
             self._samples.add({name: answer.model.get(name, 1) for name in self._symbols})

@@ -159,7 +159,7 @@ class _Judging:
 
     def _decide(self, prover: Prover, sampler: Sampler) -> None:
         rounds, end = 0, perf_counter() + self._budget
-        prover.seconds = QUESTION
+        prover.limits = prover.limits._replace(seconds=QUESTION)
         for number, relation in enumerate(self._groups):
             if self._advance is not None:
                 self._advance(number, len(self._groups))

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
 from absint.errors import UsageError
+from lattices.limits import LEAST_MEMORY, MEMORY, RLIMIT
 from lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
@@ -86,6 +88,40 @@ def settings_options(command: Command) -> Command:
     return cast(Command, packed)
 
 
+class SolverLimits(NamedTuple):
+    """What an answer may take; the fields are keywords of `Result.prove` and the like."""
+
+    seconds: float
+    rlimit: int
+    memory: int
+
+
+def limit_options(seconds: float) -> Callable[[Command], Command]:
+    """The options of `SolverLimits`, handed to the command as one argument `limits`."""
+
+    def decorated(command: Command) -> Command:
+        @click.option("--seconds", type=float, default=seconds, show_default=True, help="What one answer may take.")
+        @click.option(
+            "--rlimit", type=int, default=RLIMIT, show_default=True, help="Z3's steps for one question; 0 is no limit."
+        )
+        @click.option(
+            "--memory", type=int, default=MEMORY >> 20, show_default=True, help="What Z3 may take, in megabytes."
+        )
+        @wraps(command)
+        def packed(*args: object, seconds: float, rlimit: int, memory: int, **options: object) -> object:
+            if not 0 < seconds < inf:
+                raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+            if not 0 <= rlimit < 1 << 32:
+                raise UsageError(f"--rlimit {rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
+            if memory < LEAST_MEMORY >> 20:
+                raise UsageError(f"--memory {memory}: Z3 needs at least {LEAST_MEMORY >> 20} megabytes")
+            return command(*args, limits=SolverLimits(seconds, rlimit, memory << 20), **options)
+
+        return cast(Command, packed)
+
+    return decorated
+
+
 def format_option(*others: str) -> Callable[[Command], Command]:
     """`--format text|json`, and other forms that a command has."""
     forms = ["text", "json", *others]
@@ -147,12 +183,12 @@ def _progress(nodes: int) -> Iterator[Progress | None]:
         yield advance
 
 
-def warm_up() -> None:
+def warm_up(limits: SolverLimits | None = None) -> None:
     """Start Z3 in its process, so that it loads while the model is analysed."""
     with _solver_errors():
         from solver.backend import shared
 
-        shared().start()
+        shared(MEMORY if limits is None else limits.memory).start()
 
 
 @contextmanager
@@ -179,6 +215,6 @@ def _solver_errors() -> Iterator[None]:
 
 
 __all__ = [
-    "LARGE_MODEL", "Settings", "analysed", "assume_option", "format_option", "model_argument", "policy_option",
-    "set_option", "settings_options", "warm_up", "working",
+    "LARGE_MODEL", "Settings", "SolverLimits", "analysed", "assume_option", "format_option", "limit_options",
+    "model_argument", "policy_option", "set_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

@@ -10,9 +10,11 @@ import click
 
 from absint.commands.analysis import (
     Settings,
+    SolverLimits,
     analysed,
     assume_option,
     format_option,
+    limit_options,
     model_argument,
     settings_options,
     warm_up,
@@ -20,6 +22,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
+from lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--run", "run_it", is_flag=True, help="Run the model with the arrays of --feeds and compare its outputs.")
 @click.option("--values", is_flag=True, help="Show, and with --run compare, all values of the main graph.")
 @assume_option
+@limit_options(LONG)
 @format_option()
 def check(
     model: str,
@@ -47,6 +51,7 @@ def check(
     run_it: bool,
     values: bool,
     assume: tuple[str, ...],
+    limits: SolverLimits,
     form: str,
 ) -> int:
     """Whether MODEL can run at given sizes or on given arrays.
@@ -75,12 +80,12 @@ def check(
     given = read_sizes(sizes)
     is_range = any(item.is_range for item in given)
     if is_range:
-        warm_up()
+        warm_up(limits)
     result = analysed(model, assume, settings=settings)
     _known(result, given)
     if is_range:
         with working("checking the ranges"):
-            found = result.check_range({item.name: (item.low, item.high) for item in given})
+            found = result.check_range({item.name: (item.low, item.high) for item in given}, **limits._asdict())
         _print_range(_shown(result, found), form)
         return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
     at = result.check({item.name: item.low for item in given})

@@ -6,9 +6,11 @@ import click
 
 from absint.commands.analysis import (
     Settings,
+    SolverLimits,
     analysed,
     assume_option,
     format_option,
+    limit_options,
     model_argument,
     set_option,
     settings_options,
@@ -16,6 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from lattices.limits import LONG
 
 
 @click.command()
@@ -26,9 +29,16 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 @click.option(
     "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
 )
+@limit_options(LONG)
 @format_option()
 def contract(
-    model: str, settings: Settings, assume: tuple[str, ...], sizes: tuple[str, ...], everything: bool, form: str
+    model: str,
+    settings: Settings,
+    assume: tuple[str, ...],
+    sizes: tuple[str, ...],
+    everything: bool,
+    limits: SolverLimits,
+    form: str,
 ) -> int:
     """Which sizes of the inputs of MODEL are legal.
 
@@ -38,10 +48,10 @@ def contract(
 
     Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if that was not decided.
     """
-    warm_up()
+    warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
     with working("simplifying the contract"):
-        found = result.contract()
+        found = result.contract(**limits._asdict())
     if form == "json":
         click.echo(found.to_json())
     else:

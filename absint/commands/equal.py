@@ -9,9 +9,11 @@ import click
 
 from absint.commands.analysis import (
     Settings,
+    SolverLimits,
     analysed,
     assume_option,
     format_option,
+    limit_options,
     model_argument,
     set_option,
     settings_options,
@@ -19,6 +21,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE
+from lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="List every class with all its members.")
 @assume_option
 @set_option
+@limit_options(LONG)
 @format_option()
 def equal(
     model: str,
@@ -49,6 +53,7 @@ def equal(
     everything: bool,
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
+    limits: SolverLimits,
     form: str,
 ) -> int:
     """Group dims, shapes or buffers that are always equal.
@@ -58,10 +63,10 @@ def equal(
     """
     from absint.report import classes
 
-    warm_up()
+    warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
     with working("comparing"):
-        found = _classes(result, what)
+        found = _classes(result, what, limits)
         pairs: list[Distinct] | None = None
         if distinct:
             most = None if form == "json" else classes.SHOWN_PAIRS + 1
@@ -75,14 +80,14 @@ def equal(
     return FINE
 
 
-def _classes(result: Result, what: Literal["dims", "shapes", "buffers"]) -> Found:
+def _classes(result: Result, what: Literal["dims", "shapes", "buffers"], limits: SolverLimits) -> Found:
     match what:
         case "dims":
-            return result.equal_dims()
+            return result.equal_dims(**limits._asdict())
         case "shapes":
-            return result.equal_shapes()
+            return result.equal_shapes(**limits._asdict())
         case "buffers":
-            return result.equal_buffers()
+            return result.equal_buffers(**limits._asdict())
 
 
 __all__ = ["equal"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 import click
 
 from absint.commands.analysis import (
     Settings,
+    SolverLimits,
     analysed,
     format_option,
+    limit_options,
     model_argument,
     set_option,
     settings_options,
@@ -18,7 +19,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
-from absint.errors import UsageError
+from lattices.limits import SECONDS
 
 if TYPE_CHECKING:
     from absint.proving import Given
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 )
 @set_option
 @click.option("--confirm", is_flag=True, help="Run the model at the sizes of each counterexample (needs onnxruntime).")
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="What one question to Z3 may take.")
+@limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
 @format_option()
 def prove(
@@ -59,7 +60,7 @@ def prove(
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
     confirm: bool,
-    seconds: float,
+    limits: SolverLimits,
     verbose: bool,
     form: str,
 ) -> int:
@@ -80,9 +81,7 @@ def prove(
     """
     from absint.queries import Query
 
-    if not 0 < seconds < inf:
-        raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
-    warm_up()
+    warm_up(limits)
     result = analysed(model, (), sizes, settings=settings)
     query = Query(result)
     for text in (*assume, *relations):
@@ -90,7 +89,7 @@ def prove(
     proofs = []
     for text in relations:
         with working("proving"):
-            proof = result.prove(text, given=given, assume=assume, confirm=confirm, seconds=seconds)
+            proof = result.prove(text, given=given, assume=assume, confirm=confirm, **limits._asdict())
         proofs.append(proof)
         if form == "text":
             from absint.report import proofs as report

@@ -53,10 +53,12 @@ def verdict(check: Check) -> Iterator[Line]:
 def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
     """What happens in a box of sizes."""
     box = f" for {plain(_box(check.box))}" if check.box else ""
+    assuming = f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else ""
+    box += assuming
     match check.outcome.value:
         case "fails":
             at = sizes(check.sizes or {})
-            yield Line(f"illegal for some of {plain(_box(check.box))}", "bold red")
+            yield Line(f"illegal for some of {plain(_box(check.box))}{assuming}", "bold red")
             yield from map(Line, wrapped(f"  at {plain(at)}", width, 6))
             if check.failure is not None:
                 yield from _failure(check.failure, width)

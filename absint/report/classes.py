@@ -57,6 +57,8 @@ def report(
         rest += [f"{alone:,} {plural(word, alone)} equal to no other"] if alone else []
         if rest:
             yield Line(f"  and {', '.join(rest)} (all: --all)")
+    if found.reason:
+        yield Line(f"not all were compared: {found.reason}", "yellow")
     if found.undecided:
         yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
     if distinct is not None:

@@ -37,6 +37,8 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
         yield Line(f"  and {len(contract.clauses) - len(shown):,} more")
     if contract.possible is None:
         yield Line("whether any size meets all clauses was not decided", "yellow")
+    if contract.reason:
+        yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     yield from _beyond(contract, width, everything)
 
 

@@ -121,7 +121,7 @@ def query_of(result: Result, relation: Relation) -> Query:
     names = canonical_names(formulas)
     script = _script(renamed(formulas, names))
     status: Status = "unsat" if decision.entailed else "sat"
-    if prover.backend.check(script.text, rlimit=RLIMIT, seconds=prover.seconds).verdict not in (status, "unknown"):
+    if prover.check(script.text, rlimit=RLIMIT, core=True).verdict not in (status, "unknown"):
         raise NoQueryError(DENIED)
     return Query(script.text, script.logic, status, decision.tier, len(premises), _shown(result, formulas, names))
 

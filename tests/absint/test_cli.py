@@ -440,7 +440,7 @@ def test_z3_that_does_not_start_is_one_line(
 ) -> None:
     from solver.backend import SolverError
 
-    def broken() -> None:
+    def broken(memory: int) -> None:
         raise SolverError("Z3 does not load")
 
     monkeypatch.setattr("solver.backend.shared", broken)

@@ -153,7 +153,7 @@ def test_what_rarely_happens_in_a_contract() -> None:
 
 
 def test_an_undecided_contract_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absint.Result, "contract", lambda _: Contract((), None))
+    monkeypatch.setattr(absint.Result, "contract", lambda _, **limits: Contract((), None))
     assert run(["contract", "free.onnx"]) == 3
 
 

@@ -82,7 +82,10 @@ def test_a_minimal_core_has_nothing_to_leave_out(warm: Backend) -> None:
 
 def test_the_budget_ends_a_query_the_same_way_each_time(warm: Backend) -> None:
     first, second = (warm.check(CUBES, rlimit=20_000, seconds=SOON) for _ in range(2))
-    assert (first.verdict, first.reason) == ("unknown", "the resource limit of 20000 was reached")
+    assert (first.verdict, first.reason) == (
+        "unknown",
+        "the resource limit of 20000 was reached; rlimit= (--rlimit) raises it",
+    )
     assert first.spent == second.spent >= 20_000
 
 

@@ -1,0 +1,70 @@
+"""A time limit for everything that one answer takes: each layer looks at it where work can grow.
+
+>>> with within(3600.0):
+...     on_time()
+...     remaining(10.0)
+10.0
+
+Below the limit nothing depends on it, so answers are the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from threading import Lock, local
+from time import monotonic
+
+
+class DeadlineError(BaseException):
+    """The time limit was reached. Whoever set it answers with what is known by then.
+
+    It is no `Exception`: a transfer rule that is interrupted has not failed.
+    """
+
+
+class _Current(local):
+    """The deadline of a thread."""
+
+    end: float = inf
+    seconds: float = inf
+
+
+_current = _Current()
+_lock = Lock()
+_set = 0
+"""Deadlines that are set, in any thread: where there are none, looking costs next to nothing."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Work in this thread that may take so long; an earlier deadline around it still holds."""
+    global _set
+    before = _current.end, _current.seconds
+    end = monotonic() + seconds
+    if end < _current.end:
+        _current.end, _current.seconds = end, seconds
+    with _lock:
+        _set += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _set -= 1
+        _current.end, _current.seconds = before
+
+
+def on_time() -> None:
+    """Raises DeadlineError once the time is over."""
+    if _set and monotonic() >= _current.end:
+        raise DeadlineError(f"the time limit of {_current.seconds:g} s was reached")
+
+
+def remaining(most: float = inf) -> float:
+    """Seconds that are left, at most so many. Raises DeadlineError if there are none."""
+    on_time()
+    return min(most, _current.end - monotonic())
+
+
+__all__ = ["DeadlineError", "on_time", "remaining", "within"]

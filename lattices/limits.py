@@ -1,0 +1,44 @@
+"""The limits of one answer: time for all of it, and Z3's own budgets."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final, NamedTuple
+
+MEMORY: Final = 4 << 30
+"""Bytes that the Z3 process may take, where the platform can limit them."""
+
+RLIMIT: Final = 3_000_000
+"""Z3's budget for one question: steps, the same on every machine."""
+
+SECONDS: Final = 10.0
+"""Of one query."""
+
+LONG: Final = 60.0
+"""Seconds of an answer that takes many questions: a contract, a box of sizes, classes."""
+
+
+class Limits(NamedTuple):
+    """What an answer may take. Past `seconds` it says what is known by then; the rest bounds Z3 alone."""
+
+    seconds: float = SECONDS
+    rlimit: int = RLIMIT
+    """Of one question; 0 is no limit."""
+    memory: int = MEMORY
+    """Bytes that the Z3 process may take."""
+
+    def checked(self) -> Limits:
+        """These limits. Raises ValueError for one that makes no sense."""
+        if not 0 < self.seconds < inf:
+            raise ValueError(f"seconds={self.seconds:g}: expected a number above 0")
+        if not 0 <= self.rlimit < 1 << 32:
+            raise ValueError(f"rlimit={self.rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
+        if self.memory < LEAST_MEMORY:
+            raise ValueError(f"memory={self.memory}: Z3 needs at least {LEAST_MEMORY} bytes")
+        return self
+
+
+LEAST_MEMORY: Final = 256 << 20
+
+
+__all__ = ["LEAST_MEMORY", "LONG", "MEMORY", "RLIMIT", "SECONDS", "Limits"]
