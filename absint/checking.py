@@ -346,7 +346,8 @@ class _Range:
         result, prover = self._result, self._prover
         inside = _inside(self._ends)
         given = [c.formula for c in prover.constraints if c.origin.node < 0]
-        excluded = _excluded(prover, self._ends, inside) or self._single()
+        excluded = _excluded(prover, self._ends, inside)
+        excluded = excluded if excluded is not None else self._single()
         if excluded is not None:
             return excluded
         stated = stated_within(result, prover, [*inside, *given])

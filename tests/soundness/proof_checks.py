@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 import absint
 from absint.checking import Outcome
 from lattices.relation import Relation
+from solver.contract import Contract
 from solver.prove import Proof, Verdict, holds
 from tests.soundness.graph_drafts import Draft
 from tests.soundness.proof_graphs import BINDINGS, KINDS, Executed, Kind, Run, bindings
@@ -35,6 +36,8 @@ class Judge:
         self.refine: bool | Literal["smt"] = self.rng.choice([True, True, True, "smt", False])
         self.declared: list[Query] = []
         self.model = self._declared() if self.rng.random() < 0.4 else self.runs.model
+        if self.rng.random() < 0.4:
+            self.model = self._fewer_outputs()
         self.result = absint.analyze(self.model, refine=self.refine)
         self.names = list(self.result.symbols)
         self.assumed = self._assumed()
@@ -56,6 +59,15 @@ class Judge:
             stated = [self.rng.choice([None, None, 1, 2, 3, 4, "N", "M"]) for _ in shape]
             model.graph.value_info.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, stated))
             self.declared += [equal(dim(name, axis), size) for axis, size in enumerate(stated) if size is not None]
+        return model
+
+    def _fewer_outputs(self) -> onnx.ModelProto:
+        """The model with some of its outputs alone: a run executes the nodes that none of them needs all the same."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        kept = [o for o in model.graph.output if self.rng.random() < 0.3] or [self.rng.choice(model.graph.output)]
+        del model.graph.output[:]
+        model.graph.output.extend(kept)
         return model
 
     def _assumed(self) -> str:
@@ -148,12 +160,12 @@ class Judge:
 
     def _judged(self, query: Query, assumed: Sequence[Query], proof: Proof) -> Iterator[str]:
         def fits(run: Run) -> bool:
-            return all(a.holds(run.sizes, run.shapes or {}) for a in assumed)
+            return all(a.holds(run.sizes, run.shapes or {}) is True for a in assumed)
 
         if proof.verdict is Verdict.PROVED:
             self._near(proof)
             for run in self.succeeded:
-                if fits(run) and not query.holds(run.sizes, run.shapes or {}):
+                if fits(run) and query.holds(run.sizes, run.shapes or {}) is False:
                     yield f"proved, but false {at(run)}"
                     return
         elif proof.verdict is Verdict.CONTRADICTION:
@@ -173,7 +185,7 @@ class Judge:
         values = {**proof.counterexample, **proof.invented}
         if holds(proof.relation, values) is not False:
             yield "not entailed, but the candidate does not make it false"
-        given = [c for c in self.result.constraints if proof.given != "inputs" or c.origin.node < 0]
+        given = [c for c in self.result.constraints.of_needed if proof.given != "inputs" or c.origin.node < 0]
         broken = next((c for c in given if holds(c.formula, values) is False), None)
         if broken is not None:
             yield f"not entailed, but the candidate breaks {broken}"
@@ -194,13 +206,13 @@ class Judge:
             yield "the counterexample does not give every symbol a size"
         runs = self.at(sizes)
         good = [run for run in runs if run.ok]
-        if not all(a.holds(run.sizes, run.shapes or {}) for a in assumed for run in good):
+        if not all(a.holds(run.sizes, run.shapes or {}) is True for a in assumed for run in good):
             yield f"refuted, but no run there meets what is assumed {at(good[0])}"
         self.counts["counterexamples run" if good else "counterexamples that do not run"] += bool(runs)
         if proof.given != "inputs" and len(runs) == len(KINDS) and not good:
             yield f"refuted at sizes that do not run: {runs[0].failure}"
-        if good and all(query.holds(run.sizes, run.shapes or {}) for run in good):
-            yield f"refuted, but true {at(good[0])}"
+        if good and all(query.holds(run.sizes, run.shapes or {}) is not False for run in good):
+            yield f"refuted, but not false {at(good[0])}"
 
     # Sizes
 
@@ -272,6 +284,7 @@ class Judge:
             if not run.ok and not broken and complete:
                 yield f"the contract says everything and allows it, but it fails {at(run)}: {run.failure}; {contract}"
                 break
+        yield from self._agreement(contract)
         for name in self.names:
             facts = self.result.symbol(name)
             for run in self.succeeded:
@@ -280,6 +293,22 @@ class Judge:
                 if not fits or (facts.values is not None and size not in facts.values):
                     yield f"symbol says {facts}, but it runs {at(run)}"
                     break
+
+    def _agreement(self, contract: Contract) -> Iterator[str]:
+        """A check, of one size of each symbol or of the box with it alone, is never weaker than the contract."""
+        drawn = [{name: self.rng.randrange(0, 9) for name in self.names} for _ in range(12)]
+        for sizes in [*(dict(run.sizes) for run in self.made), *drawn]:
+            if contract.allows(sizes):
+                continue
+            check = self.result.check(sizes)
+            box = self.result.check_range({name: (size, size) for name, size in sizes.items()})
+            self.counts["sizes that the contract rules out"] += 1
+            if check.failure is None:
+                yield f"the contract rules out {sizes}, but check says {check}: {contract}"
+                return
+            if box.failure is None:
+                yield f"the contract rules out {sizes}, but check_range says {box}: {contract}"
+                return
 
     def _classes(self) -> Iterator[str]:
         for group in self.result.equal_dims().classes:

@@ -21,10 +21,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Query:
-    """A statement about a run."""
+    """A statement about a run; None where it divides by zero."""
 
     text: str
-    holds: Callable[[Sizes, Shapes], bool]
+    holds: Callable[[Sizes, Shapes], bool | None]
 
 
 def constant(number: int) -> Term:
@@ -41,6 +41,23 @@ def dim(name: str, axis: int) -> Term:
 
 def elements(name: str) -> Term:
     return Term(f"size({name})", lambda sizes, shapes: prod(shapes[name]))
+
+
+def first_not_one(*sizes: int) -> int:
+    return next((size for size in sizes if size != 1), 1)
+
+
+def both(a: bool | None, b: bool | None) -> bool | None:
+    """Both hold; None where that is not settled."""
+    return False if a is False or b is False else None if a is None or b is None else True
+
+
+def either(a: bool | None, b: bool | None) -> bool | None:
+    return opposite(both(opposite(a), opposite(b)))
+
+
+def opposite(a: bool | None) -> bool | None:
+    return None if a is None else not a
 
 
 def equal(a: Term, size: int | str) -> Query:
@@ -69,12 +86,12 @@ class Asker:
             return self._whole()
         a, b = self._comparison(), self._comparison()
         if way < 0.78:
-            return Query(f"{a.text} and {b.text}", lambda s, v: a.holds(s, v) and b.holds(s, v))
+            return Query(f"{a.text} and {b.text}", lambda s, v: both(a.holds(s, v), b.holds(s, v)))
         if way < 0.88:
-            return Query(f"{a.text} or {b.text}", lambda s, v: a.holds(s, v) or b.holds(s, v))
+            return Query(f"{a.text} or {b.text}", lambda s, v: either(a.holds(s, v), b.holds(s, v)))
         if way < 0.94:
-            return Query(f"not ({a.text})", lambda s, v: not a.holds(s, v))
-        return Query(f"{a.text} -> {b.text}", lambda s, v: not a.holds(s, v) or b.holds(s, v))
+            return Query(f"not ({a.text})", lambda s, v: opposite(a.holds(s, v)))
+        return Query(f"{a.text} -> {b.text}", lambda s, v: either(opposite(a.holds(s, v)), b.holds(s, v)))
 
     def assumption(self) -> Query:
         """A comparison of input symbols."""
@@ -102,7 +119,14 @@ class Asker:
         compare: Mapping[str, Callable[[int, int], bool]] = {
             "==": int.__eq__, "!=": int.__ne__, "<=": int.__le__, ">=": int.__ge__, "<": int.__lt__, ">": int.__gt__,
         }  # fmt: skip
-        return Query(f"{a.text} {op} {b.text}", lambda s, v: compare[op](a.value(s, v), b.value(s, v)))
+
+        def holds(sizes: Sizes, shapes: Shapes) -> bool | None:
+            try:
+                return compare[op](a.value(sizes, shapes), b.value(sizes, shapes))
+            except ZeroDivisionError:
+                return None
+
+        return Query(f"{a.text} {op} {b.text}", holds)
 
     def _whole(self) -> Query:
         rng = self._rng
@@ -134,6 +158,14 @@ class Asker:
             return Term(f"{a.text} + {by}", lambda s, v: a.value(s, v) + by)
         if way < 0.87:
             return Term(f"{by} * {a.text}", lambda s, v: by * a.value(s, v))
-        if way < 0.94:
+        if way < 0.89:
             return Term(f"{a.text} * {b.text}", lambda s, v: a.value(s, v) * b.value(s, v))
+        if way < 0.92:
+            return Term(f"broadcast({a.text}, {b.text})", lambda s, v: first_not_one(a.value(s, v), b.value(s, v)))
+        if way < 0.93:
+            return Term(f"({a.text}) // ({b.text})", lambda s, v: a.value(s, v) // b.value(s, v))
+        if way < 0.94:
+            return Term(f"({a.text}) % ({b.text} - {by})", lambda s, v: a.value(s, v) % (b.value(s, v) - by))
+        if way < 0.96:
+            return Term(f"max({a.text}, {b.text})", lambda s, v: max(a.value(s, v), b.value(s, v)))
         return Term(f"{a.text} // {by}", lambda s, v: a.value(s, v) // by)
