@@ -39,6 +39,10 @@ _COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
 """How many small sizes of so many symbols are combined freely."""
 
 
+_GRID: Final[Mapping[int, int]] = {1: 65, 2: 17, 3: 7, 4: 5}
+"""Sizes of so many symbols that are all tried where no others meet the requirements."""
+
+
 class Condition(NamedTuple):
     """A relation that is to hold wherever a path is taken."""
 
@@ -55,7 +59,7 @@ class LegalSizes:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._confirmed: dict[tuple[int, ...], bool | None] = {}
+        self._doubts: dict[tuple[int, ...], int | None] = {}
         self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
 
     def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
@@ -68,7 +72,7 @@ class LegalSizes:
         if not rest or not self._result.can_run:
             return found
         for certain in (True, False) if self._result.is_complete else (False,):
-            for sizes in self._drawn if certain else sorted(self._drawn, key=_corners):
+            for sizes in self._drawn if certain else self._least_doubted(rest):
                 false = [c for c in rest if c.is_false_at(sizes)]
                 if false and self._meets(sizes) and self._legal(sizes, certain):
                     found |= dict.fromkeys(false, sizes)
@@ -85,24 +89,35 @@ class LegalSizes:
         """The rules promise a run at these sizes, on data that are all 0."""
         return self._legal(sizes, True)
 
+    def _least_doubted(self, conditions: Sequence[Condition]) -> Sequence[Sizes]:
+        """Drawn sizes at which conditions are false, those first at which the fewest nodes may fail."""
+        graded: list[tuple[int, Sizes]] = []
+        for sizes in sorted(self._drawn, key=_corners):
+            if any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
+                doubts = self._doubted(sizes)
+                if doubts is not None:
+                    graded.append((doubts, sizes))
+        return [sizes for _, sizes in sorted(graded, key=lambda pair: pair[0])]
+
     def _legal(self, sizes: Sizes, certain: bool) -> bool:
         """Every requirement holds at these sizes; if `certain`, complete rules promise a run."""
-        key = tuple(sizes.values())
-        if key not in self._confirmed:
-            self._confirmed[key] = self._checked(sizes) if len(self._confirmed) < self._budget else None
-        confirmed = self._confirmed[key]
-        return confirmed is True or (confirmed is False and not certain)
+        doubts = self._doubted(sizes)
+        return doubts == 0 if certain else doubts is not None
 
-    def _checked(self, sizes: Sizes) -> bool | None:
-        """True if there is a run, False if no requirement is broken, None if one is."""
+    def _doubted(self, sizes: Sizes) -> int | None:
+        """How many nodes may fail at these sizes; None if a requirement is broken, or too many sizes were tried."""
+        key = tuple(sizes.values())
+        if key not in self._doubts:
+            self._doubts[key] = self._checked(sizes) if len(self._doubts) < self._budget else None
+        return self._doubts[key]
+
+    def _checked(self, sizes: Sizes) -> int | None:
         from absint.checking import Outcome, check
 
         for zeros in (True, False):
             found = check(self._result, sizes, zeros=zeros)
-            if found.outcome is Outcome.RUNS:
-                return True
             if found.outcome is not Outcome.FAILS:
-                return None if found.premises else False
+                return None if found.premises else len(found.doubts)
         return None
 
     # Sizes to try
@@ -131,7 +146,15 @@ class LegalSizes:
         found = [sizes for sizes in map(self._fitted, wanted) if sizes is not None]
         if not any(map(self._meets, found)):
             found += filter(None, map(self._repaired, wanted[:3]))
+        if not any(map(self._meets, found)):
+            found += islice(filter(self._meets, self._grid()), 3)
         return list({tuple(sizes.values()): sizes for sizes in found}.values())
+
+    def _grid(self) -> Iterator[Sizes]:
+        """All small sizes of a few symbols."""
+        names = self._result.symbols
+        for sizes in product(range(_GRID.get(len(names), 0)), repeat=len(names)):
+            yield dict(zip(names, sizes, strict=True))
 
     @cached_property
     def _start(self) -> Sizes:
