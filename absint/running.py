@@ -9,7 +9,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from math import prod
@@ -179,6 +179,31 @@ def sizes_at(
     return shapes
 
 
+_RELATIVE, _ABSOLUTE = 1e-3, 1e-5
+"""Floats that are this close are the same: they may have been computed elsewhere."""
+
+
+def differences(given: Mapping[str, object], computed: Mapping[str, object]) -> Iterator[str]:
+    """The arrays that differ from what a run computed under their names, in words."""
+    for name, array in given.items():
+        actual = computed.get(name)
+        if not isinstance(actual, np.ndarray) or not isinstance(array, np.ndarray):
+            continue
+        if array.shape != actual.shape:
+            yield f"{name}: {list(array.shape)} in the file, {list(actual.shape)} in the run"
+        elif array.dtype != actual.dtype:
+            yield f"{name}: {array.dtype} in the file, {actual.dtype} in the run"
+        elif (count := _unlike(array, actual)) > 0:
+            yield f"{name}: {count:,} of {array.size:,} elements differ"
+
+
+def _unlike(a: Array, b: Array) -> int:
+    if a.dtype.kind not in "fc":
+        return int(np.count_nonzero(a != b))
+    with np.errstate(all="ignore"):
+        return int(np.count_nonzero(~np.isclose(a, b, _RELATIVE, _ABSOLUTE, equal_nan=True)))
+
+
 def _run(
     result: Result,
     attempts: Sequence[Mapping[str, object]],
@@ -291,6 +316,6 @@ def in_one_line(message: str) -> str:
 
 
 __all__ = [
-    "MAX_ELEMENTS", "SECONDS", "MissingRuntimeError", "RunError", "feeds_for", "in_one_line", "load_feeds", "run",
-    "sizes_at", "typed", "with_outputs",
+    "MAX_ELEMENTS", "SECONDS", "MissingRuntimeError", "RunError", "differences", "feeds_for", "in_one_line",
+    "load_feeds", "run", "sizes_at", "typed", "with_outputs",
 ]  # fmt: skip

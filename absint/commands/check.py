@@ -159,20 +159,22 @@ def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, 
     others = {name: array for name, array in arrays.items() if name not in named}
     comparison = result.compare(inputs, others)
     failed = ""
+    differing: tuple[str, ...] = ()
     if run_it:
-        from absint.running import RunError, run
+        from absint.running import RunError, differences, run
 
-        wanted = [name for name in result.shapes if name not in named] if values else []
+        wanted = [name for name in result.shapes if name not in named] if values else list(others)
         try:
             with working("running the model"):
                 computed = run(result, inputs, wanted, isolated=True)
             comparison = result.compare(inputs, {**others, **computed})
+            differing = tuple(differences(others, computed))
         except RunError as error:
             failed = str(error)
     sizes = {name: comparison.binding[name] for name in result.symbols if name in comparison.binding}
     is_told = len(sizes) == len(result.symbols) and not any(row.premise for row in comparison.wrong)
     check = result.check(sizes) if is_told else None
-    return Fed(path, result.symbols, comparison, check, run_it and not failed, failed)
+    return Fed(path, result.symbols, comparison, check, run_it and not failed, failed, differing)
 
 
 __all__ = ["check"]

@@ -36,11 +36,14 @@ class Fed:
     """The model was run with the arrays, and what it computed is part of the comparison."""
     failed: str = ""
     """Why the run failed."""
+    differing: tuple[str, ...] = ()
+    """Arrays of the file for values that the run computes otherwise, each with the difference."""
 
     @property
     def ok(self) -> bool:
-        """Nothing that is claimed is wrong, and no run fails."""
-        return self.comparison.ok and not self.failed and (self.check is None or self.check.ok)
+        """Nothing that is claimed is wrong, no run fails, and it computes what the file has."""
+        legal = self.check is None or self.check.ok
+        return self.comparison.ok and not self.failed and not self.differing and legal
 
 
 def report(fed: Fed, width: int) -> Iterator[Line]:
@@ -53,6 +56,7 @@ def report(fed: Fed, width: int) -> Iterator[Line]:
         yield Line("values", "bold")
         yield from map(Line, aligned(rows, width))
     yield from _claims(fed, width)
+    yield from listed("the run computes something else", fed.differing, width)
     yield from listed("not compared", fed.comparison.unchecked, width)
 
 
@@ -120,6 +124,7 @@ def document(fed: Fed) -> str:
         "ok": fed.ok,
         "ran": fed.ran,
         "failed": fed.failed,
+        "differing": list(fed.differing),
         "check": None if fed.check is None else json.loads(fed.check.to_json()),
         "comparison": json.loads(fed.comparison.to_json()),
     }

@@ -353,7 +353,14 @@ def test_feeds_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert comparison["schema"] == "absint.compare/1"
     assert comparison["binding"] == {"N": 2, "K": 3, "D": 3, "_d0": 4}
     assert found.pop("check")["sizes"] == {"N": 2, "K": 3, "D": 3}
-    assert found == {"schema": "absint.check-feeds/1", "feeds": feeds, "ok": True, "ran": True, "failed": ""}
+    assert found == {
+        "schema": "absint.check-feeds/1",
+        "feeds": feeds,
+        "ok": True,
+        "ran": True,
+        "failed": "",
+        "differing": [],
+    }
 
 
 def test_a_run_that_contradicts_a_requirement_asks_for_a_report() -> None:
