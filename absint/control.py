@@ -58,6 +58,11 @@ class Control:
     types: Signature | None = None
     """The types of the operator, at the node that ends it."""
 
+    @property
+    def after(self) -> tuple[int, ...]:
+        """Nodes that it reads beside those of its operands."""
+        return ()
+
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         """The state of the node."""
         raise NotImplementedError
@@ -152,6 +157,10 @@ class IfJoin(Control):
     """The types that the branches declare of their outputs, one branch after the other."""
     operator: str = "If"
     width: int = 1
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return self.then_gate, self.else_gate
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
         values = [run.operand(o, states) for o in item.operands]

@@ -35,19 +35,16 @@ ABSENT: Final[Operand] = (-1, 0)
 class Path:
     """Where a node stands: a chain of parent pointers to the main graph; printed as `loop1/body`."""
 
-    __slots__ = ("label", "parent")
+    __slots__ = ("_text", "label", "parent")
 
     def __init__(self, parent: Path | None = None, label: str = "") -> None:
         self.parent = parent
         self.label = label
+        outer = "" if parent is None else str(parent)
+        self._text: str = f"{outer}/{label}" if outer else label
 
     def __str__(self) -> str:
-        labels = []
-        path: Path | None = self
-        while path is not None and path.parent is not None:
-            labels.append(path.label)
-            path = path.parent
-        return "/".join(reversed(labels))
+        return self._text
 
 
 class Scope:
@@ -190,6 +187,9 @@ class Program:
                     yield producer, number
             if node.gate >= 0:
                 yield node.gate, number
+            if node.control is not None:
+                for before in node.control.after:
+                    yield before, number
         yield from self._back
 
     def networkx(self) -> nx.DiGraph[int]:

@@ -27,14 +27,13 @@ from absint.lower_control import lower_control
 from absint.lowered import Call, Declaring, Frame, Lowered, Signature, place_of
 from absint.overridable import overridable_diagnostic, replaceable
 from absint.protos import (
+    Captures,
     attribute_key,
-    captured,
     decode_attribute,
     domain_of,
     is_elsewhere,
     name_of,
     overload_of,
-    reads,
     resolved,
 )
 from absint.tensors import decode, dtype_of
@@ -72,6 +71,7 @@ class Lowerer:
         self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
         self._sizes = expanded_sizes(self._functions)
         self._root = Path()
+        self._captures = Captures()
 
     def run(self) -> Lowered:
         """Lower the model. Raises ModelError where it has no meaning (a cycle, an opset nobody knows)."""
@@ -209,7 +209,7 @@ class Lowerer:
         waiting = []
         users: dict[int, list[int]] = {}
         for i, node in enumerate(nodes):
-            needs = {producer[name] for name in reads(node) if name in producer}
+            needs = {producer[name] for name in self._captures.reads(node) if name in producer}
             waiting.append(len(needs))
             for need in needs:
                 users.setdefault(need, []).append(i)
@@ -272,7 +272,7 @@ class Lowerer:
                             self._duplicate(name, node, number, frame)
                         names[name] = (item, index)
             else:
-                for name in captured(node):
+                for name in self._captures.of(node):
                     if find(name) is None and self._resort(frame, node, name):
                         return True
                 self._special(Call(node, number, attributes, operands, outputs, frame))

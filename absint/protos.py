@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 import onnx
-from onnx import AttributeProto, FunctionProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
 from absint.tensors import dtype_of
 from absint.types import read_type
@@ -67,26 +67,46 @@ def declared_rank(declared: onnx.TypeProto) -> int | None:
     return len(declared.tensor_type.shape.dim) if declared.tensor_type.HasField("shape") else None
 
 
-def reads(node: NodeProto) -> set[str]:
-    """Names that the node reads, its subgraphs' outer references included."""
-    return {*node.input, *captured(node)}
+class Captures:
+    """Names that nodes read, those that their bodies take from outside included; each body is looked through once."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, tuple[GraphProto, frozenset[str]]] = {}  # the graphs stay, so their ids do too
+
+    def reads(self, node: NodeProto) -> set[str]:
+        """Names that the node reads, its subgraphs' outer references included."""
+        return {*node.input, *self.of(node)}
+
+    def of(self, node: NodeProto) -> set[str]:
+        """Names that the subgraphs of a node read and do not define."""
+        found: set[str] = set()
+        for graph in _bodies(node):
+            found |= self._of_graph(graph)
+        return found
+
+    def _of_graph(self, graph: GraphProto) -> frozenset[str]:
+        stack = [(graph, False)]
+        while stack:
+            graph, is_open = stack.pop()
+            if id(graph) in self._free:
+                continue
+            inner = [body for node in graph.node for body in _bodies(node)]
+            if inner and not is_open:
+                stack.append((graph, True))
+                stack += [(body, False) for body in inner]
+                continue
+            read = {info.name for info in graph.output}.union(*(self._free[id(body)][1] for body in inner))
+            defined = {"", *(item.name for items in (graph.input, graph.initializer) for item in items)}
+            defined.update(sparse.values.name for sparse in graph.sparse_initializer)
+            for node in graph.node:
+                read.update(node.input)
+                defined.update(node.output)
+            self._free[id(graph)] = graph, frozenset(read - defined)
+        return self._free[id(graph)][1]
 
 
-def captured(node: NodeProto) -> set[str]:
-    """Names that the subgraphs of a node read and do not define."""
-    read: set[str] = set()
-    defined = {""}
-    stack = [a.g for a in node.attribute if a.type == AttributeProto.GRAPH]
-    while stack:
-        graph = stack.pop()
-        defined.update(item.name for items in (graph.input, graph.initializer) for item in items)
-        defined.update(sparse.values.name for sparse in graph.sparse_initializer)
-        read.update(info.name for info in graph.output)
-        for inner in graph.node:
-            read.update(inner.input)
-            defined.update(inner.output)
-            stack.extend(a.g for a in inner.attribute if a.type == AttributeProto.GRAPH)
-    return read - defined
+def _bodies(node: NodeProto) -> list[GraphProto]:
+    return [a.g for a in node.attribute if a.type == _GRAPH]
 
 
 def attribute_key(

@@ -14,7 +14,7 @@ from onnx import TensorProto
 
 from absint.opening import read_beside
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
-from lattices.dtype import DType
+from lattices.dtype import INTEGER_RANGES, DType
 from lattices.expr import const
 from lattices.real import Real
 from lattices.relation import FALSE, TRUE
@@ -120,7 +120,15 @@ def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[in
         numbers = list(struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *tensor.int32_data)))
     else:
         numbers = list(tensor.int32_data)
-    return numbers if len(numbers) == count else None
+    if len(numbers) != count or (dtype in INTEGER_RANGES and not _fit(dtype, numbers)):
+        return None
+    return numbers
+
+
+def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
+    """The numbers are ones of the type: fields of a file are wider than narrow types."""
+    lo, hi = INTEGER_RANGES[dtype]
+    return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
 
 
 def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> bytes | None:

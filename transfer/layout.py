@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
 
 import numpy as np
 
@@ -81,6 +83,10 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
 
 
+_MAX_PAIRED: Final = 12
+"""Of more inputs that may be empty and differ, not every two are compared."""
+
+
 def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     """The dim of another axis; what must agree stated. Any input that has elements gives it, else the first."""
     first = shapes[0][axis]
@@ -88,16 +94,22 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     filled = [s[axis] for s in distinct if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
+    many = len(distinct) > _MAX_PAIRED
+    full = [s for s in distinct if all(is_positive(op, d) for d in s)] if many else []
     for i, s in enumerate(distinct):
-        for other in distinct[:i]:
+        for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 op.require(agree, f"the inputs agree on axis {axis}", found=found)
+    if many and not full:
+        op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, but for empty ones")
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
     if filled or not known:
         return filled[-1] if filled else UNKNOWN_SIZE
+    if many:
+        return UNKNOWN_SIZE
     result = first
     for s in distinct:
         result = choose(op, _is_empty(op, s), result, s[axis])
@@ -233,7 +245,15 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
         parts = [total // count] * count
     else:
         parts = _rounded_parts(op, total, count)
-    return [_part(x, axis, parts, i) for i in range(count)]
+    if x.contents is None or x.contents.is_fill:
+        starts: list[Dim] = [ZERO_EXPR] * count  # where a part begins matters to elements alone
+    else:
+        starts = list(accumulate(parts[:-1], initial=ZERO_EXPR))
+    return [_part(x, axis, part, start) for part, start in zip(parts, starts, strict=True)]
+
+
+_MAX_PARTS: Final = 256
+"""Of more parts the sizes over symbols are not said."""
 
 
 def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
@@ -247,6 +267,9 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
         op.may_fail("the split sizes must add up to the size of the axis")
         parts[unknown[0]] = total - sum_of(part for part in parts if isinstance(part, Expr))
         return parts
+    if len(unknown) > _MAX_PARTS:
+        op.may_fail("the split sizes must add up to the size of the axis")
+        return [part if isinstance(part, Expr) else UNKNOWN_SIZE for part in parts]
     for i in unknown:
         parts[i] = op.fresh(f"part{i}")
     if unknown:
@@ -266,6 +289,8 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
         op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
     if count == 2:
         return [size, total // 2]
+    if count > _MAX_PARTS and not total.is_concrete:
+        return [size, *[UNKNOWN_SIZE] * (count - 1)]
     return [size, *(greatest(op, 0, least(op, size, total - size * i)) for i in range(1, count))]
 
 
@@ -277,13 +302,12 @@ def sum_of(dims: Iterable[Dim]) -> Dim:
     return total
 
 
-def _part(x: Tensor, axis: int, parts: Sequence[Dim], index: int) -> Tensor:
-    result = shape_of((*x.shape[:axis], parts[index], *x.shape[axis + 1 :]))
-    start = sum_of(parts[:index])
+def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
+    result = shape_of((*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
     def cut(array: ObjectArray) -> ObjectArray:
         at = int(start)
-        return np.take(array, range(at, at + int(parts[index])), axis)
+        return np.take(array, range(at, at + int(size)), axis)
 
     return moved(x, result, cut) if start.is_concrete else moved(x, result, lambda array: array[:0])
 

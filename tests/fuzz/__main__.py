@@ -31,7 +31,7 @@ def main() -> int:
         out=options.out,
     )
     took = time.monotonic() - start
-    print(f"{found.cases:,} cases in {took:.0f} s, the slowest took {found.slowest:.1f} s")
+    print(f"{found.cases:,} cases in {took:.0f} s, case {found.slowest[1]} took the longest, {found.slowest[0]:.1f} s")
     for failure, count in found.failures.most_common():
         case = found.kept[failure]
         print(f"{count:6} times {failure}: first case {case.number} ({case.kind}), {' '.join(case.arguments)!r:.200}")

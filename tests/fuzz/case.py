@@ -18,8 +18,8 @@ OUTPUT: Final = "out.onnx"
 Change = Callable[[Random, ModelProto, ModelProto], None]
 
 KINDS: Final = (
-    "bytes", "wire", "graph", "graph", "graph", "attributes", "attributes", "constants", "constants", "versions", "dims",
-    "files", "queries", "arguments", "several", "several",
+    "bytes", "wire", "graph", "graph", "graph", "attributes", "attributes", "constants", "constants", "versions",
+    "dims", "files", "queries", "arguments", "several", "several",
 )  # fmt: skip
 _CHANGES: Final[dict[str, Change]] = {
     "graph": models.mutated_graph,
@@ -139,11 +139,12 @@ def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[st
         "nonsense",
     )
     options = (
-        "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes", "--refine",
-        "none", "smt", "--trace", "--profile", "--strict", "--max-nodes", "--max-seconds", "1", "-1", "0", "nan", "inf", "--",
-        "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge", "strict", "--outputs", "--role", "required",
-        "--shapes", "--all", "--defaults", "--feeds", "--given", "declared", "--seconds", "1e-9", "--policy", "max",
-        "--no-plugins", "--at", "--help", "-h", "--version", "",
+        "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes",
+        "--refine", "none", "smt", "--trace", "--profile", "--strict", "--max-nodes", "--max-seconds", "1",
+        "-1", "0", "nan", "inf", "--", "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge",
+        "strict", "--outputs", "--role", "required", "--shapes", "--all", "--defaults", "--feeds", "--given",
+        "declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help", "-h",
+        "--version", "",
     )  # fmt: skip
     found = [rng.choice(commands), MODEL if rng.random() < 0.9 else texts.words(rng, 2)]
     for _ in range(rng.randrange(6)):

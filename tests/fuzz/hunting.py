@@ -33,7 +33,8 @@ class Hunt:
     seed: int
     cases: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
+    slowest: tuple[float, int] = (0.0, -1)
+    """Seconds, and the number of the case."""
     kept: dict[str, Case] = field(default_factory=dict)
     """Failure -> its first case."""
 
@@ -62,7 +63,7 @@ class Worker:
                 failure = line[2:] if line.startswith("< ") else line
                 with lock:
                     hunt.cases += 1
-                    hunt.slowest = max(hunt.slowest, time.monotonic() - start)
+                    hunt.slowest = max(hunt.slowest, (time.monotonic() - start, number))
                     if failure:
                         hunt.failures[failure] += 1
                         hunt.kept.setdefault(failure, Case(number, "", b"", ()))

@@ -179,7 +179,8 @@ def _nest(rng: Random, graph: GraphProto, other: ModelProto) -> None:
 
 
 _GRAPH_CHANGES: Final[tuple[Callable[[Random, GraphProto, ModelProto], None], ...]] = (
-    _rename, _retype, _rewire, _rewire, _rewire, _cycle, _delete, _repeat, _other_operator, _other_operator, _splice, _nest,
+    _rename, _retype, _rewire, _rewire, _rewire, _cycle, _delete, _repeat, _other_operator, _other_operator, _splice,
+    _nest,
 )  # fmt: skip
 
 
