@@ -99,7 +99,7 @@ def loop_with_more_outputs() -> ModelProto:
 
 
 def if_in_a_loop() -> ModelProto:
-    """The outputs of an If in a loop depend on nothing in its branches: its gates are visited before it all the same."""
+    """The outputs of an If in a loop depend on nothing in its branches: its gates come before it all the same."""
     both = {f"{name}_branch": helper.make_graph([], name, [], [info("s")]) for name in ("then", "else")}
     body = helper.make_graph(
         [
