@@ -17,7 +17,7 @@ import numpy as np
 from lattices import relation as rel
 from lattices.contents import OPAQUE, Element
 from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
-from lattices.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
+from lattices.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import exact_quotient, floordiv, truncdiv
 from lattices.normal import fmod as fmod_dim
@@ -25,7 +25,7 @@ from lattices.normal import maximum as max_dim
 from lattices.normal import minimum as min_dim
 from lattices.normal import mod as mod_dim
 from lattices.real import Real
-from lattices.relation import FALSE
+from lattices.relation import FALSE, TRUE
 from lattices.truth import YES
 from transfer.op import Op
 from transfer.premises import (
@@ -33,6 +33,7 @@ from transfer.premises import (
     exact,
     fit,
     in_double,
+    in_order,
     integer,
     moderate,
     power_of_two,
@@ -49,6 +50,13 @@ def zero(dtype: DType) -> Element:
     if dtype.is_float:
         return Real(ZERO_EXPR, 1)
     return ZERO_EXPR if dtype.is_integer else FALSE if dtype is DType.BOOL else OPAQUE
+
+
+def one(dtype: DType) -> Element:
+    """The element 1, true for booleans."""
+    if dtype.is_float:
+        return Real(ONE_EXPR, 1)
+    return ONE_EXPR if dtype.is_integer else TRUE if dtype is DType.BOOL else OPAQUE
 
 
 def constant(element: Element) -> Fraction | None:
@@ -145,7 +153,7 @@ def mod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
 
 
 def fmod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a modulo b with the sign of a, as C does; exact on floats."""
+    """a modulo b with the sign of a, as C does; exact on floats. onnxruntime computes that of integers in double."""
     if dtype.is_integer:
         x, y = integer(a), integer(b)
         return fmod_dim(x, y) if in_double(op, x) and in_double(op, y) else UNKNOWN_DIM
@@ -229,7 +237,7 @@ def neg(op: Op, dtype: DType, a: Element) -> Element:
 
 def absolute(op: Op, dtype: DType, a: Element) -> Element:
     """|a|."""
-    return maximum(op, dtype, a, neg(op, dtype, a)) if _signed(dtype) else a
+    return _extreme(dtype, max_dim, a, neg(op, dtype, a)) if _signed(dtype) else a
 
 
 def _signed(dtype: DType) -> bool:
@@ -244,7 +252,7 @@ def relu(op: Op, dtype: DType, a: Element) -> Element:
 def sign(op: Op, dtype: DType, a: Element) -> Element:
     """1, 0 or -1."""
     num = a.num if isinstance(a, Real) else a
-    if not isinstance(num, Expr):
+    if not isinstance(num, Expr) or (dtype.is_integer and not in_order(op, dtype, num)):
         return Unknown(Interval(-1, 1)) if dtype.is_integer else OPAQUE
     value = rel.ite(rel.gt(num, 0), 1, rel.ite(rel.lt(num, 0), -1, 0))
     return (Real.of(value) or OPAQUE) if isinstance(a, Real) else value
@@ -300,13 +308,19 @@ def reciprocal(op: Op, dtype: DType, a: Element) -> Element:
 
 
 def maximum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """The larger of the two."""
-    return _extreme(dtype, max_dim, a, b)
+    """The larger of the two, as onnxruntime finds it."""
+    return _ordered(op, dtype, max_dim, a, b)
 
 
 def minimum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """The smaller of the two."""
-    return _extreme(dtype, min_dim, a, b)
+    """The smaller of the two, as onnxruntime finds it."""
+    return _ordered(op, dtype, min_dim, a, b)
+
+
+def _ordered(op: Op, dtype: DType, pick: Callable[[Dim, Dim], Dim], a: Element, b: Element) -> Element:
+    if dtype.is_integer and not in_order(op, dtype, integer(a), integer(b)):
+        return UNKNOWN_DIM
+    return _extreme(dtype, pick, a, b)
 
 
 def _extreme(dtype: DType, pick: Callable[[Dim, Dim], Dim], a: Element, b: Element) -> Element:

@@ -123,8 +123,13 @@ def _constant(target: DType, rounded: np.floating | np.ndarray, value: Fraction)
 
 def shift_left(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a << b for a constant b inside the width."""
-    by = _shift(dtype, b)
-    return UNKNOWN_DIM if by is None else fit(op, dtype, integer(a) * (1 << by))
+    by, value = _shift(dtype, b), integer(a)
+    if by is None:
+        return UNKNOWN_DIM
+    shifted = value * (1 << by)
+    if isinstance(value, Expr) and value.const is not None and INTEGER_RANGES[dtype][0] == 0:
+        return mod_dim(shifted, INTEGER_RANGES[dtype][1] + 1)  # bits beyond the width are dropped
+    return fit(op, dtype, shifted)
 
 
 def shift_right(op: Op, dtype: DType, a: Element, b: Element) -> Element:

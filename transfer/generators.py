@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from math import prod
+from typing import Final, cast
+
+import numpy as np
 
 from lattices import relation as rel
 from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
@@ -146,8 +149,9 @@ def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: El
     """The spec divides in the type itself, onnxruntime in double: known where they agree."""
     if not (isinstance(start, Real) and isinstance(limit, Real)):
         op.may_fail("start and limit are finite")
-    distance = ar.sub(op, dtype, limit, start)
-    counts = [ar.ceil(op, kind, ar.div(op, kind, distance, delta)) for kind in (dtype, DType.DOUBLE)]
+    counts = [
+        ar.ceil(op, kind, ar.div(op, kind, ar.sub(op, kind, limit, start), delta)) for kind in (dtype, DType.DOUBLE)
+    ]
     if not isinstance(counts[0], Real) or counts[0] != counts[1]:
         return UNKNOWN_SIZE
     return maximum(counts[0].num, 0)
@@ -211,7 +215,7 @@ def multinomial(op: Op) -> Tensor:
 # Matrices and windows
 
 
-@transfer("EyeLike", inputs="input", outputs="output", complete=True)
+@transfer("EyeLike", inputs="input", outputs="output", complete=True, elements=True)
 def eye_like(op: Op) -> Tensor:
     """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
     shape = op.tensor("input").shape
@@ -219,10 +223,20 @@ def eye_like(op: Op) -> Tensor:
     if shape.is_top:
         op.may_fail("input is a matrix")
         shape = shape_of((UNKNOWN_SIZE, UNKNOWN_SIZE))
-    return Tensor(type_attribute(op, "dtype", op.dtype("input")), shape)
+    dtype = type_attribute(op, "dtype", op.dtype("input"))
+    return Tensor(dtype, shape, _diagonal(dtype, shape, op.integer("k", 0)))
 
 
-@transfer("OneHot", inputs="indices depth values", outputs="output", complete=True)
+def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
+    """Ones where the column is k more than the row."""
+    sizes, one = shape.concrete, ar.one(dtype)
+    if sizes is None or prod(sizes) > MAX_ELEMENTS or one is OPAQUE:
+        return None
+    rows, columns = sizes
+    return Contents.of(sizes, [one if j - i == k else ar.zero(dtype) for i in range(rows) for j in range(columns)])
+
+
+@transfer("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True)
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
     found = scalar(op, "depth")
@@ -238,7 +252,26 @@ def one_hot(op: Op) -> Tensor:
     if len(shape) == 0:
         op.may_fail("onnxruntime wants indices of rank 1 or more")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
-    return Tensor(dtype, shape_of((*shape[:axis], depth, *shape[axis:])))
+    result = shape_of((*shape[:axis], depth, *shape[axis:]))
+    return Tensor(dtype, result, _hot(op, result, axis))
+
+
+def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
+    """values[1] at constant indices, which count from the end if negative; outside of the axis there is no such place."""
+    indices, values, sizes = op.elements("indices"), op.elements("values"), shape.concrete
+    if indices is None or values is None or len(values) != 2 or sizes is None or prod(sizes) > MAX_ELEMENTS:
+        return None
+    cold, hot = values.tolist()
+    depth = sizes[axis]
+    result = np.empty(sizes, dtype=object)
+    result.fill(cold)
+    for at in np.ndindex(indices.shape):
+        index = ar.constant(cast(Element, indices[at]))
+        if index is None or index.denominator != 1:
+            return None
+        if -depth <= index < depth:
+            result[(*at[:axis], int(index) % depth, *at[axis:])] = hot
+    return Contents.from_array(result)
 
 
 def _require_pair(op: Op, values: Shape) -> None:

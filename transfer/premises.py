@@ -7,7 +7,7 @@ symbols do not show it, the premise is recorded at the node, provided that it ho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import gcd, isfinite
 from typing import Final
@@ -63,6 +63,20 @@ def in_double(op: Op, value: Dim) -> bool:
     """The integer survives a kernel that computes in double."""
     limit = 1 << MANTISSA_BITS[DType.DOUBLE]
     return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")
+
+
+def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
+    """Whether integers are ordered rightly where onnxruntime looks at the low 32 bits of INT64.
+
+    It does so where it works on several at once: in Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
+    """
+    wide = [number for number in numbers if not number.bounds.leq(_LOW)] if dtype is DType.INT64 else []
+    if any(not isinstance(number, Expr) or number.const is not None for number in wide):
+        return False
+    return all(within(op, number, *_LOW, "onnxruntime orders it by 32 bits") for number in wide)
+
+
+_LOW: Final = Interval(*INTEGER_RANGES[DType.INT32])
 
 
 def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:

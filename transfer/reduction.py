@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -19,8 +20,13 @@ from lattices.relation import ge
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.logic import conjoin, disjoin
 from transfer.op import Op
+<<<<<<< HEAD
 from transfer.premises import fit, in_double, within
+=======
+from transfer.premises import EXACT_IN_DOUBLE, fit, in_double, in_order, within
+>>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
 from transfer.rule import Function, transfer
 
 
@@ -34,17 +40,17 @@ class Fold(NamedTuple):
 def by_attribute(fold: Fold | None) -> Function:
     """The function of a reduction whose axes are an attribute."""
 
-    def reduce(op: Op) -> Tensor:
+    def rule(op: Op) -> Tensor:
         """Reduce over the axes of an attribute; over all of them if it is absent."""
         return _reduced(op, fold, [const(axis) for axis in op.ints("axes") or ()])
 
-    return reduce
+    return rule
 
 
 def by_input(fold: Fold | None) -> Function:
     """The function of a reduction whose axes are an input."""
 
-    def reduce(op: Op) -> Tensor:
+    def rule(op: Op) -> Tensor:
         """Reduce over the axes of an input; where there are none over all, or with noop_with_empty_axes not at all."""
         axes: Sequence[Dim] | None = ()
         if op.has("axes"):
@@ -53,7 +59,7 @@ def by_input(fold: Fold | None) -> Function:
                 op.may_fail("axes is a vector")
         return _reduced(op, fold, axes, noop=op.flag("noop_with_empty_axes"))
 
-    return reduce
+    return rule
 
 
 def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool = False) -> Tensor:
@@ -70,7 +76,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     if rank == 0:
         if given is None or given:
             op.may_fail("onnxruntime takes any axis of a scalar, ONNX's own inference none")
-        return identity
+        return _over(op, fold, x, frozenset())
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)
     if given is None or len(constants) < len(given):
@@ -120,6 +126,7 @@ def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
         total: Dim = const(0)
         for dim in dims:
             total = total + dim
+<<<<<<< HEAD
         return _through_double(op, dtype, total, dims)
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
 
@@ -134,12 +141,31 @@ def _through_double(op: Op, dtype: DType, total: Dim, summands: Sequence[Dim] = 
     if parts and not all(within(op, dim, -limit, limit, f"{DType.DOUBLE} holds a sum of it") for dim in summands):
         return UNKNOWN_DIM
     return fit(op, dtype, total) if in_double(op, total) else UNKNOWN_DIM
+=======
+        return _in_double(op, dtype, fit(op, dtype, total), dims)
+    return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
+
+
+def _in_double(op: Op, dtype: DType, result: Dim, parts: Sequence[Dim]) -> Dim:
+    """What onnxruntime gives, which adds integers of 64 bits in double: exact while all sums are small."""
+    if any(part.bounds.lo is None or part.bounds.lo < 0 for part in parts):
+        sizes = [part.bounds for part in parts]
+        total = sum(max(abs(b.lo), abs(b.hi)) if b.lo is not None and b.hi is not None else _FAR for b in sizes)
+        if total > EXACT_IN_DOUBLE and not in_double(op, dtype, *(part * len(parts) for part in parts)):
+            return UNKNOWN_DIM
+    return result if in_double(op, dtype, result) else UNKNOWN_DIM
+
+
+_FAR: Final = 1 << 64
+>>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
 
 
 def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Element:
     """Exact in any order of summation: non-negative multiples of one power of two whose sum fits the mantissa."""
     if len(reals) < count or dtype not in MANTISSA_BITS or not all(r.is_dyadic for r in reals):
         return OPAQUE
+    if count == 1:
+        return reals[0]
     den = max((r.den for r in reals), default=1)
     total: Dim = const(0)
     for r in reals:
@@ -166,14 +192,28 @@ def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) < len(elements) or not dtype.is_integer:
         return OPAQUE
+<<<<<<< HEAD
     return _through_double(op, dtype, product(dims))
+=======
+    if len(dims) > _MOST_FACTORS:  # a partial product may be infinite, and times 0 it is no number
+        return UNKNOWN_DIM
+    result = fit(op, dtype, product(dims))
+    return result if in_double(op, dtype, result) else UNKNOWN_DIM
+>>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
 
 
-def _extreme(combine: Callable[..., Dim]) -> Callable[[Op, DType, Sequence[Element]], Element]:
+_MOST_FACTORS: Final = 15
+
+
+def _extreme(
+    combine: Callable[..., Dim], join: Callable[[Element, Element], Element]
+) -> Callable[[Op, DType, Sequence[Element]], Element]:
     def fold(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
+        if dtype is DType.BOOL:
+            return reduce(join, elements) if elements else OPAQUE
         dims = [e for e in elements if isinstance(e, Dim)]
         if dims and len(dims) == len(elements):
-            return combine(*dims)
+            return combine(*dims) if len(dims) == 1 or in_order(op, dtype, *dims) else UNKNOWN_DIM
         reals = [e for e in elements if isinstance(e, Real) and e.is_dyadic]
         if not reals or len(reals) < len(elements):
             return OPAQUE
@@ -186,7 +226,8 @@ def _extreme(combine: Callable[..., Dim]) -> Callable[[Op, DType, Sequence[Eleme
 def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     total = _sum(op, dtype, elements) if elements else OPAQUE
     if isinstance(total, Dim):
-        return truncdiv(total, len(elements))
+        mean = truncdiv(total, len(elements))
+        return mean if in_double(op, dtype, total * _FRACTIONS) else UNKNOWN_DIM
     count = len(elements)
     if isinstance(total, Real) and count & (count - 1) == 0:
         return Real.of(total.num, total.den * count) or OPAQUE
@@ -200,12 +241,23 @@ def _same(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
 
 def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
     """The mean of equal elements; that of floats is rounded."""
-    return _same(op, dtype, element, count) if isinstance(element, Dim) else OPAQUE
+    if not isinstance(element, Dim):
+        return OPAQUE
+    return _same(op, dtype, element, count) if in_double(op, dtype, element * count * _FRACTIONS) else UNKNOWN_DIM
+
+
+_FRACTIONS: Final = 8
+"""The quotient of a number that is this much smaller is not rounded up to an integer."""
 
 
 def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
     if isinstance(element, Dim) and dtype.is_integer:
+<<<<<<< HEAD
         return _through_double(op, dtype, element * count)
+=======
+        total = fit(op, dtype, element * count)
+        return total if in_double(op, dtype, total) else UNKNOWN_DIM
+>>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
     if isinstance(element, Real) and element.is_dyadic and dtype in MANTISSA_BITS and element.num.bounds.lo is not None:
         return _in_mantissa(op, element.num * count, element.den, dtype) if element.num.bounds.lo >= 0 else OPAQUE
     return OPAQUE
@@ -216,16 +268,20 @@ def _product_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Ele
         if element is ONE_EXPR:
             return element
         if count.const is not None and count.const <= _MAX_POWER:
+<<<<<<< HEAD
             return _through_double(op, dtype, product([element] * count.const))
+=======
+            return _product(op, dtype, [element] * count.const)
+>>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
     return OPAQUE
 
 
-_MAX_POWER: Final = 16
+_MAX_POWER: Final = 15
 
 SUM: Final = Fold(_sum, _sum_repeated)
 PROD: Final = Fold(_product, _product_repeated)
-MAX: Final = Fold(_extreme(maximum), _same)
-MIN: Final = Fold(_extreme(minimum), _same)
+MAX: Final = Fold(_extreme(maximum, disjoin), _same)
+MIN: Final = Fold(_extreme(minimum, conjoin), _same)
 MEAN: Final = Fold(_mean, _same_integer)
 
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
