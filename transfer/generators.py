@@ -257,7 +257,7 @@ def one_hot(op: Op) -> Tensor:
 
 
 def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
-    """values[1] at constant indices, which count from the end if negative; outside of the axis there is no such place."""
+    """values[1] at constant indices, negative ones counted from the end; at one outside of the axis nowhere."""
     indices, values, sizes = op.elements("indices"), op.elements("values"), shape.concrete
     if indices is None or values is None or len(values) != 2 or sizes is None or prod(sizes) > MAX_ELEMENTS:
         return None
