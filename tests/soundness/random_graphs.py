@@ -7,6 +7,7 @@ seed of the first model, the next ones follow; `--count 1` tries a single one.
 
     graph_drafts      a model as it grows, its runs, and the check of every claim
     graph_moves       steps that add shape arithmetic
+    graph_elements    steps that add operators on small tensors of every type, whose elements may be known
     graph_operators   steps that add operators on data, sequences, branches and loops
     graph_shrinks     smaller models that show the same fault
 """
@@ -23,6 +24,7 @@ from collections import Counter
 from onnx import TensorProto
 
 from tests.soundness.graph_drafts import DeadEndError, Draft, Input
+from tests.soundness.graph_elements import ELEMENT_MOVES
 from tests.soundness.graph_moves import SHAPE_MOVES, Move
 from tests.soundness.graph_operators import DATA_MOVES
 from tests.soundness.graph_shrinks import printed, shrunk
@@ -50,15 +52,21 @@ def draft(seed: int) -> Draft:
         inputs.append(Input(f"x{number}", TensorProto.FLOAT, dims))
     if rng.random() < 0.3:
         inputs.append(Input("k", TensorProto.INT64, rng.choice([(), (1,), (2,), ("K",)]), rng.choice([-2, 0]), 4))
+    if rng.random() < 0.3:
+        kind = rng.choice([TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8, TensorProto.FLOAT])
+        inputs.append(Input("e", kind, rng.choice([(), (1,), (3,), (2, 2), ("N",)])))
     if rng.random() < 0.2:
         inputs.append(Input("flag", TensorProto.BOOL, ()))
     result = Draft(seed, rng.choice(OPSETS), inputs, bindings(rng, inputs))
     wanted = rng.randrange(8, 31)
     share = rng.choice([0.3, 0.5, 0.7])
+    elements = rng.choice([0.0, 0.2, 0.5, 0.8])
     for _ in range(3 * wanted):
         if len(result.nodes) >= wanted or not result.values:
             break
         moves = SHAPE_MOVES if rng.random() < share else DATA_MOVES
+        if rng.random() < elements:
+            moves = ELEMENT_MOVES
         before = len(result.nodes)
         try:
             choose(rng, moves)(result)
