@@ -16,7 +16,7 @@ from lattices.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
 from lattices.interval import Interval
 from lattices.normal import maximum, minimum, truncdiv
 from lattices.real import Real
-from lattices.relation import ge
+from lattices.relation import FALSE, TRUE, ge
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -206,11 +206,11 @@ _MOST_FACTORS: Final = 15
 
 
 def _extreme(
-    combine: Callable[..., Dim], join: Callable[[Element, Element], Element]
+    combine: Callable[..., Dim], join: Callable[[Element, Element], Element], empty: Element
 ) -> Callable[[Op, DType, Sequence[Element]], Element]:
     def fold(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
         if dtype is DType.BOOL:
-            return reduce(join, elements) if elements else OPAQUE
+            return reduce(join, elements, empty)
         dims = [e for e in elements if isinstance(e, Dim)]
         if dims and len(dims) == len(elements):
             return combine(*dims) if len(dims) == 1 or in_order(op, dtype, *dims) else UNKNOWN_DIM
@@ -280,8 +280,8 @@ _MAX_POWER: Final = 15
 
 SUM: Final = Fold(_sum, _sum_repeated)
 PROD: Final = Fold(_product, _product_repeated)
-MAX: Final = Fold(_extreme(maximum, disjoin), _same)
-MIN: Final = Fold(_extreme(minimum, conjoin), _same)
+MAX: Final = Fold(_extreme(maximum, disjoin, FALSE), _same)
+MIN: Final = Fold(_extreme(minimum, conjoin, TRUE), _same)
 MEAN: Final = Fold(_mean, _same_integer)
 
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"

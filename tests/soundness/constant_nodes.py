@@ -16,7 +16,7 @@ import random
 import sys
 import time
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import onnx
 from onnx import helper, numpy_helper
@@ -79,25 +79,27 @@ def models(node: Node, opset: int) -> tuple[onnx.ModelProto, onnx.ModelProto]:
 
 def examined(seed: int, op: str = "") -> Found:
     """Draw, analyse and run the node of a seed."""
-    node, opset = drawn(seed, op)
+    return compared(*drawn(seed, op))[0]
+
+
+def compared(node: Node, opset: int) -> tuple[Found, list[Any]]:
+    """Analyse the node on constants, run it on inputs, and compare; with the outputs of the run."""
     fixed, fed = models(node, opset)
     result = analyze(fixed)
     if result.analysis.crashes:
-        return Found(node, opset, False, 0, [f"crashes: {result.analysis.crashes}"])
+        return Found(node, opset, False, 0, [f"crashes: {result.analysis.crashes}"]), []
     feeds = {f"x{i}": array for i, array in enumerate(node.inputs) if array is not None}
-    types = RUNTIME.load(fed.SerializeToString())
     serialised = fed.SerializeToString()
-    ok, outputs = RUNTIME.run(serialised, feeds)
+    loaded, types = RUNTIME.load(serialised)
+    ok, outputs = RUNTIME.run(serialised, feeds) if loaded else (False, [])
     values: list[Value] = [result[f"y{i}"] for i in range(node.outputs)]
     known = sum(isinstance(v, Tensor) and (v.contents is not None or bool(v.ramps)) for v in values)
     if not ok or deviates(fed.graph.node, feeds):
-        return Found(node, opset, False, known, [])
-    if types[0]:
-        outputs = [typed(kind, output) for kind, output in zip(types[1], outputs, strict=True)]
-    wrong = [
-        p for i, (v, actual) in enumerate(zip(values, outputs, strict=True)) for p in against(f"y{i}", v, actual, {})
-    ]
-    return Found(node, opset, True, known, wrong)
+        return Found(node, opset, False, known, []), []
+    arrays = [typed(kind, output) for kind, output in zip(types, outputs, strict=True)]
+    pairs = zip(values, arrays, strict=True)
+    wrong = [problem for i, (value, actual) in enumerate(pairs) for problem in against(f"y{i}", value, actual, {})]
+    return Found(node, opset, True, known, wrong), arrays
 
 
 def main() -> int:

@@ -76,6 +76,8 @@ class Draft:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     values: list[dict[str, Any]] = field(default_factory=list)
     fresh: int = 0
+    optionals: set[str] = field(default_factory=set)
+    """Values that a run shows as the tensor they hold, and that few operators take."""
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)

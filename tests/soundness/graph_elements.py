@@ -295,6 +295,7 @@ def in_sequence(d: Draft) -> object:
     if r.random() < 0.25 and d.opset >= 18:
         kind = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(like.dtype), None)
         held = d.one("Optional", x, type=kind)
+        d.optionals.add(held)
         return d.one(r.choice(["OptionalGetElement", "OptionalHasElement"]), held)
     others = [pick(d, lambda a: a.dtype == like.dtype and a.size <= MOST) for _ in range(r.randrange(0, 3))]
     items = d.one("SequenceConstruct", x, *others)

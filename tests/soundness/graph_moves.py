@@ -25,7 +25,7 @@ def sample(d: Draft, name: str) -> np.ndarray:
 def pick(d: Draft, fits: Callable[[np.ndarray], bool]) -> str:
     """A tensor that fits, recent ones first; DeadEndError if there is none."""
     names = list(dict.fromkeys(n for run in d.values for n, v in run.items() if isinstance(v, np.ndarray)))
-    fitting = [n for n in names if n not in d.constants and fits(sample(d, n))]
+    fitting = [n for n in names if n not in d.constants and n not in d.optionals and fits(sample(d, n))]
     if not fitting:
         raise DeadEndError("nothing fits")
     recent = fitting[-5:] if d.random.random() < 0.5 else fitting

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from lattices.contents import Contents
 from lattices.dtype import DType
+from lattices.expr import const
+from lattices.ramp import ramp
+from lattices.real import Real
 from lattices.relation import eq
 from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
+from lattices.tensor import Sequence, Tensor, Value
 from tests.soundness.harness import examine
 from tests.soundness.models import node_tests
 from tests.soundness.runs import ENGINE, Runner
@@ -57,9 +61,48 @@ def crash(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), Shape([op.tensor("X").shape.dims[99]]))
 
 
+@transfer("Shape", until=99, inputs="data", elements=True)
+def other_element(op: Op) -> Tensor:
+    """False: each size is one more."""
+    dims = op.tensor("data").shape
+    known = [] if dims.is_top else [dim + 1 for dim in dims]
+    return Tensor(DType.INT64, contents=Contents.vector(known))
+
+
+@transfer("Relu", until=99, inputs="X", elements=True)
+def other_fill(op: Op) -> Tensor:
+    """False: all elements are 7."""
+    return Tensor(op.dtype("X"), op.tensor("X").shape, Contents.fill(Real.constant(7)))
+
+
+@transfer("Relu", until=99, inputs="X", elements=True)
+def other_quotient(op: Op) -> Tensor:
+    """False: all elements are a third, up to a rounding."""
+    return Tensor(op.dtype("X"), op.tensor("X").shape, Contents.fill(Real(const(1), 3)))
+
+
+@transfer("Range", until=99, inputs="start limit delta", elements=True)
+def other_ramp(op: Op) -> Tensor:
+    """False: positions."""
+    dtype = op.dtype("start")
+    return Tensor(dtype, shape_of((op.fresh("count"),)), ramps=ramp(const(0), [const(1)]))
+
+
+@transfer("SplitToSequence", until=99, inputs="input split", outputs="output_sequence", elements=True)
+def other_items(op: Op) -> Value:
+    """False: the items have elements that nobody knows."""
+    item = Tensor(op.dtype("input"), contents=Contents.fill(Real.constant(7)))
+    return Sequence(item)
+
+
 @pytest.mark.parametrize(
     ("name", "rule", "message"),
     [
+        ("test_shape_example", other_element, "element 0"),
+        ("test_relu", other_fill, "element 0: 7 is 7, ran"),
+        ("test_relu", other_quotient, "element 0: (1)/3 is 1/3, ran"),
+        ("test_range_int32_type_negative_delta", other_ramp, "output[0]: 0 is claimed in"),
+        ("test_split_to_sequence_1", other_items, "element 0: 7 is 7, ran"),
         ("test_add_bcast", too_strict, "required"),
         ("test_add", other_type, "claimed DOUBLE, ran FLOAT"),
         ("test_add", never, "claimed never to"),

@@ -56,6 +56,8 @@ def check_inferred(case: Case, *, without: Collection[int] = ()) -> int:
 
 def _compare(where: str, value: Value, found: Inferred, binding: Binding) -> int:
     assert isinstance(value, Tensor), f"{where}: {value} is not a tensor"
+    assert value.contents is None, f"{where}: {value} has elements, which nothing that is inferred shows"
+    assert not value.ramps, f"{where}: {value} has elements, which nothing that is inferred shows"
     assert value.dtype is found.dtype, f"{where}: dtype {value.dtype}, inferred {found.dtype}"
     if found.dims is None:
         return 0
