@@ -98,10 +98,6 @@ class Chain:
                 outputs = session.run(None, feeds)
             except Exception:
                 continue
-            arrays = dict(zip((n.output[0] for n in self.nodes), outputs, strict=True)) | feeds
-            arrays |= {t.name: numpy_helper.to_array(t) for t in self.initializers}
-            if any(_miscompared(n, [arrays[name] for name in n.input]) for n in self.nodes):
-                continue
             ran += 1
             assert not self.rejected, f"{self} at {binding}: rejected but it runs"
             for node, actual in zip(self.nodes, outputs, strict=True):
@@ -124,13 +120,6 @@ class Chain:
         last = self.values[-1]
         assert isinstance(last, Tensor)
         return hole_free(str(last.contents))
-
-
-def _miscompared(node: onnx.NodeProto, inputs: Sequence[np.ndarray]) -> bool:
-    """onnxruntime 1.31 orders int64 wrongly past 32 bits: Max([4, 3], 2**31) is [4, 3], Sign([2**31]) is [-1]."""
-    return node.op_type in ("Max", "Min", "Sign", "Clip") and any(
-        a.dtype == np.int64 and a.size and not -(2**31) <= a.min() <= a.max() < 2**31 for a in inputs
-    )
 
 
 SIZES = [
