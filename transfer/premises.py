@@ -7,7 +7,7 @@ symbols do not show it, the premise is recorded at the node, provided that it ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from math import gcd, isfinite
 from typing import Final
@@ -70,13 +70,13 @@ def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
 
     It does so where it works on several at once: in Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
     """
-    wide = [number for number in numbers if not number.bounds.leq(_LOW)] if dtype is DType.INT64 else []
+    wide = [number for number in numbers if not number.bounds.leq(RANGES[DType.INT32])] if dtype is DType.INT64 else []
     if any(not isinstance(number, Expr) or number.const is not None for number in wide):
         return False
     return all(within(op, number, *_LOW, "onnxruntime orders it by 32 bits") for number in wide)
 
 
-_LOW: Final = Interval(*INTEGER_RANGES[DType.INT32])
+_LOW: Final = INTEGER_RANGES[DType.INT32]
 
 
 def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:

@@ -22,11 +22,7 @@ from lattices.tensor import Tensor
 from lattices.truth import YES
 from transfer.logic import conjoin, disjoin
 from transfer.op import Op
-<<<<<<< HEAD
-from transfer.premises import fit, in_double, within
-=======
-from transfer.premises import EXACT_IN_DOUBLE, fit, in_double, in_order, within
->>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
+from transfer.premises import fit, in_double, in_order, within
 from transfer.rule import Function, transfer
 
 
@@ -126,7 +122,6 @@ def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
         total: Dim = const(0)
         for dim in dims:
             total = total + dim
-<<<<<<< HEAD
         return _through_double(op, dtype, total, dims)
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
 
@@ -141,23 +136,6 @@ def _through_double(op: Op, dtype: DType, total: Dim, summands: Sequence[Dim] = 
     if parts and not all(within(op, dim, -limit, limit, f"{DType.DOUBLE} holds a sum of it") for dim in summands):
         return UNKNOWN_DIM
     return fit(op, dtype, total) if in_double(op, total) else UNKNOWN_DIM
-=======
-        return _in_double(op, dtype, fit(op, dtype, total), dims)
-    return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
-
-
-def _in_double(op: Op, dtype: DType, result: Dim, parts: Sequence[Dim]) -> Dim:
-    """What onnxruntime gives, which adds integers of 64 bits in double: exact while all sums are small."""
-    if any(part.bounds.lo is None or part.bounds.lo < 0 for part in parts):
-        sizes = [part.bounds for part in parts]
-        total = sum(max(abs(b.lo), abs(b.hi)) if b.lo is not None and b.hi is not None else _FAR for b in sizes)
-        if total > EXACT_IN_DOUBLE and not in_double(op, dtype, *(part * len(parts) for part in parts)):
-            return UNKNOWN_DIM
-    return result if in_double(op, dtype, result) else UNKNOWN_DIM
-
-
-_FAR: Final = 1 << 64
->>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
 
 
 def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Element:
@@ -192,14 +170,9 @@ def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) < len(elements) or not dtype.is_integer:
         return OPAQUE
-<<<<<<< HEAD
-    return _through_double(op, dtype, product(dims))
-=======
     if len(dims) > _MOST_FACTORS:  # a partial product may be infinite, and times 0 it is no number
         return UNKNOWN_DIM
-    result = fit(op, dtype, product(dims))
-    return result if in_double(op, dtype, result) else UNKNOWN_DIM
->>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
+    return _through_double(op, dtype, product(dims))
 
 
 _MOST_FACTORS: Final = 15
@@ -227,7 +200,7 @@ def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     total = _sum(op, dtype, elements) if elements else OPAQUE
     if isinstance(total, Dim):
         mean = truncdiv(total, len(elements))
-        return mean if in_double(op, dtype, total * _FRACTIONS) else UNKNOWN_DIM
+        return mean if in_double(op, total * _FRACTIONS) else UNKNOWN_DIM
     count = len(elements)
     if isinstance(total, Real) and count & (count - 1) == 0:
         return Real.of(total.num, total.den * count) or OPAQUE
@@ -243,7 +216,7 @@ def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element
     """The mean of equal elements; that of floats is rounded."""
     if not isinstance(element, Dim):
         return OPAQUE
-    return _same(op, dtype, element, count) if in_double(op, dtype, element * count * _FRACTIONS) else UNKNOWN_DIM
+    return _same(op, dtype, element, count) if in_double(op, element * count * _FRACTIONS) else UNKNOWN_DIM
 
 
 _FRACTIONS: Final = 8
@@ -252,12 +225,7 @@ _FRACTIONS: Final = 8
 
 def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
     if isinstance(element, Dim) and dtype.is_integer:
-<<<<<<< HEAD
         return _through_double(op, dtype, element * count)
-=======
-        total = fit(op, dtype, element * count)
-        return total if in_double(op, dtype, total) else UNKNOWN_DIM
->>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
     if isinstance(element, Real) and element.is_dyadic and dtype in MANTISSA_BITS and element.num.bounds.lo is not None:
         return _in_mantissa(op, element.num * count, element.den, dtype) if element.num.bounds.lo >= 0 else OPAQUE
     return OPAQUE
@@ -267,16 +235,10 @@ def _product_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Ele
     if isinstance(element, Dim) and dtype.is_integer and isinstance(count, Expr):
         if element is ONE_EXPR:
             return element
-        if count.const is not None and count.const <= _MAX_POWER:
-<<<<<<< HEAD
-            return _through_double(op, dtype, product([element] * count.const))
-=======
+        if count.const is not None and count.const <= _MOST_FACTORS:
             return _product(op, dtype, [element] * count.const)
->>>>>>> 1b39fbd (Integers as onnxruntime computes them; constants by rules of our own; random nodes of constants)
     return OPAQUE
 
-
-_MAX_POWER: Final = 15
 
 SUM: Final = Fold(_sum, _sum_repeated)
 PROD: Final = Fold(_product, _product_repeated)
