@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.declared.reading import problem
 from absint.fixpoint import fixpoint
 from absint.loops import LoopBody, LoopHead
+from absint.scans import ScanHead
 from absint.shapes import ShapeAnalysis
 from absint.types import read_type
+from lattices.dtype import DType
 from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -83,12 +85,21 @@ def _declared(result: Result) -> Iterator[LoadError]:
     for declaring in result._lowered.declaring:
         if not declaring.path or declaring.path in bodies:
             for name, operand, proto in _compared(result, declaring):
-                value = result.last.states[operand[0]]
-                wrong = problem(proto, value[operand[1]]) if operand[1] < len(value) else None
+                wrong = problem(proto, _value(result, operand))
                 if wrong is not None:
                     kind = "input " if isinstance(result.nodes[operand[0]].control, LoopBody) else ""
                     place = f" of {declaring.path}" if kind else ""
                     yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", (declaring.path, name))
+
+
+def _value(result: Result, operand: Operand) -> Value:
+    """The value, or what it starts as where a body changes its type."""
+    node, at = operand
+    state, item = result.last.states[node], result.nodes[node]
+    value = state[at] if at < len(state) else BOTTOM
+    if isinstance(item.control, (LoopHead, ScanHead)) and isinstance(value, Tensor) and value.dtype is DType.UNDEFINED:
+        return result.last.analysis.operand(item.operands[at], result.last.states) or value
+    return value
 
 
 def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
@@ -113,9 +124,7 @@ def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
     head = result.nodes[operand[0]].control
     if not isinstance(head, LoopBody) or (isinstance(head, LoopHead) and operand[1] == 1):
         return True
-    state = result.last.states[operand[0]]
-    value = state[operand[1]] if operand[1] < len(state) else BOTTOM
-    return isinstance(value, Optional) != isinstance(read_type(proto), Optional)
+    return isinstance(_value(result, operand), Optional) != isinstance(read_type(proto), Optional)
 
 
 __all__ = ["LoadError", "load_errors", "type_only"]
