@@ -18,7 +18,7 @@ from absint.report.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, SUM, model
 
 TRUE = "(float[N] x) => (float[N] y) {y = Relu(x)}"
-COUNTED = "(float[N] x) => (float[1, N] y) {a = Exp(x) y = NonZero(a)}"
+COUNTED = "(float[N] x) => (int64[1, N] y) {a = Exp(x) y = NonZero(a)}"
 
 
 @pytest.fixture(autouse=True)

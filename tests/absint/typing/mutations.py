@@ -89,6 +89,27 @@ def forbidden(seed: int, for_each: int = 1) -> Iterator[Mutant]:
                 yield Mutant(node.op_type, f"{formal.name} is {text}", made)
 
 
+def disagreeing(seed: int) -> Iterator[Mutant]:
+    """For each input that shares a type variable with another: a type that the schema allows, and the other has not."""
+    choose = random.Random(seed)
+    seen = set()
+    for test in node_tests().values():
+        model = untyped_outputs(test.model)
+        node, schema = model.graph.node[0], schema_of(model)
+        if schema is None or (node.domain, node.op_type) in seen:
+            continue
+        formals = [schema.inputs[min(at, len(schema.inputs) - 1)] for at in range(len(node.input))]
+        for at, (name, formal) in enumerate(zip(node.input, formals, strict=True)):
+            others = [k for k, f in enumerate(formals) if k != at and f.type_str == formal.type_str]
+            if "(" in formal.type_str or not formal.is_homogeneous or not any(node.input[k] not in ("", name) for k in others):
+                continue
+            seen.add((node.domain, node.op_type))
+            found = (_retyped(model, name, number) for number in choose.sample(sorted(NAMES), len(NAMES)))
+            legal = (made for made in found if made is not None and made[1] in formal.types)
+            for made, text in islice(legal, 1):
+                yield Mutant(node.op_type, f"{formal.name} is {text}", made)
+
+
 def _retyped(model: onnx.ModelProto, name: str, number: int) -> tuple[onnx.ModelProto, str] | None:
     """The model with another element type in an input, and that type; None if it is no input or has it already."""
     made = onnx.ModelProto()

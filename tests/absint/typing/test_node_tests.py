@@ -8,7 +8,7 @@ import pytest
 
 import absint
 from absint.checking import Outcome
-from tests.absint.typing.mutations import Mutant, forbidden
+from tests.absint.typing.mutations import Mutant, disagreeing, forbidden
 from tests.absint.typing.runtime import refusal
 from tests.soundness.models import node_tests
 
@@ -43,6 +43,17 @@ def test_contracts_proofs_and_exports_know_it(operator: str) -> None:
         assert result.prove("1 == 2").verdict.value == "contradiction"
         assert any(c["relation"]["text"] == "false" for c in json.loads(result.constraints.to_json())["constraints"])
         assert "false" in result.constraints.to_smtlib()
+
+
+def test_types_that_must_agree() -> None:
+    count = 0
+    for mutant in disagreeing(seed=15):
+        result = absint.analyze(mutant.model)
+        assert refusal(mutant.model), f"{mutant.operator}: {mutant.place}"
+        assert [d.code for d in result.diagnostics if d.severity.value == "error"] == ["ill-typed"], mutant.operator
+        assert result.check(dict.fromkeys(result.symbols, 2)).outcome is Outcome.FAILS
+        count += 1
+    assert count >= 80
 
 
 def test_a_legal_model_has_no_such_error() -> None:
