@@ -99,9 +99,9 @@ def disagreeing(seed: int) -> Iterator[Mutant]:
         if schema is None or (node.domain, node.op_type) in seen:
             continue
         formals = [schema.inputs[min(at, len(schema.inputs) - 1)] for at in range(len(node.input))]
-        for at, (name, formal) in enumerate(zip(node.input, formals, strict=True)):
-            others = [k for k, f in enumerate(formals) if k != at and f.type_str == formal.type_str]
-            if "(" in formal.type_str or not formal.is_homogeneous or not any(node.input[k] not in ("", name) for k in others):
+        for name, formal in zip(node.input, formals, strict=True):
+            names = [n for n, f in zip(node.input, formals, strict=True) if f.type_str == formal.type_str]
+            if "(" in formal.type_str or not formal.is_homogeneous or not set(names) - {"", name}:
                 continue
             seen.add((node.domain, node.op_type))
             found = (_retyped(model, name, number) for number in choose.sample(sorted(NAMES), len(NAMES)))
