@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from absint.comparing import Comparison
     from absint.contracts import SymbolFacts
     from absint.cost import Cost
+    from absint.evidence import Evidence
     from absint.explain import Explanation
     from absint.liveness import InputPolicy, ViewPolicy
     from absint.load_errors import LoadError
@@ -407,6 +408,7 @@ class Result:
         given: Given = "run",
         assume: Sequence[Assumption] = (),
         confirm: bool = False,
+        evidence: Evidence | None = None,
         seconds: float = SECONDS,
         rlimit: int = RLIMIT,
         memory: int = MEMORY,
@@ -421,6 +423,10 @@ class Result:
         The answer takes `seconds` at most, all work included. Z3 gets `rlimit` steps for a question, the same on every
         machine (0: no limit), and `memory` bytes. At a limit the verdict is unknown, with the reason.
 
+        Where the rules do not show that the sizes of a counterexample run, `evidence="run"` runs the model there, in a
+        process of its own; `"none"` never does. Without a choice, it is run if onnxruntime is installed. The `evidence`
+        of the answer says which it was.
+
         *Proved*: the premises entail it. *Refuted*: sizes of the inputs for which there is a run make it false.
         *Not entailed*: the premises allow it to be false, but that may never happen in a run. *Contradiction*: the
         premises cannot hold together. *Unknown*: with the reason.
@@ -429,7 +435,7 @@ class Result:
         """
         self.require_sound("a proof")
         limits = Limits(seconds, rlimit, memory)
-        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, limits=limits)
+        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.

@@ -9,22 +9,21 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from absint.checking import Outcome, check
-from absint.errors import AbsintError, UsageError
+from absint.checking import Check, Outcome, check
+from absint.errors import UsageError
+from absint.evidence import Evidence, Executions, chosen
 from absint.queries import read_relation
 from absint.recording import ASSUMPTION, DECLARATION, Recorder
 from absint.templates import State
-from lattices.deadline import DeadlineError, remaining, within
+from lattices.deadline import DeadlineError, within
 from lattices.definedness import computed
-from lattices.expr import Dim, Expr, Symbol, expr_of, symbol
+from lattices.expr import Dim, Expr, Symbol, expr_of
 from lattices.limits import Limits
-from lattices.references import UnresolvedError
-from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
+from lattices.relation import OPEN, TRUE, Relation, eq
 from lattices.tensor import Tensor
-from lattices.text import TextError, parse_relation
 from solver.classes import legal_bindings
 from solver.constraints import Constraint, ConstraintSet, Origin
-from solver.prove import Decision, Proof, Prover, Stopwatch, Verdict, holds, meets
+from solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, holds, meets
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -47,6 +46,10 @@ class Proving:
         self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
         self._run_sizes: list[Mapping[str, int]] = []
         self._limits = Limits()
+        self._checks: dict[tuple[tuple[str, int], ...], Check] = {}
+        self._executions = Executions(result)
+        self._examined: list[Mapping[str, int]] = []
+        """The candidates of the last query."""
 
     def prove(
         self,
@@ -55,28 +58,34 @@ class Proving:
         given: Given = "run",
         assume: Sequence[Assumption] = (),
         confirm: bool = False,
+        evidence: Evidence | None = None,
         limits: Limits,
     ) -> Proof:
         """See `absint.Result.prove`."""
         watch = Stopwatch()
+        runs = chosen(evidence) == "run"
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
         self._limits = checked(limits)
         try:
             with within(limits.seconds):
-                found = self._answer(query, given, assume, confirm)
+                found = self._answer(query, given, assume, confirm, runs)
         except DeadlineError as error:
             relation = OPEN if isinstance(query, str) else query
             found = Proof(relation, Verdict.UNKNOWN, given=given, reason=str(error))
         return replace(found, text=query if isinstance(query, str) else str(query), seconds=watch.seconds)
 
-    def _answer(self, query: str | Relation, given: Given, assume: Sequence[Assumption], confirm: bool) -> Proof:
+    def _answer(
+        self, query: str | Relation, given: Given, assume: Sequence[Assumption], confirm: bool, runs: bool
+    ) -> Proof:
         extra = tuple(self._read_first(item, given) for item in assume)
-        known = self._contradicted_by_a_run(query, extra) if given == "run" and not confirm else None
+        known = self._contradicted_by_a_run(query, extra, runs) if given == "run" and not confirm else None
         if known is not None:
             return known
         relation, prover, decision = self._decide(query, given, extra)
         finding = self._judged(query, relation, prover, decision, given, confirm)
+        if runs and finding.verdict is Verdict.NOT_ENTAILED and given != "inputs" and not confirm:
+            finding = self._by_a_run(query, relation, prover, finding)
         return replace(
             finding,
             relation=relation.substitute(self._result.all_names),
@@ -100,18 +109,39 @@ class Proving:
         if decision.entailed is None:
             return Proof(relation, Verdict.UNKNOWN, reason=decision.reason)
         verdict, sizes, invented, reason, confirmed = self._refuted(query, relation, prover, decision, given, confirm)
-        return Proof(relation, verdict, counterexample=sizes, invented=invented, reason=reason, confirmed=confirmed)
+        shown: ShownBy = "" if verdict is not Verdict.REFUTED or given == "inputs" else "run" if confirmed else "rules"
+        return Proof(
+            relation,
+            verdict,
+            counterexample=sizes,
+            invented=invented,
+            reason=reason,
+            confirmed=confirmed,
+            evidence=shown,
+        )
 
-    def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation]) -> Proof | None:
+    def _by_a_run(self, query: str | Relation, relation: Relation, prover: Prover, finding: Proof) -> Proof:
+        """What becomes of a relation that is not entailed if the model is run at sizes that make it false."""
+        if not self._is_by_sizes(relation, prover):
+            return finding
+        sizes, failure = self._executions.first_against(query, self._examined)
+        if sizes is not None:
+            return Proof(relation, Verdict.REFUTED, counterexample=sizes, evidence="run")
+        return replace(finding, reason="; ".join(filter(None, (finding.reason, failure))))
+
+    def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation], runs: bool) -> Proof | None:
         """A refutation by sizes that are known to run, without asking any further."""
-        if not self._run_sizes:
+        known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._run_sizes]
+        if runs:
+            known += [(sizes, "run") for sizes in self._executions.sizes]
+        if not known:
             return None
         relation = self._read(query, self._result.states)
         if relation is OPEN or not relation.free_symbols <= set(self._result.symbols):
             return None
-        for sizes in self._run_sizes:
+        for sizes, shown in known:
             if holds(relation, sizes) is False and meets(extra, sizes):
-                return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation")
+                return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
 
     def _read(self, query: str | Relation, states: Sequence[State]) -> Relation:
@@ -227,13 +257,14 @@ class Proving:
         The premises beyond the model must be about sizes of the inputs too, or the run may not meet them.
         """
         inputs = set(self._result.symbols)
-        premises = (c.formula for c in prover.constraints if c.origin.node < 0)
-        by_sizes = all(formula.free_symbols <= inputs for formula in (relation, *premises))
+        by_sizes = self._is_by_sizes(relation, prover)
         first: Mapping[str, int] = {}
+        self._examined = []
         reason, confirmed = "", False
         for sizes in islice(self._candidates(relation, prover, decision, given), _TRIES):
             first = first or sizes
-            failure = self._confirmed(query, sizes) if confirm else ""
+            self._examined.append(sizes)
+            failure = self._executions.against(query, sizes) if confirm else ""
             confirmed = confirm and not failure
             if by_sizes and (given == "inputs" or confirmed):
                 return _Finding(Verdict.REFUTED, sizes, reason=failure, confirmed=confirmed)
@@ -250,6 +281,12 @@ class Proving:
         names = {s.name: str(d) for s, d in self._result.all_names.items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
         return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
+
+    def _is_by_sizes(self, relation: Relation, prover: Prover) -> bool:
+        """The relation is about sizes of the inputs alone, and so are the premises beyond the model."""
+        inputs = set(self._result.symbols)
+        premises = (c.formula for c in prover.constraints if c.origin.node < 0)
+        return all(formula.free_symbols <= inputs for formula in (relation, *premises))
 
     def _candidates(
         self, relation: Relation, prover: Prover, decision: Decision, given: Given
@@ -271,7 +308,8 @@ class Proving:
         if not relation.free_symbols <= set(symbols):
             yield own
             return
-        mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in self._run_sizes]
+        known = [*self._run_sizes, *self._executions.sizes]
+        mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in known]
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 
         def running() -> Iterator[Mapping[str, int]]:
@@ -280,37 +318,33 @@ class Proving:
                 found = prover.decide(relation, unneeded).model
                 yield {**own, **{n: found[n] for n in symbols if n in found}}
 
-        for sizes in chain(list(self._run_sizes), [own], running(), mixed, drawn):
+        for sizes in chain(known, [own], running(), mixed, drawn):
             if fits(sizes):
                 seen.append(sizes)
                 yield sizes
+
+    def _checked(self, sizes: Mapping[str, int]) -> Check:
+        """What the rules say of these sizes, on data that are all 0."""
+        key = tuple(sizes.items())
+        found = self._checks.get(key)
+        if found is None:
+            if len(self._checks) >= _KEPT:
+                self._checks.clear()
+            found = self._checks[key] = check(self._result, sizes, zeros=True)
+        return found
 
     def _runs(self, sizes: Mapping[str, int]) -> bool:
         """The rules promise that the model runs at these sizes, on data that are all 0."""
         if sizes in self._run_sizes:
             return True
-        runs = check(self._result, sizes, zeros=True).outcome is Outcome.RUNS
+        runs = self._checked(sizes).outcome is Outcome.RUNS
         if runs and len(self._run_sizes) < _KEPT:
             self._run_sizes.append(sizes)
         return runs
 
     def _why_not(self, sizes: Mapping[str, int]) -> str:
-        found = check(self._result, sizes, zeros=True)
+        found = self._checked(sizes)
         return str(found.failure or next(iter((*found.doubts, *found.premises)), ""))
-
-    def _confirmed(self, query: str | Relation, sizes: Mapping[str, int]) -> str:
-        """Why a run at the sizes does not show that the query is false; empty if it does."""
-        from absint.running import SECONDS, sizes_at
-
-        actual = _Actual(self._result, sizes)
-        try:
-            if isinstance(query, str):
-                actual.relation(query)
-            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
-            value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
-        except AbsintError as error:
-            return f"a run at these sizes fails: {error}"
-        return "" if value is FALSE else "a run at these sizes does not contradict it"
 
 
 def checked(limits: Limits) -> Limits:
@@ -329,43 +363,6 @@ class _Finding(NamedTuple):
     invented: Mapping[str, int] = MappingProxyType({})
     reason: str = ""
     confirmed: bool = False
-
-
-class _Actual:
-    """A query read over the sizes of one run; first without them, to learn which values it names."""
-
-    def __init__(self, result: Result, sizes: Mapping[str, int]) -> None:
-        self._names = result._lowered.program.main.names
-        self._result = result
-        self.names = {name: Dim(size) for name, size in sizes.items()}
-        self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}
-        self.asked: dict[str, None] = {}
-        self.shapes: Mapping[str, tuple[int, ...]] | None = None
-
-    def relation(self, text: str) -> Relation:
-        try:
-            return parse_relation(text, self.names, self)
-        except TextError as problem:
-            raise UsageError(problem.reason) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def shape(self, name: str) -> Sequence[Dim]:
-        self.asked[name] = None
-        if self.shapes is None:
-            shape = self._result.shapes[name]
-            if shape is None:
-                raise UnresolvedError(f"the rank of {name!r} is unknown")
-            return shape.dims
-        return [Dim(size) for size in self.shapes[name]]
-
-
-def _symbol(name: str) -> Symbol:
-    return next(iter(symbol(name).symbols))
 
 
 __all__ = ["Given", "Proving", "checked"]

@@ -25,6 +25,8 @@ from solver.backend import Answer, Backend, shared
 from solver.constraints import Constraint, ConstraintSet
 from solver.smtlib import query
 
+ShownBy = Literal["", "rules", "run"]
+
 Tier = Literal["normal form", "facts", "evaluation", "z3"]
 
 
@@ -306,6 +308,8 @@ class Proof:
     tier: Tier = "normal form"
     confirmed: bool = False
     """The counterexample was run, and the relation was false in that run."""
+    evidence: ShownBy = ""
+    """What shows that sizes which refute the relation run: the `rules`, or a `run` of the model."""
     premises_shown_consistent: bool = True
     asked: int = 0
     """Premises that were sent to Z3."""
@@ -320,6 +324,8 @@ class Proof:
             text += " at " + ", ".join(f"{plain(name)}={size}" for name, size in self.counterexample.items())
         if self.because:
             text += "; because " + "; ".join(map(str, self.because))
+        if self.evidence == "run":
+            text += " (a run of the model shows it)"
         return text + (f" ({self.reason})" if self.reason else "")
 
 
@@ -334,4 +340,4 @@ class Stopwatch:
         return perf_counter() - self._start
 
 
-__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "Stopwatch", "Verdict", "holds", "meets"]
+__all__ = ["RLIMIT", "SECONDS", "Decision", "Proof", "Prover", "ShownBy", "Stopwatch", "Verdict", "holds", "meets"]

@@ -22,6 +22,7 @@ from absint.commands.codes import FINE, NO, UNDECIDED, worst
 from lattices.limits import SECONDS
 
 if TYPE_CHECKING:
+    from absint.evidence import Evidence
     from absint.proving import Given
     from solver.prove import Proof
 
@@ -49,6 +50,13 @@ if TYPE_CHECKING:
 )
 @set_option
 @click.option("--confirm", is_flag=True, help="Run the model at the sizes of each counterexample (needs onnxruntime).")
+@click.option(
+    "--evidence",
+    type=click.Choice(["run", "none"]),
+    default=None,
+    help="Run the model where the rules do not show that a counterexample runs, or never.  [default: run, if "
+    "onnxruntime is installed]",
+)
 @limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
 @format_option()
@@ -60,6 +68,7 @@ def prove(
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
     confirm: bool,
+    evidence: Evidence | None,
     limits: SolverLimits,
     verbose: bool,
     form: str,
@@ -89,7 +98,9 @@ def prove(
     proofs = []
     for text in relations:
         with working("proving"):
-            proof = result.prove(text, given=given, assume=assume, confirm=confirm, **limits._asdict())
+            proof = result.prove(
+                text, given=given, assume=assume, confirm=confirm, evidence=evidence, **limits._asdict()
+            )
         proofs.append(proof)
         if form == "text":
             from absint.report import proofs as report

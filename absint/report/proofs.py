@@ -55,6 +55,8 @@ def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]
             yield "false at", (shown or "the sizes of the inputs, which are fixed")
             if proof.confirmed:
                 yield "confirmed", "by a run at these sizes"
+            elif proof.evidence == "run":
+                yield "shown", "by a run of the model at these sizes"
         case "not entailed":
             yield from _candidate(proof)
             yield "but", proof.reason or "these sizes are not shown to run"
@@ -123,6 +125,7 @@ def _record(proof: Proof) -> dict[str, Json]:
         "counterexample": counterexample,
         "invented": dict(proof.invented),
         "confirmed": proof.confirmed,
+        "evidence": proof.evidence or None,
         "reason": proof.reason,
         "premises_shown_consistent": proof.premises_shown_consistent,
         "tier": proof.tier,

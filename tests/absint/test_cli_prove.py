@@ -205,6 +205,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
             {
                 "query": "x[1] == w[0]",
                 "verdict": "proved",
+                "evidence": None,
                 "relation": "D == K",
                 "because": [
                     {
@@ -226,6 +227,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
             {
                 "query": "_d0 <= 1",
                 "verdict": "not entailed",
+                "evidence": None,
                 "relation": "_d0 <= 1",
                 "because": [],
                 "reason": "it rests on sizes that only data decide",
@@ -234,6 +236,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
             {
                 "query": "N >= 1",
                 "verdict": "refuted",
+                "evidence": "rules",
                 "relation": "N >= 1",
                 "because": [],
                 "invented": {},

@@ -1,6 +1,6 @@
 """Queries that a run shows to be false, and the verdicts that `prove` gives them.
 
-python -m tests.soundness.false_queries [--corpus DIR | --small] [--queries N] [--seed N] [NAME ...]
+python -m tests.soundness.false_queries [--corpus DIR | --small] [--evidence none|run] [--queries N] [--seed N] [NAME]
 
 Each query is about sizes that no data decide, as all recorded runs of one binding agree about them. The corpus
 has its runs beside it; the small models of the tests are run here. The answer is `refuted`; `not entailed` is no error
@@ -208,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="parts of the names of models; all without one")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="a folder with corpus.json and truth/")
     parser.add_argument("--small", action="store_true", help="the small models of the tests instead")
+    parser.add_argument("--evidence", choices=["none", "run"], default="none", help="see `absint prove`")
     parser.add_argument("--queries", type=int, default=12, help="of each model")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reasons", type=int, default=40, help="how many reasons are listed")
@@ -218,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.names and not any(part in name for part in asked.names):
             continue
         rng = random.Random(f"{asked.seed} {name}")
-        options: dict[str, Any] = {}
+        options = {"evidence": asked.evidence}
         if asked.small:
             found = of_small_model(small[name], rng, asked.queries, **options)
         else:
