@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Change, Mutant, mutant
 
 PROOFS: Final = "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700000]"
 PROMISES: Final = "pytest tests/absint/test_promises.py"
@@ -204,5 +204,42 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "parts += [(self._inside(bodies, found), 2) for bodies in region.inner.values()]",
         "module('absint').analyze(module('tests.absint.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",
         "pytest tests/absint/test_cost_runs.py::test_models_with_control_flow",
+    ),
+    # Declarations
+    mutant(
+        "declaration-of-a-branch-not-taken",
+        "a declaration in a branch is called false at sizes that do not take the branch",
+        "absint.declared.legal",
+        "return _value(self.relation, sizes) is False and _value(self.guard, sizes) is not False",
+        "return _value(self.relation, sizes) is False",
+        "graph(module('tests.absint.declared.test_false').BRANCH_BY_SIZE).diagnostics",
+        "pytest tests/absint/declared/test_false.py::test_a_run_at_that_size_shows_it",
+    ),
+    mutant(
+        "declaration-names-of-two-graphs",
+        "a name that two bodies declare stands for one size in both",
+        "absint.declared.claims",
+        "found.setdefault(dim.group.members[0].path, []).append(dim)",
+        "found.setdefault('', []).append(dim)",
+        "[graph(text).diagnostics for text in module('tests.absint.declared.test_false').TRUE]",
+        "pytest tests/absint/declared/test_false.py::test_what_may_be_true_is_not_told",
+    ),
+    Mutant(
+        "declaration-false-at-illegal-sizes",
+        "sizes that no run has make a declaration false",
+        (
+            Change(
+                "absint.declared.legal",
+                "            if _value(formula, sizes) is not True:\n                self._asked",
+                "            if False:\n                self._asked",
+            ),
+            Change(
+                "absint.declared.legal",
+                "            if found.outcome is not Outcome.FAILS:",
+                "            if found.outcome is not None:",
+            ),
+        ),
+        "graph(module('tests.absint.declared.test_false').WINDOW).diagnostics",
+        ("pytest tests/absint/declared/test_false.py",),
     ),
 )
