@@ -49,7 +49,7 @@ class Recorder:
         applied = self._analysis.applied
         for node in range(len(self._nodes)):
             template = applied.get(node)
-            if template is not None and template.ill_typed:
+            if template is not None and template.refusal:
                 self.refused(node, template.rejected or "")
                 continue
             if template is not None and (template.statements or template.may_fails or template.caveats):

@@ -47,7 +47,14 @@ class Renewal:
         return found[1]
 
     def _renewed(self, template: Template) -> Template | None:
-        if template.holes or template.may_fails or template.caveats or template.notes or template.rejected is not None:
+        if (
+            template.holes
+            or template.may_fails
+            or template.caveats
+            or template.load_risks
+            or template.notes
+            or template.rejected is not None
+        ):
             return None
         outputs = [self._value(value) for value in template.outputs]
         known = tuple([value for value in outputs if value is not None])

@@ -89,11 +89,24 @@ class Form(NamedTuple):
     attributes: frozenset[str]
     required: tuple[str, ...]
     """Attributes that must be there."""
+    min_inputs: int
     max_inputs: int
+    min_outputs: int
     max_outputs: int
     least_inputs: int
     single: tuple[tuple[int, str], ...]
     """Inputs that must be there."""
+
+    def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
+        """Why no runtime loads a node with these inputs, of which None is one left out, and this number of outputs."""
+        if not self.min_outputs <= outputs <= self.max_outputs:
+            return f"{self.name} must have {_range(self.min_outputs, self.max_outputs, 'output')}, found {outputs}"
+        count = len(given)
+        while count > self.max_inputs and given[count - 1] is None:
+            count -= 1
+        if not self.min_inputs <= count <= self.max_inputs:
+            return f"{self.name} must have {_range(self.min_inputs, self.max_inputs, 'input')}, found {count}"
+        return None
 
     def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """What is wrong with the inputs of a node, of which None is one left out, or with the number of outputs."""
@@ -133,7 +146,9 @@ def _form(domain: str, name: str, version: int) -> Form | None:
         f"{name}-{found.since_version}",
         frozenset(attributes),
         tuple(attribute for attribute, what in attributes.items() if what.required),
+        found.min_input,
         found.max_input,
+        found.min_output,
         found.max_output,
         max((index + 1 for index, _ in single), default=0),
         single,
@@ -203,6 +218,18 @@ def _is_variadic(formal: onnx.defs.OpSchema.FormalParameter) -> bool:
 
 def _repeats(formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> bool:
     return bool(formals) and _is_variadic(formals[-1])
+
+
+def _range(lowest: int, highest: int, noun: str) -> str:
+    """`2 inputs`, `from 1 to 3 inputs`, `at least 1 output`."""
+    if lowest == highest:
+        return _counted(lowest, noun)
+    if highest == _UNBOUNDED:
+        return f"at least {_counted(lowest, noun)}"
+    return f"from {lowest} to {_counted(highest, noun)}"
+
+
+_UNBOUNDED: Final = (1 << 31) - 1
 
 
 def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:

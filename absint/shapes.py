@@ -227,7 +227,9 @@ class ShapeAnalysis(Analysis[State]):
         if wrong is not None:
             return self._ill_typed(kernel, self._ruled(-1, kernel, inputs, facts), wrong)
         template = self._ruled(node, kernel, inputs, facts)
-        wrong = template.rejected if template.ill_typed else types.wrong_output(template.outputs)
+        if template.refusal == "ill-formed":
+            return template
+        wrong = template.rejected if template.refusal else types.wrong_output(template.outputs)
         return template if wrong is None else self._ill_typed(kernel, template, wrong)
 
     def _ill_typed(self, kernel: Kernel, template: Template, wrong: str) -> Template:
@@ -236,9 +238,16 @@ class ShapeAnalysis(Analysis[State]):
         known = schemas.top_outputs(kernel.domain, kernel.op_type, kernel.version, (), kernel.outputs)
         outputs = tuple(map(_of_type, template.outputs, known))
         refused = Statement(FALSE, wrong, "required")
-        return name_unknowns(outputs, (refused,), rejected=wrong, ill_typed=True)
+        return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed")
+
+    def _ill_formed(self, kernel: Kernel, inputs: tuple[Value | None, ...], wrong: str) -> Template:
+        """A node that no runtime loads, whatever its inputs are."""
+        outputs = self._typed(kernel, inputs, (TOP,) * kernel.outputs)
+        return name_unknowns(outputs, (Statement(FALSE, wrong, "required"),), rejected=wrong, refusal="ill-formed")
 
     def _ruled(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
+        if kernel.form is not None and (excess := kernel.form.refused_arity(inputs, kernel.outputs)):
+            return self._ill_formed(kernel, inputs, excess)
         if kernel.rule is None:
             return name_unknowns(
                 self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
@@ -261,12 +270,8 @@ class ShapeAnalysis(Analysis[State]):
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
             doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
         if not op.has_fresh and all(map(is_named, outputs)):
-            return Template(
-                outputs, (), result.statements, doubts, notes, result.rejected, result.caveats, result.ill_typed
-            )
-        return name_unknowns(
-            outputs, result.statements, doubts, notes, result.rejected, result.caveats, result.ill_typed
-        )
+            return Template(outputs, (), result.statements, doubts, notes, *result[4:])
+        return name_unknowns(outputs, result.statements, doubts, notes, *result[4:])
 
     def _typed(self, kernel: Kernel, inputs: tuple[Value | None, ...], outputs: State) -> State:
         """Outputs of unknown type take what the schema says of it."""

@@ -38,7 +38,10 @@ class Template(NamedTuple):
     notes: tuple[str, ...] = ()
     rejected: str | None = None
     caveats: tuple[Caveat, ...] = ()
-    ill_typed: bool = False
+    refusal: str = ""
+    """Why no runtime loads the node, as the code of a diagnostic; empty if one may."""
+    load_risks: tuple[str, ...] = ()
+    """Why type inference may refuse the node, which kernels run."""
     """It is rejected because of types: no runtime loads the model."""
 
 
@@ -170,7 +173,8 @@ def name_unknowns(
     notes: tuple[str, ...] = (),
     rejected: str | None = None,
     caveats: tuple[Caveat, ...] = (),
-    ill_typed: bool = False,
+    refusal: str = "",
+    load_risks: tuple[str, ...] = (),
 ) -> Template:
     """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
@@ -178,4 +182,4 @@ def name_unknowns(
     for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
         namer._keep(relation.symbols)
     stated = (*statements, *namer.statements)
-    return Template(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, ill_typed)
+    return Template(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, refusal, load_risks)

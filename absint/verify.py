@@ -40,9 +40,9 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
         if template.rejected is None and not template.notes:
             continue
         where = str(result.nodes[node])
-        if template.ill_typed:
+        if template.refusal:
             where = f"{where}{_output(result.nodes[node])}"
-            yield Diagnostic(Severity.ERROR, "ill-typed", where, template.rejected or "")
+            yield Diagnostic(Severity.ERROR, template.refusal, where, template.rejected or "")
         elif template.rejected is not None:
             certain = result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING

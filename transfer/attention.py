@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lattices.expr import UNKNOWN_SIZE, Dim
 from lattices.normal import floordiv
-from lattices.relation import divisible, ge, le
+from lattices.relation import disjunction, divisible, eq, ge, le
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -34,6 +34,7 @@ UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
 def attention(op: Op) -> tuple[Tensor, ...]:
     """softmax(Q K^T) V by heads: the rank of Q, the caches (past and new steps), and the scores."""
     rank = op.tensor("Q").shape.rank
+    _require_form(op)
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
     _require_agreement(op, q, k, v)
     if op.has("attn_mask"):
@@ -59,6 +60,21 @@ def attention(op: Op) -> tuple[Tensor, ...]:
         Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size))),
         Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total))),
     )
+
+
+def _require_form(op: Op) -> None:
+    """Which inputs go together, and the windows of version 25."""
+    for name in ("left_window_size", "right_window_size"):
+        if op.integer(name, -1) < -1:
+            op.ill_formed(f"{name} must be -1 or more, found {op.integer(name)}")
+    for given, absent in (("past_key", "past_value"), ("past_value", "past_key")):
+        if op.has(given) and not op.has(absent):
+            op.reject(f"past_key and past_value must be given together, found {given} alone")
+    if op.has("past_key"):
+        if op.has("nonpad_kv_seqlen"):
+            op.reject("nonpad_kv_seqlen must be left out where past_key and past_value are given")
+        if not (op.wants(1) and op.wants(2)):
+            op.may_fail("onnxruntime wants present_key and present_value where past_key and past_value are given")
 
 
 def _heads(op: Op, name: str, attribute: str = "") -> Heads:
@@ -138,6 +154,7 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
     _require_agreement(op, q, k, v)
     op.require_equal(q.steps, k.steps, "query and key have one sequence length")
+    _require_gates(op, k)
     state = shape_of((q.batch, k.heads, k.size, v.size))
     past = op.optional("past_state")
     if past is not None and not past.shape.is_top:
@@ -146,6 +163,33 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
         Tensor(op.common_dtype("query", "key", "value"), shape_of((q.batch, q.steps, q.heads * v.size))),
         Tensor(op.dtype("past_state") if past is not None else op.dtype("query"), state),
     )
+
+
+_GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": ("decay", "beta")}
+"""The inputs that each update rule of LinearAttention takes."""
+
+
+def _require_gates(op: Op, k: Heads) -> None:
+    """Decay and rate are there where the update rule takes them, (batch, seq, heads) or, as stated, a multiple."""
+    rule = op.string("update_rule", "gated_delta")
+    if rule not in _GATES:
+        op.ill_formed(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}")
+    for name in ("decay", "beta"):
+        if op.has(name) is not (name in _GATES[rule]):
+            op.ill_formed(f"update_rule {rule!r} {'takes no' if op.has(name) else 'needs an input'} {name}")
+        if not op.has(name):
+            continue
+        shape = op.tensor(name).shape
+        op.require_rank(shape, 3, name)
+        if not shape.is_top:
+            op.require_equal(shape[0], k.batch, f"{name} has the batch of key")
+            op.require_equal(shape[1], k.steps, f"{name} has the sequence length of key")
+            wide = k.heads * k.size if name == "decay" else Dim(1)
+            op.require(
+                disjunction(eq(shape[2], k.heads), eq(shape[2], wide)),
+                f"the last dim of {name} is kv_num_heads {'(times the size of a head)' if name == 'decay' else 'or 1'}",
+                found=str(shape[2]),
+            )
 
 
 __all__ = [

@@ -106,8 +106,11 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     if any(op.decide(ge(size, 1)) is not YES for size in kernel):
         op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
     found = windows(op, kernel)
-    if (op.string("auto_pad", "NOTSET") or "NOTSET") != "NOTSET" and op.ints("pads"):
-        op.may_fail("onnxruntime takes auto_pad or pads, not both")
+    automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
+    if automatic != "NOTSET" and op.ints("pads"):
+        op.ill_formed(f"pads must be left out where auto_pad is {automatic}")
+    if any(min(w.before, w.after) < 0 for w in found):
+        op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
     if any(w.same and w.dilation != 1 for w in found):
         op.may_fail("onnxruntime does not dilate with SAME padding")
     return found

@@ -89,7 +89,17 @@ def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[
             continue
         for label, dims in _split(op, term, shape).items():
             found.setdefault(label, []).append(dims)
+    _require_one_width(op, found.get(ELLIPSIS, ()))
     return {label: op.broadcast_dims(*dims) for label, dims in found.items() if label not in hidden}
+
+
+def _require_one_width(op: Op, ellipses: Sequence[Sequence[Dim]]) -> None:
+    """Ellipses stand for one number of axes. Kernels also take one that stands for none."""
+    widths = {len(dims) for dims in ellipses}
+    if len(widths - {0}) > 1:
+        op.reject(f"the ellipses must stand for one number of axes, found {', '.join(map(str, sorted(widths)))}")
+    if len(widths) > 1:
+        op.load_risk(f"the ellipses must stand for one number of axes, found 0 and {max(widths)}")
 
 
 def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:

@@ -22,7 +22,7 @@ def softmax(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("axis is in range")
     elif len(x.shape) == 0:
-        op.may_fail("the input is a scalar and has no axis")
+        op.reject(f"{op.name} needs an axis, found a scalar")
     elif not -len(x.shape) <= axis < len(x.shape):
         # onnxruntime returns an empty input before it looks at the axis.
         empty = disjunction(*(eq(size, 0) for size in x.shape))

@@ -57,8 +57,12 @@ class RejectedError(Exception):
     """The node cannot run with these inputs."""
 
 
-class IllTypedError(RejectedError):
-    """The node breaks the types of its operator."""
+class RefusedError(RejectedError):
+    """No runtime loads a model with this node."""
+
+    def __init__(self, reason: str, code: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 class BadNodeError(Exception):
@@ -74,6 +78,7 @@ class Op:
         "facts",
         "has_fresh",
         "inputs",
+        "load_risks",
         "may_fails",
         "name",
         "notes",
@@ -110,6 +115,7 @@ class Op:
         self.statements: list[Statement] = []
         self.may_fails: list[str] = []
         self.caveats: list[Caveat] = []
+        self.load_risks: list[str] = []
         self.notes: list[str] = []
         self.has_fresh = False
         """The rule has named something that data decide."""
@@ -362,7 +368,16 @@ class Op:
 
     def ill_typed(self, reason: str) -> NoReturn:
         """The node breaks the types of its operator: no runtime loads it."""
-        raise IllTypedError(reason)
+        raise RefusedError(reason, "ill-typed")
+
+    def ill_formed(self, reason: str) -> NoReturn:
+        """The attributes or the arity of the node break the form of its operator: no runtime loads it."""
+        raise RefusedError(reason, "ill-formed")
+
+    def load_risk(self, reason: str) -> None:
+        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.loadable`."""
+        if reason not in self.load_risks:
+            self.load_risks.append(reason)
 
     def decide(self, relation: Relation) -> Truth:
         """Whether the relation holds, by exact cheap facts only."""
@@ -468,7 +483,9 @@ class Applied(NamedTuple):
     notes: tuple[str, ...]
     rejected: str | None
     caveats: tuple[Caveat, ...] = ()
-    ill_typed: bool = False
+    refusal: str = ""
+    """Why no runtime loads it, as the code of a diagnostic; empty if one may."""
+    load_risks: tuple[str, ...] = ()
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -476,13 +493,13 @@ def apply(rule: Rule, op: Op) -> Applied:
 
     Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
     """
-    rejected, ill_typed = None, False
+    rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
     try:
         outputs = _outputs(rule, rule.function(op), op)
     except RejectedError as error:
         rejected = str(error)
-        ill_typed = isinstance(error, IllTypedError)
+        refusal = error.code if isinstance(error, RefusedError) else ""
         op.statements.append(Statement(FALSE, rejected, "required"))
     except BadNodeError as error:
         op.note(str(error))
@@ -490,7 +507,7 @@ def apply(rule: Rule, op: Op) -> Applied:
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
-    return Applied(outputs, *said, rejected, tuple(op.caveats), ill_typed)
+    return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
 
 
 def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
@@ -545,8 +562,8 @@ __all__ = [
     "AttributeValue",
     "BadNodeError",
     "Caveat",
-    "IllTypedError",
     "Op",
+    "RefusedError",
     "RejectedError",
     "Statement",
     "apply",

@@ -86,8 +86,10 @@ def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     for window in found:
         kernel = int(window.kernel)
-        if not (0 <= window.before < kernel and 0 <= window.after < kernel):
-            op.may_fail("onnxruntime pads a pool by at least 0 and less than the kernel")
+        if min(window.before, window.after) < 0:
+            op.ill_formed(f"the pads of a pool must not be negative, found {op.ints('pads')}")
+        if max(window.before, window.after) >= kernel:
+            op.may_fail("onnxruntime pads a pool by less than the kernel")
         if window.same and kernel < window.stride:
             op.may_fail("onnxruntime does not crop a pool with SAME padding")
 

@@ -7,6 +7,7 @@ from lattices.normal import floordiv
 from lattices.relation import ge, one_of
 from lattices.shape import shape_of
 from lattices.tensor import Tensor
+from lattices.truth import YES
 from transfer.op import Op
 from transfer.rule import transfer
 from transfer.window import as_size
@@ -36,6 +37,8 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     inverse, onesided = op.integer("inverse", 0) != 0, op.integer("onesided", 0) != 0
     real = inverse and onesided
     op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis holds a real or a complex number")
+    if onesided and not inverse and op.is_equal(x.shape[-1], 2) is YES:
+        op.load_risk(f"a one-sided DFT transforms real numbers, found {x.shape[-1]} in the last axis")
     dims = [*x.shape[:-1], Dim(1 if real else 2)]
     if axis is None:
         op.may_fail("axis is a signal axis")

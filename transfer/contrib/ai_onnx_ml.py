@@ -5,7 +5,7 @@ A tensor of rank 1 is one row. Shapes follow onnxruntime where the spec gives no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Outputs
 
 from lattices.dtype import DTYPES, DType
@@ -81,8 +81,7 @@ def one_hot_encoder(op: Op) -> Tensor:
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
     if not op.integer("zeros", 1):
         op.may_fail("every element is a known category")
-    if not categories:
-        op.reject("no categories are given")
+    _require_one_of(op, "cats_int64s", "cats_strings")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
 
 
@@ -93,7 +92,15 @@ def _swapped(op: Op) -> Tensor:
 
 
 label_encoder_1 = transfer("LabelEncoder", inputs="X", until=1, domain=ML)(_swapped)
-category_mapper = transfer("CategoryMapper", inputs="X", domain=ML)(_swapped)
+
+
+@transfer("CategoryMapper", inputs="X", domain=ML)
+def category_mapper(op: Op) -> Tensor:
+    """Strings to integers, or integers to strings, by two lists of one length."""
+    numbers, texts = _count(op, "cats_int64s"), _count(op, "cats_strings")
+    if not numbers or numbers != texts:
+        op.ill_formed(f"cats_int64s and cats_strings must have one length, found {numbers} and {texts}")
+    return _swapped(op)
 
 
 @transfer("LabelEncoder", inputs="X", since=2, domain=ML)
@@ -106,7 +113,20 @@ def label_encoder(op: Op) -> Tensor:
     values = op.attribute_tensor("values_tensor")
     if values is not None:
         found.append(values.dtype)
+    default = op.attribute_tensor("default_tensor")
+    if default is not None:
+        if default.shape.concrete not in (None, (1,)):
+            op.ill_formed(f"default_tensor must hold one element in one axis, found shape {default.shape}")
+        if len(found) == 1 and DTYPES.meet(default.dtype, found[0]) is DType.CONFLICT:
+            op.ill_typed(f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}")
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
+
+
+def _require_one_of(op: Op, *names: str) -> None:
+    """One of these attributes is given, and no other."""
+    found = [name for name in names if name in op.attributes]
+    if len(found) != 1:
+        op.ill_formed(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
@@ -169,7 +189,34 @@ def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
     op.may_fail("the attributes fit the features")
     _require_type(op, *_typed(op, "nodes_splits", "leaf_weights"))
+    _require_lengths(op, "nodes_featureids", _NODES)
+    _require_lengths(op, "leaf_targetids", ("leaf_weights",))
     return _table(op, op.integer("n_targets"), op.dtype("X"))
+
+
+_NODES = (
+    "nodes_splits", "nodes_modes", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs",
+    "nodes_hitrates", "nodes_missing_value_tracks_true",
+)  # fmt: skip
+
+
+def _require_lengths(op: Op, first: str, others: Iterable[str]) -> None:
+    """Attributes that are given have one entry for each of the first."""
+    expected = _length(op, first)
+    for name in others:
+        found = _length(op, name)
+        if found is not None and expected is not None and found != expected:
+            op.ill_formed(f"{name} must have as many entries as {first}, found {found} and {expected}")
+
+
+def _length(op: Op, name: str) -> int | None:
+    """The entries of a list or of a tensor of one axis; None if it is absent."""
+    value = op.attributes.get(name)
+    if not isinstance(value, Tensor):
+        return len(value) if isinstance(value, (list, tuple)) else None
+    if value.shape.rank is not None and value.shape.rank != 1:
+        op.ill_formed(f"{name} must have one axis, found shape {value.shape}")
+    return None if value.shape.concrete is None else value.shape.concrete[0]
 
 
 @transfer("SVMRegressor", inputs="X", domain=ML)

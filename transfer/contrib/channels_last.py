@@ -159,7 +159,8 @@ def conv_transpose_with_dynamic_pads(op: Op) -> Value:
         return Tensor(op.common_dtype("X", "W", "B"))
     op.require_equal(shape.size, 2 * (rank - 2), "there are two pads for each spatial axis")
     if pads is not None:
-        return _transposed(op, {"pads": pads})
+        chosen = (op.string("auto_pad", "NOTSET") or "NOTSET") != "NOTSET"
+        return _transposed(op, {} if chosen else {"pads": pads})
     # As if the output sizes were given: they depend on the pads.
     op.may_fail("the output is not empty")
     result = _transposed(op, {"output_shape": [1] * (rank - 2)})
