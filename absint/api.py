@@ -385,9 +385,10 @@ class Result:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
-        from absint.verify import declared_diagnostics
+        from absint.verify import declared_diagnostics, default_diagnostics
 
-        return (*self._beside_declarations, *(declared_diagnostics(self) if self.policy.sound else ()))
+        found = self._beside_declarations
+        return (*found, *default_diagnostics(self), *declared_diagnostics(self)) if self.policy.sound else found
 
     @cached_property
     def _beside_declarations(self) -> tuple[Diagnostic, ...]:

@@ -39,7 +39,7 @@ def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[Stat
     if wrong is not None:
         said = run.applied[node]
         stated = (*said.statements, Statement(FALSE, wrong, "required"))
-        run.applied[node] = said._replace(statements=stated, rejected=wrong, ill_typed=True)
+        run.applied[node] = said._replace(statements=stated, rejected=wrong, refusal="ill-typed")
 
 
 def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) -> str | None:

@@ -33,14 +33,39 @@ class LoadError(NamedTuple):
 
     node: int
     reason: str
+    code: str = "ill-typed"
+    """Of its diagnostic."""
     declaration: tuple[str, str] | None = None
     """Path and name of the value whose declared type it is."""
 
 
 def load_errors(result: Result) -> tuple[LoadError, ...]:
     """The errors of a model that no run has to meet, in execution order."""
-    found = [*_unreached(result), *_declared(result)]
+    found = [*_lowered(result._lowered), *_unreached(result), *_declared(result), *_inferred(result)]
     return tuple(sorted(found, key=lambda error: error.node))
+
+
+def _lowered(lowered: Lowered) -> Iterator[LoadError]:
+    """Inputs and initialisers that no runtime takes."""
+    for node, reason in lowered.refused:
+        yield LoadError(node, reason, "ill-formed")
+
+
+def _inferred(result: Result) -> Iterator[LoadError]:
+    """Nodes that kernels run and type inference refuses, if it sees what it takes for that."""
+    risks = {node: t.load_risks for node, t in result.base.analysis.applied.items() if t.load_risks}
+    if not risks:
+        return
+    from absint.loadable import MAX_INFERRED, refusals
+
+    if len(result.nodes) > MAX_INFERRED:
+        return
+    refused = {text.partition(": ")[0] for text in refusals(result.model) or ()}
+    for node, reasons in risks.items():
+        item = result.nodes[node]
+        name = "" if "#" in item.name else item.name
+        if f"{item.operator} {name}".strip() in refused:
+            yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
 
 
 def _unreached(result: Result) -> Iterator[LoadError]:
@@ -50,20 +75,20 @@ def _unreached(result: Result) -> Iterator[LoadError]:
     if not any(states[gate][0] is BOTTOM for gate in gates):
         return
     known = result.base.analysis.applied
-    for node, wrong in _wrong_types(result._lowered):
-        if node not in known or not known[node].ill_typed:
-            yield LoadError(node, wrong)
+    for error in _wrong_types(result._lowered):
+        if error.node not in known or not known[error.node].refusal:
+            yield error
 
 
-def _wrong_types(lowered: Lowered) -> Iterator[tuple[int, str]]:
-    """Nodes that break their types, found from types alone."""
+def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
+    """Nodes that break the types or the form of their operators, found from types alone."""
     nodes = enumerate(lowered.program.nodes)
     inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
     analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
     fixpoint(lowered.program.order, analysis)
     for node, template in analysis.applied.items():
-        if template.ill_typed:
-            yield node, template.rejected or ""
+        if template.refusal:
+            yield LoadError(node, template.rejected or "", template.refusal)
 
 
 def type_only(value: Value) -> Value:
@@ -89,7 +114,7 @@ def _declared(result: Result) -> Iterator[LoadError]:
                 if wrong is not None:
                     kind = "input " if isinstance(result.nodes[operand[0]].control, LoopBody) else ""
                     place = f" of {declaring.path}" if kind else ""
-                    yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", (declaring.path, name))
+                    yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", declaration=(declaring.path, name))
 
 
 def _value(result: Result, operand: Operand) -> Value:

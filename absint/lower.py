@@ -36,6 +36,7 @@ from absint.protos import (
     overload_of,
     resolved,
 )
+from absint.sources import initialiser_fault, input_fault
 from absint.tensors import decode, dtype_of
 from absint.types import read_type
 from lattices.shape import Shape
@@ -64,6 +65,7 @@ class Lowerer:
         self.diagnostics: list[Diagnostic] = []
         self._declaring: list[Declaring] = []
         self.signature = Signature()
+        self._refused: list[tuple[int, str]] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
         self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Kernel | None]] = {}
@@ -108,7 +110,7 @@ class Lowerer:
                 frame.done()
         self._bind_outputs(proto.graph)
         self.diagnostics += self.lookup.diagnostics
-        return Lowered(self.program, self.signature, self.diagnostics, self._declaring, self._bodies)
+        return Lowered(self.program, self.signature, self.diagnostics, self._declaring, self._bodies, self._refused)
 
     # Declarations
 
@@ -130,28 +132,31 @@ class Lowerer:
                 self._warn("duplicate-input", f"input {info.name!r}", "declared twice; the first declaration counts")
                 continue
             if info.name not in initialisers:
-                self.signature.inputs[info.name] = self._source(info.name, read_type(info.type, total=True), names)
-        fixed = self.loaded.proto.ir_version < 4  # there every initialiser has to be an input
-        declared = {} if fixed else {info.name: info for info in graph.input if info.name in initialisers}
-        self._bind_initialisers(graph, names, overridable=declared)
-        if declared:
+                node = self._source(info.name, read_type(info.type, total=True), names)
+                self.signature.inputs[info.name] = node
+                self._refuse(node, input_fault(info))
+        declared = {info.name: info for info in graph.input if info.name in initialisers}
+        self._bind_initialisers(graph, names, declared)
+        if self.signature.overridable:
             self.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
 
     def _bind_initialisers(
         self,
         graph: GraphProto,
         names: dict[str, Operand],
-        overridable: Mapping[str, ValueInfoProto] = MappingProxyType({}),
+        declared: Mapping[str, ValueInfoProto] = MappingProxyType({}),
         gate: int = -1,
     ) -> None:
         nodes, root = self.program.nodes, self._root
+        fixed = self.loaded.proto.ir_version < 4  # there every initialiser has to be an input
         for tensor in graph.initializer:
             name, value = tensor.name, self._constant(tensor)
-            if name in overridable:
+            self._refuse(len(nodes), initialiser_fault(tensor, value, declared.get(name)))
+            if name in declared and not fixed:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
                 if not self._defaults:
-                    value = replaceable(value, read_type(overridable[name].type, total=True))
+                    value = replaceable(value, read_type(declared[name].type, total=True))
             names[name] = (len(nodes), 0)
             nodes.append(Node(name, root, [], (name,), gate, None, None, value))
         for sparse in graph.sparse_initializer:
@@ -162,6 +167,11 @@ class Lowerer:
         number = self.program.add(Node(name, self._root, [], (name,), gate, value=value))
         names[name] = (number, 0)
         return number
+
+    def _refuse(self, node: int, reason: str) -> None:
+        """Note why no runtime takes an input or initialiser, if there is a reason."""
+        if reason:
+            self._refused.append((node, reason))
 
     def _constant(self, tensor: TensorProto) -> Tensor:
         value = decode(tensor, self.loaded.folder)
@@ -327,11 +337,11 @@ class Lowerer:
             types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
             return Kernel(domain, op_type, version, rule, decoded, outputs, types=types)
         fatal, harmless = schemas.departures(domain, op_type, version, decoded)
-        for text in fatal:
+        form = schemas.form(domain, op_type, version)
+        for text in () if form is not None else fatal:
             self._warn("malformed-node", place, f"{text}; runtimes refuse it")
         for text in harmless:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
-        form = schemas.form(domain, op_type, version)
         types = schemas.signature(domain, op_type, version, rule)
         return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True, form=form, types=types)
 
@@ -377,6 +387,10 @@ class Lowerer:
         elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > self._most:
             self._too_deep(call)
         else:
+            if len(call.outputs) < len(function.output) and self._function(node) is not None and function.node:
+                found = f"{len(function.output)} outputs, found {len(call.outputs)}"
+                text = f"a call of function {function.name!r} must name {found}; an unused one has an empty name"
+                self._refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
 
     def _grown(self, node: NodeProto, function: FunctionProto) -> int:

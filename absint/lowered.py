@@ -52,6 +52,8 @@ class Lowered:
     """Every graph that declares types of its values, the main graph first."""
     bodies: list[tuple[GraphProto, Scope, str]]
     """Subgraphs that were lowered outside of functions, with their names and paths."""
+    refused: list[tuple[int, str]]
+    """Inputs and initialisers that keep every runtime from loading the model, and why."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
 

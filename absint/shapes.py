@@ -14,6 +14,7 @@ from absint.evaluation import EXACT, evaluated
 from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
 from absint.kernels import SHARED
+from absint.largest import oversize
 from absint.renewal import Renewal
 from absint.templates import State, Template, is_named, name_unknowns, own_symbols
 from lattices.dtype import DType
@@ -246,8 +247,10 @@ class ShapeAnalysis(Analysis[State]):
         return name_unknowns(outputs, (Statement(FALSE, wrong, "required"),), rejected=wrong, refusal="ill-formed")
 
     def _ruled(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
-        if kernel.form is not None and (excess := kernel.form.refused_arity(inputs, kernel.outputs)):
-            return self._ill_formed(kernel, inputs, excess)
+        if kernel.form is not None:
+            wrong = next(iter(kernel.doubts), None) or kernel.form.refused_arity(inputs, kernel.outputs)
+            if wrong is not None:
+                return self._ill_formed(kernel, inputs, wrong)
         if kernel.rule is None:
             return name_unknowns(
                 self._typed(kernel, inputs, (TOP,) * kernel.outputs), may_fails=("no rule for the operator",)
@@ -265,6 +268,9 @@ class ShapeAnalysis(Analysis[State]):
             outputs = evaluated(kernel, inputs, outputs)
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
+        too_large = next(filter(None, (oversize(v) for v in outputs if isinstance(v, Tensor))), None)
+        if too_large is not None and result.rejected is None:
+            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
         doubts, notes = result.may_fails + kernel.doubts, result.notes
         if kernel.form is not None and result.rejected is None:
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)

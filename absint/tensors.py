@@ -62,6 +62,11 @@ def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
     return _of_numbers(plain.dtype, dims, _numbers(tensor, plain.dtype, count, folder))
 
 
+def is_decoded(tensor: TensorProto) -> bool:
+    """The elements stand in the model itself and are few: `decode` reads them."""
+    return tensor.data_location != _EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
+
+
 @lru_cache(maxsize=1 << 12)
 def _plain(code: int, dims: tuple[int, ...]) -> tuple[Tensor, int]:
     """A tensor without its elements, and how many there are; -1 if they are not wanted."""

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
+from absint.fixpoint import fixpoint
 from absint.graph import Node
 from absint.rounds import Learned
-from absint.shapes import STATES
+from absint.shapes import STATES, ShapeAnalysis
 
 if TYPE_CHECKING:
     from absint.api import Result
+
+DEFAULTS_FAIL: Final = "defaults-fail"
+"""The code of a node that fails wherever no caller replaces an initialiser."""
 
 FALSE_DECLARATION: Final = "false-declaration"
 """The code of a declared type or shape that is false."""
@@ -53,7 +57,8 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
     for error in result._load_errors:
         item = result.nodes[error.node]
-        yield Diagnostic(Severity.ERROR, "ill-typed", f"{item}{_output(item)}", error.reason)
+        where = f"{item}{_output(item)}" if item.value is None else str(item)
+        yield Diagnostic(Severity.ERROR, error.code, where, error.reason)
     failed = {text: node for node, text in reversed(result.analysis.crashes.items())}
     for text, node in reversed(failed.items()):
         yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"{text}; its outputs are unknown")
@@ -64,6 +69,22 @@ def node_diagnostics(result: Result) -> Iterator[Diagnostic]:
     for operator, count in result.inferred.items():
         text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
         yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
+
+
+def default_diagnostics(result: Result) -> Iterator[Diagnostic]:
+    """Nodes that fail in every run in which no caller replaces an initialiser that is an input too."""
+    defaults = result._lowered.signature.defaults
+    program = result._lowered.program
+    replaced = {node: value for node, value in defaults.items() if value is not program.nodes[node].value}
+    if not any(value.contents is not None for value in replaced.values()):
+        return
+    analysis = ShapeAnalysis(program, result.base.analysis.facts, inputs={**result.base.analysis.inputs, **replaced})
+    fixpoint(program.order, analysis)
+    known = result.base.analysis.applied
+    for node, template in analysis.applied.items():
+        if template.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:
+            text = f"cannot run with the file's values of initialisers that are inputs too: {template.rejected}"
+            yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(result.nodes[node]), shown(result, text))
 
 
 def _output(item: Node) -> str:

@@ -28,6 +28,7 @@ READS_AND_WRITES_MODELS = (
     "absint/tensors.py",
     "absint/types.py",
     "absint/schemas.py",
+    "absint/sources.py",
     "absint/schema_rules.py",
     "absint/testing/*",
     "absint/annotate.py",

@@ -151,6 +151,8 @@ def tensor_scatter(op: Op) -> Tensor:
 @transfer("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
 def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
+    for name in ("query", "key", "value"):
+        op.require_rank(op.tensor(name).shape, 3, name)
     q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
     _require_agreement(op, q, k, v)
     op.require_equal(q.steps, k.steps, "query and key have one sequence length")

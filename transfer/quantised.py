@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from lattices.dtype import DType
+from lattices.dtype import DTYPES, DType
 from lattices.expr import ZERO_EXPR
 from lattices.relation import conjunction, disjunction, eq
 from lattices.shape import SCALAR, Shape
@@ -20,8 +20,9 @@ def quantize_linear(op: Op) -> Tensor:
     x = op.tensor("x")
     _require_parameters(op, x.shape, "y_scale", "y_zero_point")
     given = type_attribute(op, "output_dtype") if op.integer("output_dtype", 0) else DType.UNDEFINED
-    if given is not DType.UNDEFINED and given is not (op.dtype("y_zero_point") if op.has("y_zero_point") else given):
-        op.may_fail("output_dtype is the type of y_zero_point")
+    zero_point = op.dtype("y_zero_point") if op.has("y_zero_point") else given
+    if DTYPES.meet(given, zero_point) is DType.CONFLICT:
+        op.ill_typed(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}")
     if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
         op.may_fail(f"onnxruntime does not quantise to {given}")
     if given is DType.UNDEFINED:

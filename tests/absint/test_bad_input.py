@@ -195,7 +195,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
     ),
     "missing-operand": (
         lambda: model([node("Relu", [], ["y"], name="relu")]),
-        ["warning: Relu relu: required input X is missing [node]"],
+        ['error: Relu relu (output "y"): Relu-14 must have 1 input, found 0 [ill-formed]'],
         None,
     ),
     "dangling-names-in-branches": (
@@ -243,7 +243,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
     ),
     "untyped-input": (
         lambda: model([node("Relu", ["x"], ["y"])], inputs=[onnx.ValueInfoProto(name="x")]),
-        [],
+        ["error: input x: it must have a type, found none [ill-formed]"],
         None,
     ),
 }

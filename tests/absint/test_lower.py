@@ -195,7 +195,7 @@ def test_missing_inputs_and_outputs_of_a_call() -> None:
     nodes = [node("MaybeClip", ["x"], ["p"], domain="my"), node("MaybeClip", ["x", ""], ["q", "s"], domain="my")]
     result = analyze(model(nodes, [floats("x", "N")], ["p", "q", "s"], functions=[clip]))
     assert [shape(result, name) for name in "pqs"] == ["[N]", "[N]", "[1]"]
-    assert not codes(result)
+    assert codes(result) == ["ill-formed"]  # onnxruntime wants an empty name for an output that is left out
 
 
 def test_names_inside_a_function_are_its_own() -> None:

@@ -24,29 +24,43 @@ def model(nodes: list[NodeProto], opset: int = 20) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
-NO_AXIS = "warning: Concat cat: required attribute axis of Concat-13 is missing; runtimes refuse it [malformed-node]"
+NO_AXIS = "required attribute axis of Concat-13 is missing [ill-formed]"
 
-REFUSED = {
+ERRORS = {
     "required attribute": (
         lambda: model([node("Concat", ["x", "y"], ["out"], name="cat")]),
-        NO_AXIS,
+        [f'error: Concat cat (output "out"): {NO_AXIS}'],
     ),
-    "required attribute, once for all nodes": (
+    "required attribute, of each node": (
         lambda: model([node("Concat", ["x", "y"], ["a"], name="cat"), node("Concat", ["x", "a"], ["out"])]),
-        NO_AXIS,
+        [f'error: Concat cat (output "a"): {NO_AXIS}', f'error: Concat #1 (output "out"): {NO_AXIS}'],
     ),
     "too many inputs": (
         lambda: model([node("Relu", ["x", "y"], ["out"], name="relu")]),
-        "warning: Relu relu: Relu-14 takes at most 1 input, found 2 [node]",
+        ['error: Relu relu (output "out"): Relu-14 must have 1 input, found 2 [ill-formed]'],
     ),
     "too many outputs": (
         lambda: model([node("Relu", ["x"], ["out", "more"], name="relu")]),
-        "warning: Relu relu: it has 2 outputs and its rule names Y: the others are unknown [node]",
+        ['error: Relu relu (output "out"): Relu-14 must have 1 output, found 2 [ill-formed]'],
     ),
     "more outputs than in another version": (
         lambda: model([node("MaxPool", ["w"], ["out", "more"], name="pool", kernel_shape=[1])], opset=7),
-        "warning: MaxPool pool: MaxPool-1 has at most 1 output, found 2 [node]",
+        ['error: MaxPool pool (output "out"): MaxPool-1 must have 1 output, found 2 [ill-formed]'],
     ),
+    "required input that the newest version does not need": (
+        lambda: model([node("Gemm", ["x", "y"], ["out"], name="gemm", transA=1)], opset=9),
+        ['error: Gemm gemm (output "out"): Gemm-9 must have 3 inputs, found 2 [ill-formed]'],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    build, expect = ERRORS[name]
+    assert [str(d) for d in absint.analyze(build()).diagnostics] == expect
+
+
+REFUSED = {
     "required input": (
         lambda: model([node("Add", ["x", ""], ["out"], name="add")]),
         "warning: Add add: required input B is missing [node]",
@@ -54,10 +68,6 @@ REFUSED = {
     "an operator of a later opset": (
         lambda: model([node("Gelu", ["x"], ["out"], name="gelu")], opset=19),
         "warning: Gelu gelu: opset 19 of ai.onnx has no Gelu; runtimes refuse it [malformed-node]",
-    ),
-    "required input that the newest version does not need": (
-        lambda: model([node("Gemm", ["x", "y"], ["out"], name="gemm", transA=1)], opset=9),
-        "warning: Gemm gemm: required input C of Gemm-9 is missing [node]",
     ),
 }
 

@@ -1,0 +1,389 @@
+"""Models that no runtime loads, or that fail in every run: errors, and no answer takes them for legal.
+
+`REFUSED` are refused by onnxruntime as well, `BY_THE_SPECIFICATION` hold operators that it does not have. What it runs
+although onnx's inference refuses it stays legal (`RUN`).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+import absint
+from absint.checking import Outcome
+from absint.diagnostics import Severity
+
+FLOAT, INT64, STRING, UINT8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING, TensorProto.UINT8
+HUGE = (1 << 63) - 1
+
+
+def info(name: str, dims: Sequence[int | str] | None, kind: int = FLOAT) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, dims)
+
+
+def one(
+    operator: str,
+    inputs: Sequence[ValueInfoProto | str],
+    opset: int = 17,
+    constants: dict[str, np.ndarray] | None = None,
+    *,
+    outputs: int = 1,
+    kind: int = FLOAT,
+    domain: str = "",
+    **attributes: object,
+) -> ModelProto:
+    """One node `n`; strings are names of constants, or inputs that are left out."""
+    names = [item if isinstance(item, str) else item.name for item in inputs]
+    outs = [f"y{at}" for at in range(outputs)]
+    made = helper.make_node(operator, names, outs, "n", domain=domain, **attributes)
+    graph = helper.make_graph(
+        [made],
+        "g",
+        [item for item in inputs if not isinstance(item, str)],
+        [info(name, None, kind) for name in outs],
+        [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
+    )
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 5)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+def with_constant(change: str) -> ModelProto:
+    """Add of an input and an initialiser of two elements, which is an input too; then something is broken."""
+    model = one("Add", [info("x", ["N", 2]), "w"], constants={"w": np.ones(2, np.float32)})
+    tensor = model.graph.initializer[0]
+    if change == "data":
+        tensor.raw_data = b"\0" * 7
+    elif change == "type":
+        tensor.data_type = TensorProto.UNDEFINED
+    else:
+        dims, kind = {"rank": ([2, 2], FLOAT), "size": ([3], FLOAT), "element type": ([2], INT64)}[change]
+        model.graph.input.append(info("w", dims, kind))
+    return model
+
+
+def untyped_input() -> ModelProto:
+    model = one("Relu", [info("x", [2])])
+    model.graph.input[0].ClearField("type")
+    return model
+
+
+def called(outputs: list[str]) -> ModelProto:
+    body = [helper.make_node("Identity", ["a"], ["b"]), helper.make_node("Identity", ["a"], ["c"])]
+    function = helper.make_function("local", "F", ["a"], ["b", "c"], body, [helper.make_opsetid("", 17)])
+    call = helper.make_node("F", ["x"], outputs, "n", domain="local")
+    graph = helper.make_graph([call], "g", [info("x", [1])], [info("y", [1])])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    return helper.make_model(graph, functions=[function], opset_imports=imports, ir_version=8)
+
+
+def encoder(**attributes: object) -> ModelProto:
+    return one("LabelEncoder", [info("x", [3], STRING)], domain="ai.onnx.ml", kind=INT64, **attributes)
+
+
+def ensemble(**changes: object) -> ModelProto:
+    """A TreeEnsemble of one node and two leaves, with some attributes changed."""
+    attributes: dict[str, object] = {
+        "n_targets": 1, "tree_roots": [0], "nodes_featureids": [0], "nodes_truenodeids": [0], "nodes_falsenodeids": [1],
+        "nodes_trueleafs": [1], "nodes_falseleafs": [1], "leaf_targetids": [0, 0],
+        "nodes_splits": numpy_helper.from_array(np.ones(1, np.float32)),
+        "nodes_modes": numpy_helper.from_array(np.zeros(1, np.uint8)),
+        "leaf_weights": numpy_helper.from_array(np.ones(2, np.float32)),
+    }  # fmt: skip
+    return one("TreeEnsemble", [info("x", ["N", 1])], domain="ai.onnx.ml", **attributes | changes)
+
+
+X, IMAGE, W = info("x", ["N", 4]), info("x", ["N", 1, 5, 5]), info("w", [1, 1, 3, 3])
+TEXTS = numpy_helper.from_array(np.array(["a", "b"], object))
+REFUSED: dict[str, tuple[ModelProto, str]] = {
+    "too many inputs": (one("Relu", [X, info("w", [1])]), "Relu-14 must have 1 input, found 2"),
+    "too few inputs": (one("Add", [X]), "Add-14 must have 2 inputs, found 1"),
+    "too many outputs": (one("Relu", [X], outputs=2), "Relu-14 must have 1 output, found 2"),
+    "no output": (one("Split", [X], outputs=0), "Split-13 must have at least 1 output, found 0"),
+    "required attribute": (one("Cast", [X]), "required attribute to of Cast-13 is missing"),
+    "negative pads of Conv": (one("Conv", [IMAGE, W], pads=[-1, 0, 0, 0]), "pads must not be negative, found [-1, 0, "),
+    "negative pads of ConvTranspose": (one("ConvTranspose", [IMAGE, W], pads=[0, 0, 0, -1]), "pads must not be nega"),
+    "negative pads of MaxPool": (
+        one("MaxPool", [IMAGE], kernel_shape=[2, 2], pads=[-1, 0, 0, 0]),
+        "the pads of a pool must not be negative, found [-1, 0, 0, 0]",
+    ),
+    "negative pads of AveragePool": (
+        one("AveragePool", [IMAGE], kernel_shape=[2, 2], pads=[0, -1, 0, 0]),
+        "the pads of a pool must not be negative",
+    ),
+    "pads and auto_pad": (
+        one("Conv", [IMAGE, W], pads=[0, 0, 0, 0], auto_pad="VALID"),
+        "pads must be left out where auto_pad is VALID",
+    ),
+    "Softmax of a scalar": (one("Softmax", [info("x", [])]), "Softmax needs an axis, found a scalar"),
+    "Hardmax of a scalar": (one("Hardmax", [info("x", [])], 11), "Hardmax needs an axis, found a scalar"),
+    "one-sided DFT of complex numbers": (
+        one("DFT", [info("x", [1, "N", 2])], onesided=1),
+        "a one-sided DFT transforms real numbers, found 2 in the last axis; type inference refuses it as a runtime ",
+    ),
+    "ellipses of two widths": (
+        one("Einsum", [info("x", [2, "N"]), info("w", ["N"])], equation="...,...->..."),
+        "the ellipses must stand for one number of axes, found 1, 2",
+    ),
+    "past key alone": (
+        one(
+            "Attention",
+            [*(info(n, [1, 2, 4]) for n in "qkv"), "", info("p", [1, 2, 2, 2])],
+            23,
+            q_num_heads=2,
+            kv_num_heads=2,
+        ),
+        "past_key and past_value must be given together, found past_key alone",
+    ),
+    "QuantizeLinear to two types": (
+        one("QuantizeLinear", [X, info("s", []), info("z", [], UINT8)], 21, kind=UINT8, output_dtype=TensorProto.INT8),
+        "output_dtype must be the type of y_zero_point, found INT8 and UINT8",
+    ),
+    "too large": (
+        one("Concat", [info("x", ["N", HUGE]), info("w", ["N", 1])], axis=1),
+        "no axis has 9223372036854775808 elements: a size fits 63 bits",
+    ),
+    "too large an input": (one("Relu", [info("x", [1 << 40, 1 << 30])]), "no tensor has shape [1099511627776, 10737"),
+    "CategoryMapper": (
+        one("CategoryMapper", [info("x", [3], STRING)], domain="ai.onnx.ml", kind=INT64, cats_int64s=[1, 2]),
+        "cats_int64s and cats_strings must have one length, found 2 and 0",
+    ),
+    "OneHotEncoder": (
+        one("OneHotEncoder", [info("x", [3], INT64)], domain="ai.onnx.ml", cats_int64s=[1], cats_strings=["a"]),
+        "one of cats_int64s and cats_strings must be given, found cats_int64s and cats_strings",
+    ),
+    "default of LabelEncoder has two elements": (
+        encoder(keys_tensor=TEXTS, values_tensor=numpy_helper.from_array(np.ones(2, np.int64)), default_tensor=TEXTS),
+        "default_tensor must hold one element in one axis, found shape [2]",
+    ),
+    "default of LabelEncoder of another type": (
+        encoder(
+            keys_tensor=TEXTS,
+            values_tensor=numpy_helper.from_array(np.ones(2, np.int64)),
+            default_tensor=numpy_helper.from_array(np.ones(1, np.int32)),
+        ),
+        "default_tensor must have the type of the values, found INT32 and INT64",
+    ),
+    "TreeEnsemble of two lengths": (
+        ensemble(nodes_truenodeids=[0, 0]),
+        "nodes_truenodeids must have as many entries as nodes_featureids, found 2 and 1",
+    ),
+    "leaves of two lengths": (
+        ensemble(leaf_targetids=[0]),
+        "leaf_weights must have as many entries as leaf_targetids, found 2 and 1",
+    ),
+    "leaves of two axes": (
+        ensemble(leaf_weights=numpy_helper.from_array(np.ones((1, 2), np.float32))),
+        "leaf_weights must have one axis, found shape [1, 2]",
+    ),
+    "data of another length": (
+        with_constant("data"),
+        "the initialiser must have the data of FLOAT[2], found another length",
+    ),
+    "initialiser without a type": (with_constant("type"), "the initialiser must have an element type, found 0"),
+    "initialiser of another rank": (
+        with_constant("rank"),
+        "it is declared with shape [2, 2], and its initialiser has shape [2]",
+    ),
+    "initialiser of another size": (
+        with_constant("size"),
+        "it is declared with shape [3], and its initialiser has shape [2]",
+    ),
+    "initialiser of another type": (
+        with_constant("element type"),
+        "it is declared INT64, and its initialiser is FLOAT",
+    ),
+    "input without a type": (untyped_input(), "it must have a type, found none"),
+    "call with too few outputs": (
+        called(["y"]),
+        "a call of function 'F' must name 2 outputs, found 1; an unused one has an empty name",
+    ),
+}
+
+Q, SMALL = info("q", [1, 3, 4]), {"q_num_heads": 2, "kv_num_heads": 2}
+
+
+def linear(rule: str, *gates: ValueInfoProto | str) -> ModelProto:
+    inputs = [info(n, [1, "T", 4]) for n in "qkv"]
+    return one("LinearAttention", [*inputs, "", *gates], 27, outputs=2, update_rule=rule, **SMALL)
+
+
+BY_THE_SPECIFICATION: dict[str, tuple[ModelProto, str]] = {
+    "unknown rule": (linear("other"), "update_rule must be one of linear, gated, delta, gated_delta, found 'other'"),
+    "gate that is missing": (linear("gated"), "update_rule 'gated' needs an input decay"),
+    "gate that is not taken": (linear("linear", info("d", [1, "T", 2])), "update_rule 'linear' takes no decay"),
+    "gate of another rank": (linear("gated", info("d", [1, 2])), "decay must have rank 3, found shape [1, 2]"),
+    "gate of another width": (linear("gated", info("d", [1, "T", 3])), "the last dim of decay is kv_num_heads ("),
+    "windows": (
+        one("Attention", [info(n, [1, 2, 4]) for n in "qkv"], 25, left_window_size=-2, **SMALL),
+        "left_window_size must be -1 or more, found -2",
+    ),
+}
+
+
+def zeros(model: ModelProto, size: int) -> dict[str, np.ndarray]:
+    """Inputs of small sizes; every symbol has the given one."""
+    kinds = {FLOAT: np.float32, INT64: np.int64, UINT8: np.uint8}
+    return {
+        item.name: np.zeros(
+            [dim.dim_value or size for dim in item.type.tensor_type.shape.dim], kinds[item.type.tensor_type.elem_type]
+        )
+        for item in model.graph.input
+    }
+
+
+RUN: dict[str, ModelProto] = {
+    "a false shape of an intermediate value": one("Transpose", [info("x", [2, 3])]),
+    "unused outputs": called(["y", ""]),
+    "heads beside inputs of rank 4": one("Attention", [info(n, [1, 2, 3, 2]) for n in "qkv"], 23, **SMALL),
+    "one of two caches": one("Attention", [info(n, [1, 2, 4]) for n in "qkv"], 23, outputs=2, **SMALL),
+    "sums that overflow": one(
+        "Add", [info("x", [1], INT64), "c"], kind=INT64, constants={"c": np.array([HUGE], np.int64)}
+    ),
+    "negative pads of Pad": one("Pad", [info("x", [5]), "p"], constants={"p": np.array([-1, -1])}),
+}
+RUN["a false shape of an intermediate value"].graph.value_info.append(info("y0", [7, 7]))
+
+LOAD = """
+import sys, onnxruntime
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 4
+options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+session = onnxruntime.InferenceSession(sys.stdin.buffer.read(), options, providers=["CPUExecutionProvider"])
+import numpy as np
+feeds = {}
+kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8, "tensor(string)": object}
+for item in session.get_inputs():
+    feeds[item.name] = np.zeros([d if isinstance(d, int) else 2 for d in item.shape], kinds[item.type])
+session.run(None, feeds)
+"""
+
+
+def runs(model: ModelProto) -> bool:
+    """onnxruntime loads and runs it, in a process of its own: it may end that."""
+    found = subprocess.run(
+        [sys.executable, "-c", LOAD], input=model.SerializeToString(), capture_output=True, check=False
+    )
+    return found.returncode == 0
+
+
+def errors(result: absint.Result) -> list[str]:
+    return [d.message for d in result.diagnostics if d.severity is Severity.ERROR]
+
+
+ALL = {**REFUSED, **BY_THE_SPECIFICATION}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_it_is_an_error(name: str) -> None:
+    model, text = ALL[name]
+    result = absint.analyze(model)
+    assert any(text in message for message in errors(result)), errors(result)
+    assert not result.can_run
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_answer_takes_it_for_legal(name: str) -> None:
+    result = absint.analyze(ALL[name][0])
+    sizes = dict.fromkeys(result.symbols, 2)
+    assert result.check(sizes).outcome is Outcome.FAILS
+    assert not result.contract().allows(sizes)
+    assert result.prove("1 == 2").verdict is absint.Verdict.CONTRADICTION
+    if result.symbols:
+        assert result.check_range(dict.fromkeys(result.symbols, (1, 3))).outcome is Outcome.FAILS
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_onnxruntime_refuses_it(name: str) -> None:
+    if name != "too large":  # nobody can feed it
+        assert not runs(REFUSED[name][0])
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_onnxruntime_runs_is_no_error(name: str) -> None:
+    assert runs(RUN[name])
+    assert errors(absint.analyze(RUN[name])) == []
+
+
+HIDDEN = {
+    "Conv": ("Conv", [info("x", [1, 1, 5, 5]), W], {"pads": [-1, 0, 0, 0]}, "[1, 1, 2, 3]"),
+    "DFT": ("DFT", [info("x", [1, 4, 2])], {"onesided": 1}, "[1, 3, 2]"),
+    "Einsum": ("Einsum", [info("x", [2, 3]), info("w", [])], {"equation": "...,...->..."}, "[2, 3]"),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_where_inference_does_not_see_the_shapes_kernels_run_it(name: str) -> None:
+    operator, inputs, attributes, shape = HIDDEN[name]
+    model = one(operator, inputs, **attributes)
+    node = model.graph.node.pop()
+    model.graph.node.append(helper.make_node("Max", ["zero", "zero"], ["axis"]))
+    for item in inputs:
+        model.graph.node.append(helper.make_node("Unsqueeze", [item.name, "axis"], [f"{item.name}_u"]))
+        model.graph.node.append(helper.make_node("Squeeze", [f"{item.name}_u", "axis"], [f"{item.name}_h"]))
+    model.graph.node.append(node)
+    del node
+    model.graph.node[-1].input[:] = [f"{item.name}_h" for item in inputs]
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0]), "zero"))
+    result = absint.analyze(model)
+    assert errors(result) == []
+    assert str(result.shapes["y0"]) == shape
+    assert runs(model)
+
+
+def test_a_node_in_dead_code_keeps_the_model_from_loading() -> None:
+    inner = helper.make_node("CategoryMapper", ["s"], ["t"], domain="ai.onnx.ml", cats_int64s=[1])
+    bodies = {
+        "then_branch": body([helper.make_node("Identity", ["x"], ["a"])], "a"),
+        "else_branch": body([inner, helper.make_node("Identity", ["x"], ["b"])], "b"),
+    }
+    model = one("Relu", [info("x", ["N"])])
+    del model.graph.node[:]
+    model.graph.input.append(info("s", [3], STRING))
+    model.graph.node.append(helper.make_node("If", ["yes"], ["y0"], "n", **bodies))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(True), "yes"))
+    assert not runs(model)
+    assert "cats_int64s and cats_strings must have one length" in errors(absint.analyze(model))[0]
+
+
+def body(nodes: list[object], output: str) -> GraphProto:
+    return helper.make_graph(nodes, "body", [], [info(output, None)])
+
+
+def test_an_attribute_that_refers_to_one_of_the_function_is_there() -> None:
+    cast = helper.make_node("Cast", ["a"], ["b"])
+    cast.attribute.append(AttributeProto(name="to", ref_attr_name="kind", type=AttributeProto.INT))
+    function = helper.make_function("local", "F", ["a"], ["b"], [cast], [helper.make_opsetid("", 17)], ["kind"])
+    call = helper.make_node("F", ["x"], ["y"], "n", domain="local", kind=INT64)
+    graph = helper.make_graph([call], "g", [info("x", [1])], [info("y", [1], INT64)])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    model = helper.make_model(graph, functions=[function], opset_imports=imports, ir_version=8)
+    assert runs(model)
+    assert errors(absint.analyze(model)) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "constants", "text"),
+    [
+        ("Tile", {"c": np.array([HUGE])}, "no axis has"),
+        ("Expand", {"c": np.array([-3])}, ""),
+        ("Pad", {"c": np.array([HUGE, 1])}, "no axis has"),
+    ],
+)
+def test_a_default_that_fails_is_an_error_of_its_own(
+    operator: str, constants: dict[str, np.ndarray], text: str
+) -> None:
+    model = one(operator, [info("x", [5]), "c"], constants=constants)
+    model.graph.input.append(info("c", list(constants["c"].shape), INT64))
+    result = absint.analyze(model)
+    found = [d for d in result.diagnostics if d.code == "defaults-fail"]
+    assert all(d.severity is Severity.ERROR for d in found)
+    if text:
+        assert text in found[0].message
+        assert found[0].message.startswith("cannot run with the file's values of initialisers that are inputs too: ")
+    assert result.can_run  # a caller may replace the value
+    assert bool(found) is not absint.analyze(model, defaults=True).can_run
