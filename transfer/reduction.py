@@ -199,8 +199,9 @@ def _extreme(
 def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     total = _sum(op, dtype, elements) if elements else OPAQUE
     if isinstance(total, Dim):
-        mean = truncdiv(total, len(elements))
-        return mean if in_double(op, total * _FRACTIONS) else UNKNOWN_DIM
+        if not isinstance(total, Expr):  # a sum that does not fit the type has a mean that does
+            return UNKNOWN_DIM
+        return truncdiv(total, len(elements)) if in_double(op, total * _FRACTIONS) else UNKNOWN_DIM
     count = len(elements)
     if isinstance(total, Real) and count & (count - 1) == 0:
         return Real.of(total.num, total.den * count) or OPAQUE

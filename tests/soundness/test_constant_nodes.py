@@ -62,6 +62,7 @@ WIDE = 2**53 + 1
         (Node("ReduceProd", [np.array(2**62 + 1)], {"keepdims": 0}), 18, [2**62]),
         (Node("ReduceSum", [integers(WIDE, 2, 0, 0)], {"keepdims": 0}), 18, None),
         (Node("ReduceMean", [integers(2**62, 3037000500, -(2**31))], {"keepdims": 0}), 18, None),
+        (Node("ReduceMean", [integers(2**31 - 1, 1, 2**31 - 1, 9, dtype="int32")], {"keepdims": 0}), 18, None),
         (Node("Mod", [integers(2**63 - 1), integers(3)], {"fmod": 1}), 18, [2]),
         (Node("Mod", [np.array([2**64 - 1], np.uint64), np.array([255], np.uint64)], {"fmod": 1}), 18, [1]),
         # INT64 is ordered by its low 32 bits.
