@@ -26,6 +26,9 @@ RAW_CODES: Final[Mapping[str, int]] = {
 NOT_FETCHED: Final = ("bfloat16", "int4", "int2", "float4", "float6")
 """Parts of the names of types that onnxruntime does not hand over as arrays."""
 
+MEMORY_VARIABLE: Final = "ABSINT_RUN_MEMORY"
+"""The variable that says how many bytes a process that runs a model may hold; the parent sets it."""
+
 Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
 """Which attempt succeeded, the types of the values by name, as onnxruntime writes them, and the values."""
 
@@ -86,8 +89,20 @@ def _fed(value: object) -> object:
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, code)
 
 
+def limit_memory() -> None:
+    """Let this process hold no more of its own than the environment says, where the platform can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = int(os.environ[MEMORY_VARIABLE])
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
 def main() -> None:
     """Serve one request."""
+    limit_memory()
     with os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(2, 1)  # what native code prints must not mix with the reply
         try:
@@ -95,7 +110,7 @@ def main() -> None:
         except ImportError as error:
             reply = pickle.dumps((None, str(error)))
         except Exception as error:
-            reply = pickle.dumps((False, str(error)))
+            reply = pickle.dumps((False, str(error) or type(error).__name__))
         replies.write(reply)
 
 

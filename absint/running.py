@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from absint.allowance import environment, explained
 from absint.arrays import check_names, numpy_dtype
 from absint.errors import AbsintError, UsageError
 from absint.opening import check_file, reason_of
@@ -143,7 +144,8 @@ def run(
     """Execute the model and return its outputs, and the named inner values of the main graph.
 
     onnxruntime runs on the CPU in one thread, without optimisations. With `isolated` it does so in a process of its
-    own, which may crash without harm and is ended after `seconds`. An inner value that cannot be handed over as
+    own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or what the environment
+    variable ABSINT_RUN_MEMORY says (`8GB`). An inner value that cannot be handed over as
     an array (bfloat16, 4-bit integers) is left out.
 
     Raises RunError if the run fails, UsageError for a name that is not there, MissingRuntimeError without onnxruntime.
@@ -261,7 +263,13 @@ def _in_child(
         # With -P the folder of the script is not searched: its modules are named like some of the standard library.
         command = [sys.executable, "-P", str(script)]
         done = subprocess.run(
-            command, input=request, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False
+            command,
+            input=request,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+            env=environment(),
         )
     except subprocess.TimeoutExpired:
         raise RunError(f"onnxruntime did not end within {seconds:g} s") from None
@@ -274,7 +282,7 @@ def _in_child(
     if ok is None:
         raise _broken(reply)
     if not ok:
-        raise RunError(in_one_line(reply))
+        raise RunError(explained(in_one_line(reply)))
     return cast("Outcome", reply)
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from threading import Event, Timer
 from typing import Final, cast
 
+from absint.allowance import environment, explained
+
 _LONGEST: Final = 300
 
 
@@ -64,7 +66,7 @@ class Child:
         finally:
             late.cancel()
         if not ok:
-            raise ChildError(one_line(str(reply)) or "it gives no reason")
+            raise ChildError(explained(one_line(str(reply))) or "it gives no reason")
         return reply
 
     def end(self) -> None:
@@ -81,13 +83,13 @@ class Child:
             return self._process
         self.end()
         roots = [str(Path(__file__).parents[2]), *(part for part in sys.path if part)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots))}
+        environ = {**environment(), "PYTHONPATH": os.pathsep.join(dict.fromkeys(roots))}
         self._folder = tempfile.TemporaryDirectory(prefix="absint-")  # some tools write where they run
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(self._script)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                cwd=self._folder.name, env=environment,
+                cwd=self._folder.name, env=environ,
             )  # fmt: skip
         except OSError as error:
             raise ChildError(f"no process could be started: {error}") from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from onnx import FunctionProto
 
+from absint.allowance import explained
 from absint.auditing.bodies import bodies
 from absint.auditing.child import ChildError, kept
 from absint.auditing.run_child import MARK
@@ -127,7 +128,7 @@ class Runs:
         """Why the last run that failed did."""
         if self.missing and self._failure != self.missing:
             return f"{self.missing}; onnx.reference: {self._failure}"
-        return in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure
+        return explained(in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure)
 
     @property
     def refused(self) -> bool:

@@ -7,10 +7,13 @@ import pickle
 import sys
 from collections.abc import Callable
 
+from absint.execution import limit_memory
+
 
 def serve(work: Callable[[object], object]) -> None:
     """Serve requests until there are no more: pickles after their lengths, on the standard streams, which nothing else
-    may use."""
+    may use. What is run in here may hold as much memory as `absint.execution.limit_memory` says."""
+    limit_memory()
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(2, 1)
         sys.stdin.close()

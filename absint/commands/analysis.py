@@ -122,6 +122,20 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
     return decorated
 
 
+def memory_option(command: Command) -> Command:
+    """`--run-memory`, for commands that run models."""
+
+    @click.option("--run-memory", metavar="AMOUNT", help="What a run of the model may hold, as 8GB; 4GB without.")
+    @wraps(command)
+    def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
+        from absint.allowance import allowing
+
+        with allowing(run_memory):
+            return command(*args, **options)
+
+    return cast(Command, limited)
+
+
 def format_option(*others: str) -> Callable[[Command], Command]:
     """`--format text|json`, and other forms that a command has."""
     forms = ["text", "json", *others]
@@ -216,5 +230,5 @@ def _solver_errors() -> Iterator[None]:
 
 __all__ = [
     "LARGE_MODEL", "Settings", "SolverLimits", "analysed", "assume_option", "format_option", "limit_options",
-    "model_argument", "policy_option", "set_option", "settings_options", "warm_up", "working",
+    "memory_option", "model_argument", "policy_option", "set_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

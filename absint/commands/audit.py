@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import Settings, analysed, format_option, model_argument, settings_options, warm_up
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    format_option,
+    memory_option,
+    model_argument,
+    settings_options,
+    warm_up,
+)
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--seconds", type=float, default=120.0, show_default=True, help="What a tool may take.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
+@memory_option
 @format_option("sarif")
 def audit(
     model: str,

@@ -15,6 +15,7 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     limit_options,
+    memory_option,
     model_argument,
     settings_options,
     warm_up,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--values", is_flag=True, help="Show, and with --run compare, all values of the main graph.")
 @assume_option
 @limit_options(LONG)
+@memory_option
 @format_option()
 def check(
     model: str,

@@ -12,6 +12,7 @@ from absint.commands.analysis import (
     analysed,
     format_option,
     limit_options,
+    memory_option,
     model_argument,
     set_option,
     settings_options,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 )
 @limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
+@memory_option
 @format_option()
 def prove(
     model: str,

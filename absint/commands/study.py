@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import format_option
+from absint.commands.analysis import format_option, memory_option
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 
@@ -47,6 +47,7 @@ scheduler_option = click.option(
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the models at counterexamples.")
 @click.option("--retry", is_flag=True, help="Try pairs again that died, hung or ended in an error.")
 @click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --out too.")
+@memory_option
 @format_option("csv")
 def study(
     folder: str,

@@ -1,0 +1,69 @@
+"""How much memory a process may hold that runs a model: 4 GB, or what the environment variable ABSINT_RUN_MEMORY says.
+
+The limit is of what the process holds of its own (RLIMIT_DATA): Linux keeps it, other platforms may not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from absint.errors import UsageError
+
+VARIABLE: Final = "ABSINT_RUN_MEMORY"
+DEFAULT: Final = 4 << 30
+_LEAST: Final = 256 << 20
+_AMOUNT: Final = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_TOLD: Final = ("bad_alloc", "Failed to allocate memory", "MemoryError", "bad allocation", "Unable to allocate")
+
+
+def allowed() -> int:
+    """The limit in bytes. Raises UsageError for a variable that says no amount."""
+    text = os.environ.get(VARIABLE, "")
+    return amount(text, VARIABLE) if text else DEFAULT
+
+
+def amount(text: str, what: str) -> int:
+    """Bytes from a text such as `8 GB`. Raises UsageError, naming `what`, for any other text."""
+    found = _AMOUNT.fullmatch(text)
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if size < _LEAST:
+        raise UsageError(f"{what} {text}: expected an amount of memory, 256 MB or more, as 8GB")
+    return size
+
+
+def environment() -> Mapping[str, str]:
+    """The environment of a process that runs a model, the limit in bytes."""
+    return {**os.environ, VARIABLE: str(allowed())}
+
+
+@contextmanager
+def allowing(text: str | None) -> Iterator[None]:
+    """Another limit meanwhile, if one is given."""
+    if text is None:
+        yield
+        return
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(amount(text, "--run-memory"))
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def explained(reason: str) -> str:
+    """What a run that failed says; of one that ran out of memory, what its limit was."""
+    if not any(text in reason for text in _TOLD):
+        return reason
+    return (
+        f"it needs more than {allowed() / (1 << 30):g} GB of memory (--run-memory or {VARIABLE} allows more): {reason}"
+    )
+
+
+__all__ = ["DEFAULT", "VARIABLE", "allowed", "allowing", "amount", "environment", "explained"]
