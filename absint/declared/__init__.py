@@ -2,6 +2,7 @@
 
 reading.py   the declarations of all graphs, and what they claim: each distinct claim is read once
 claims.py    a claim as relations between dims, with the path to the value
+trips.py     what a loop carries in its first two trips
 legal.py     legal sizes at which relations are false, found without a solver
 findings.py  the false declarations, and their diagnostics
 """

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
-from absint.declared.reading import Declaration, Dims, Group, Stated, dims, groups, problem
+from absint.declared.reading import Declaration, Dims, Group, Inferred, Stated, dims, groups, problem
+from absint.declared.trips import first_trips
 from absint.loops import LoopBody
-from lattices.expr import Dim, Expr, const, substitute
+from lattices.expr import Dim, Expr, Symbol, substitute
 from lattices.relation import FALSE, TRUE, Relation, conjunction, ge
 from lattices.truth import NO
 
@@ -37,6 +38,8 @@ class FalseDeclaration:
         return self.declaration.where
 
 
+_WHEN: Final = (" in the first trip", " in the second trip")
+
 _FOUND: WeakKeyDictionary[Result, tuple[FalseDeclaration, ...]] = WeakKeyDictionary()
 
 
@@ -55,6 +58,7 @@ def false_declarations(result: Result) -> tuple[FalseDeclaration, ...]:
 class _Finder:
     def __init__(self, result: Result) -> None:
         self._result = result
+        self._first_trips: dict[int, tuple[Mapping[Symbol, Dim], ...]] = {}
 
     @cached_property
     def _recorder(self) -> Recorder:
@@ -116,15 +120,19 @@ class _Finder:
     def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
         """The claim; inside of loops that of the first trip, and that of the second."""
         reached = self._reached(group)
-        loops = [loop for loop in self._loops(group) if loop.iteration.name in claim.relation.free_symbols]
-        if not loops:
+        symbols = claim.relation.symbols
+        loop = next((loop for loop in self._loops(group) if any(map(loop.is_inside, symbols))), None)
+        if loop is None:
             yield Condition(claim.relation, reached), ""
             return
-        loop = loops[0]
-        for trip, when in ((0, " in the first trip"), (1, " in the second trip")):
-            iteration = {s: const(trip) for s in claim.relation.symbols if s.name == loop.iteration.name}
-            trips: Dim = self._result.base.analysis.trips.get(loop.first, Dim(None))
-            yield Condition(claim.relation.substitute(iteration), conjunction(reached, ge(trips, trip + 1))), when
+        trips: Dim = self._result.base.analysis.trips.get(loop.first, Dim(None))
+        for trip, (known, when) in enumerate(zip(self._trips(loop), _WHEN, strict=True)):
+            yield Condition(claim.relation.substitute(known), conjunction(reached, ge(trips, trip + 1))), when
+
+    def _trips(self, loop: LoopBody) -> tuple[Mapping[Symbol, Dim], ...]:
+        if loop.first not in self._first_trips:
+            self._first_trips[loop.first] = first_trips(self._result, loop, Inferred(self._result))
+        return self._first_trips[loop.first]
 
     def _loops(self, group: Group) -> Iterator[LoopBody]:
         nodes = self._result.nodes

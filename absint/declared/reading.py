@@ -96,7 +96,7 @@ def groups(result: Result) -> Iterator[Group]:
     """The declarations, equal ones together, by first appearance."""
     found: dict[tuple[bytes, Value, str, bool], Group] = {}
     nodes = result.nodes
-    inferred = _Inferred(result)
+    inferred = Inferred(result)
     for item in declarations(result._lowered):
         node = item.operand[0]
         value = inferred[item.operand]
@@ -111,7 +111,7 @@ def groups(result: Result) -> Iterator[Group]:
     yield from found.values()
 
 
-class _Inferred:
+class Inferred:
     """What `Result.states` has, for a few values."""
 
     def __init__(self, result: Result) -> None:
@@ -201,5 +201,6 @@ def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
 
 
 __all__ = [
-    "Declaration", "Dims", "Group", "Stated", "check_texts", "declarations", "dims", "groups", "problem", "stated_dim",
+    "Declaration", "Dims", "Group", "Inferred", "Stated", "check_texts", "declarations", "dims", "groups", "problem",
+    "stated_dim",
 ]  # fmt: skip

@@ -24,6 +24,12 @@ BRANCH_BY_SIZE = """(float[N] x) => (y) <int64[1] four = {4}>
         {r = Relu(x) q = Abs(r)}>}"""
 GROWING = """(int64 m, float[N] x, float[M] q) => (y) {y = Loop(m, , x)
     <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w) {d = Identity(c) w = Concat<axis = 0>(v, q)}>}"""
+DOUBLED = """(int64 m, float[N] x) => (y) {y = Loop(m, , x)
+    <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w) {d = Identity(c) w = Concat<axis = 0>(v, v)}>}"""
+TWICE = """(float[N] x) => (y) {t = Constant<value_int = 2>() y = Loop(t, , x)
+    <body = b (int64 i, bool c, float[N] v) => (bool d, w) {d = Identity(c) w = Concat<axis = 0>(v, v)}>}"""
+SWAPPED = """(int64 m, float[N] x, float[M] q) => (y, z) {y, z = Loop(m, , x, q)
+    <body = b (int64 i, bool c, float[N] v, u) => (bool d, w, t) {d = Identity(c) w = Identity(u) t = Identity(v)}>}"""
 SCAN = """(float[T, N] x) => (y) {y = Scan<num_scan_inputs = 1,
     body = b (float[N] v) => (float[N] w) <float[3] u> {u = Relu(v) w = Concat<axis = 0>(v, u)}>(x)}"""
 NESTED = """(bool c, float[N] x) => (y) {y = If(c)
@@ -72,6 +78,11 @@ FALSE: list[tuple[str, list[str]]] = [
                       "If#3/else_branch output 'q': declared [3], but it is [N]: false at N=5"]),
     (GROWING, ["Loop#0/body input 'v': declared [N], but it is [M*_d1 + N]: false in the second trip at N=1, M=1",
                "Loop#0/body output 'w': declared [N], but it is [M*_d1 + M + N]: false at N=1, M=1"]),
+    (DOUBLED, ["Loop#0/body input 'v': declared [N], but it is [_d2]: false in the second trip at N=1",
+               "Loop#0/body output 'w': declared [N], but it is [2*_d2]: false in the first trip at N=1"]),
+    (TWICE, ["Loop#1/body input 'v': declared [N], but it is [_d1]: false in the second trip at N=1"]),
+    (SWAPPED, ["Loop#0/body input 'v': declared [N], but it is [ite(_d1 % 2 == 1, M, N)]: "
+               "false in the second trip at N=5, M=3"]),
     (SCAN, ["Scan#0/body value_info 'u': declared [3], but it is [N]: false at T=1, N=1",
             "Scan#0/body output 'w': declared [N], but it is [2*N]: false at T=1, N=1"]),
     (NESTED, ["If#0/then_branch/If#0/then_branch output 'r': declared [N], but it is [2*N]: false at N=1"]),
@@ -97,6 +108,11 @@ TRUE = [
         else_branch = e () => (float[k] q) {q = Concat<axis = 0>(x, x)}>}""",
     """(float[N] x) => (y) <bool c = {1}> {y = If(c) <then_branch = t () => (p) {p = Relu(x)},
         else_branch = e () => (float[N] q) {q = Concat<axis = 0>(x, x)}>}""",
+    # one trip, and a body that only data know
+    """(float[N] x) => (y) {t = Constant<value_int = 1>() y = Loop(t, , x) <body = b (int64 i, bool c, float[N] v) =>
+        (bool d, w) {d = Identity(c) w = Concat<axis = 0>(v, v)}>}""",
+    """(int64 m, float[N] x) => (y) {y = Loop(m, , x) <body = b (int64 i, bool c, float[N] v) => (bool d, w)
+        {d = Identity(c) z = NonZero(v) o = Constant<value_ints = [0]>() f = Squeeze(z, o) w = Cast<to = 1>(f)}>}""",
     # a name of a body is not that of the outer graph
     """(int64 m, float[N] x) => (float[k] z, y) {z = Relu(x) y = Loop(m, , x)
         <body = b (int64 i, bool c, v) => (bool d, float[k] w) {d = Identity(c) w = Concat<axis = 0>(v, x)}>}""",

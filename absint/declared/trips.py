@@ -1,0 +1,62 @@
+"""What the symbols of a loop's body are in its first two trips, as far as the start and the body tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from absint.declared.reading import Inferred
+from absint.loops import LoopBody, LoopHead
+from absint.scans import ScanHead
+from lattices.contents import Element
+from lattices.expr import Dim, Expr, Symbol, const, substitute
+from lattices.normal import sole_atom
+from lattices.tensor import Tensor, Value
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def first_trips(result: Result, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
+    """For the first trip and the second one, what symbols of the body stand for; others keep their names."""
+    operands = result.nodes[loop.first].operands
+    if isinstance(loop, LoopHead):
+        pairs = [(2 + k, operands[2 + k], loop.back[1 + k]) for k in range(loop.count)]
+    elif isinstance(loop, ScanHead) and not loop.settings.batched:
+        pairs = [(k, operands[k], loop.back[k]) for k in range(loop.settings.states)]
+    else:
+        pairs = []
+    first: dict[Symbol, Dim] = {loop.iteration: const(0)}
+    second: dict[Symbol, Dim] = {loop.iteration: const(1)}
+    for at, start, _ in pairs:
+        if start[0] >= 0:
+            first |= dict(_told(loop, inferred[loop.first, at], inferred[start]))
+    for at, _, back in pairs:
+        if back[0] >= 0:
+            for symbol, number in _told(loop, inferred[loop.first, at], inferred[back]):
+                after = substitute(number, first) if isinstance(number, Expr) else number
+                if isinstance(after, Expr) and not loop.mentions(after):
+                    second[symbol] = after
+    return first, second
+
+
+def _told(loop: LoopBody, head: Value, value: Value) -> Iterator[tuple[Symbol, Dim]]:
+    """What the symbols that the head has for a carried value are where it is this value."""
+    if not isinstance(head, Tensor) or not isinstance(value, Tensor):
+        return
+    if head.shape.rank is not None and head.shape.rank == value.shape.rank:
+        yield from _pairs(loop, zip(head.shape.dims, value.shape.dims, strict=True))
+    mine, other = head.contents, value.contents
+    if mine is not None and other is not None and mine.shape == other.shape and not mine.is_fill and not other.is_fill:
+        yield from _pairs(loop, zip(mine.elements, other.elements, strict=True))
+
+
+def _pairs(loop: LoopBody, pairs: Iterator[tuple[Element, Element]]) -> Iterator[tuple[Symbol, Dim]]:
+    for mine, other in pairs:
+        if isinstance(mine, Expr) and isinstance(other, Expr):
+            atom = sole_atom(mine)
+            if isinstance(atom, Symbol) and loop.is_inside(atom):
+                yield atom, other
+
+
+__all__ = ["first_trips"]
