@@ -342,8 +342,12 @@ class Lowerer:
             self._warn("malformed-node", place, f"{text}; runtimes refuse it")
         for text in harmless:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
+        form = form or schemas.contrib_form(domain, op_type, rule)
         types = schemas.signature(domain, op_type, version, rule)
-        return Kernel(domain, op_type, version, rule, decoded, outputs, fatal, is_standard=True, form=form, types=types)
+        doubts = (*fatal, *harmless)
+        return Kernel(
+            domain, op_type, version, rule, decoded, outputs, doubts, is_standard=True, form=form, types=types
+        )
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""

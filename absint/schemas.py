@@ -76,6 +76,7 @@ class Departures(NamedTuple):
     fatal: tuple[str, ...] = ()
     """No runtime takes such a node."""
     harmless: tuple[str, ...] = ()
+    """What changes no size; onnxruntime refuses such a node."""
 
 
 _NONE: Final = Departures()
@@ -152,6 +153,25 @@ def _form(domain: str, name: str, version: int) -> Form | None:
         found.max_output,
         max((index + 1 for index, _ in single), default=0),
         single,
+    )
+
+
+def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
+    """The inputs and outputs of an operator of onnxruntime's own; None for one that is not in our table."""
+    found = contrib(domain, name, rule.inputs, rule.outputs)
+    if found is None:
+        return None
+    least = max((at + 1 for at in found.required), default=0)
+    return Form(
+        f"{domain}::{name}" if domain else name,
+        frozenset(),
+        (),
+        least,
+        _UNBOUNDED if found.repeats_input else len(found.inputs),
+        0,
+        _UNBOUNDED if found.repeats_output else len(found.outputs),
+        least,
+        tuple((at, found.inputs[at].name) for at in found.required),
     )
 
 

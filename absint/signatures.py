@@ -108,6 +108,8 @@ class Signature(NamedTuple):
     repeats_input: bool = False
     """The last input takes all remaining ones."""
     repeats_output: bool = False
+    required: tuple[int, ...] = ()
+    """Inputs that must be there, of an operator without a schema."""
 
     def wrong_input(self, values: Sequence[Value | None]) -> str | None:
         """How inputs, of which None is one left out, break the types."""
@@ -213,7 +215,8 @@ def _parsed(name: str, line: str, inputs: Sequence[str], outputs: Sequence[str])
 
     takes, gives = given.split(), made.split()
     taken, made_of = tuple(formals(takes, inputs)), tuple(formals(gives, outputs))
-    return Signature(name, taken, made_of, _repeats(takes), _repeats(gives))
+    required = tuple(at for at, word in enumerate(takes) if not word.rstrip("!").endswith(("?", "*")))
+    return Signature(name, taken, made_of, _repeats(takes), _repeats(gives), required)
 
 
 def _repeats(words: Sequence[str]) -> bool:

@@ -83,6 +83,7 @@ def shape_from(op: Op, name: str) -> Shape:
         op.reject(f"{name} must be a vector, found a scalar")
     if op.tensor(name).shape.rank != 1:
         op.note(f"{name} must be a vector, found shape {op.tensor(name).shape}")
+        op.may_fail(f"{name} is a vector")
     sizes = op.integers(name)
     if sizes is None:
         op.may_fail(f"{name} is a vector of natural numbers")
@@ -206,7 +207,10 @@ def bernoulli(op: Op) -> Tensor:
 def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
-    op.require_rank(shape, 2, "input")
+    if shape.rank is not None and shape.rank > 2:
+        op.may_fail("the input is a matrix: onnxruntime leaves further axes out of account")
+    elif not shape.is_top:
+        op.require_rank(shape, 2, "input")
     draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
     batch = UNKNOWN_SIZE if shape.is_top else shape[0]
     return Tensor(type_attribute(op, "dtype", DType.INT32), shape_of((batch, draws)))

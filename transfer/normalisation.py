@@ -34,6 +34,8 @@ def softmax(op: Op) -> Tensor:
 def lp_normalization(op: Op) -> Tensor:
     """Each slice of `axis` divided by its p-norm."""
     x = op.tensor("input")
+    if op.integer("p", 2) not in (1, 2):
+        op.reject(f"p must be 1 or 2, found {op.integer('p')}")
     if x.shape.is_top:
         op.may_fail("axis is in range")
     elif len(x.shape) == 0:

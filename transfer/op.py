@@ -262,6 +262,8 @@ class Op:
         if not isinstance(value, Tensor):
             return None
         sizes, contents = value.shape.concrete, value.contents
+        if value.shape.rank is not None and value.shape.rank > 1:
+            self.may_fail(f"{name} lists its numbers along one axis")
         if contents is not None and not contents.is_fill:
             return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in contents.elements]
         found = self.elements(name)

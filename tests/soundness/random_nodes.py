@@ -15,6 +15,7 @@ prints every fault with the smallest node that still shows it, and exits with 1 
     node_changes   what is changed in it
     node_drafts    its model and its data
     node_runs      analysis and runs
+    node_sweeps    one thing changed at a time, systematically (`--sweep`)
     node_shrinks   smaller nodes that show the same fault
 """
 
@@ -27,14 +28,16 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tests.soundness.node_changes import changed
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_runs import Verdict, examine
 from tests.soundness.node_shrinks import printed, shrunk
 from tests.soundness.node_sources import begin, has_rule, operators
+from tests.soundness.node_sweeps import sweep
 
 LOOPED = 0.1
 """How many of the nodes stand in a loop, which may take no trip."""
@@ -86,6 +89,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--operator", action="append", default=[])
+    parser.add_argument("--sweep", type=int, default=0, help="vary so many nodes of each operator one thing at a time")
+    parser.add_argument("--shard", default="0/1", help="I/N: of a sweep every Nth operator from I on")
     parser.add_argument("--list", action="store_true", help="show how many nodes of each operator ran")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -94,10 +99,9 @@ def main() -> int:
     totals: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     ran: Counter[str] = Counter()
-    for seed in range(args.seed, args.seed + args.count):
+    for found in drafts(args, only):
         if time.monotonic() > end:
             break
-        found = draft(seed, only)
         try:
             verdict = examine(found)
         except Exception:
@@ -112,6 +116,18 @@ def main() -> int:
     if args.list:
         print("never ran:", " ".join(sorted(name for name, times in ran.items() if not times)))
     return int(any(totals[kind] for kind in KINDS))
+
+
+def drafts(args: argparse.Namespace, only: Sequence[tuple[str, str]]) -> Iterator[NodeDraft]:
+    """The nodes to try."""
+    if not args.sweep:
+        for seed in range(args.seed, args.seed + args.count):
+            yield draft(seed, only)
+        return
+    chosen = only or operators()
+    first, step = map(int, args.shard.split("/"))
+    for operator in chosen[first::step]:
+        yield from filter(has_rule, islice(sweep(operator, args.sweep, args.seed), args.count))
 
 
 def report(found: NodeDraft, verdict: Verdict, seen: Counter[str]) -> None:

@@ -28,11 +28,16 @@ def image_scaler(op: Op) -> Tensor:
     """Images (N, C, H, W), scaled, with a bias for each channel: their shape."""
     require_given(op, "input")
     bias = op.attributes.get("bias")
-    batch, channels, height, width = sizes(op, "input", 4)
+    shape = op.tensor("input").shape
     if not isinstance(bias, list):
         op.reject("attribute bias is missing")
-    op.require_equal(channels, len(bias), "there is a bias for each channel")
-    return of_dims(op.dtype("input"), batch, channels, height, width)
+    if not shape.is_top and len(shape) > 4:
+        op.may_fail("the input has rank 4: onnxruntime leaves further axes out of account")
+        dims = shape.dims[:4]
+    else:
+        dims = tuple(sizes(op, "input", 4))
+    op.require_equal(dims[1], len(bias), "there is a bias for each channel")
+    return of_dims(op.dtype("input"), *dims)
 
 
 @transfer("Crop", inputs="input", outputs="output", until=LAST, complete=True)
