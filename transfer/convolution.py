@@ -45,7 +45,7 @@ def qlinear_conv(op: Op) -> Tensor:
         single(op, name)
     w = op.tensor("w").shape
     for name in ("w_scale", "w_zero_point"):
-        single(op, name, count=None if w.is_top else w[0])
+        single(op, name, count=w[0] if w.rank else None)
     return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
 
 

@@ -242,9 +242,10 @@ def _tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int 
 
 
 def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
-    """The batches agree. onnxruntime takes a multiple of the data's too, and anything where there is nothing to do."""
-    mine, theirs = product(data[:batch]), product(indices[:batch])
-    if mine is theirs and isinstance(mine, Expr):
+    """The batches agree. onnxruntime looks at the number of tuples, which must be a multiple of the batch of the data,
+    and takes anything where there is nothing to do."""
+    mine, theirs = product(data[:batch]), product(indices[:-1])
+    if mine is product(indices[:batch]) and isinstance(mine, Expr):
         return
     fits = conjunction(ge(mine, 1), divisible(theirs, mine)) if mine is not ZERO_EXPR else FALSE
     op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices fit those of data")

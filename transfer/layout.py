@@ -223,7 +223,9 @@ def split(op: Op) -> list[Tensor]:
     if sizes is None:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
-    return _split(op, sizes)
+    if not sizes:
+        op.may_fail("split has sizes: onnxruntime takes an empty list for one that is left out")
+    return _split(op, sizes or None)
 
 
 def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:

@@ -151,6 +151,8 @@ class Op:
 
     def variadic(self) -> list[Tensor]:
         """All inputs as tensors, for an operator whose inputs all play the same part."""
+        if None in self.inputs:
+            self.may_fail("no input among others is left out")
         return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
 
     def wants(self, index: int) -> bool:

@@ -76,7 +76,7 @@ def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
     """What onnxruntime wants of the parameters beside that."""
     if op.integer("block_size", 0):
         op.may_fail("onnxruntime wants a scale for each block")
-    shapes = [op.tensor(name).shape for name in (scale, zero_point) if op.has(name)]
+    shapes = [op.tensor(name).shape for name in (scale, zero_point) if name == scale or op.has(name)]
     if x.is_top or any(shape.is_top for shape in shapes):
         op.may_fail("the parameters fit x")
         return

@@ -35,9 +35,12 @@ def max_roi_pool(op: Op) -> Tensor:
 
 def _regions(op: Op, width: int) -> Dim:
     rois = op.tensor("rois").shape
-    op.require_rank(rois, 2, "rois")
     if rois.is_top:
         return UNKNOWN_SIZE
+    if len(rois) > 2:
+        op.may_fail("rois is a matrix: onnxruntime leaves further axes out of account")
+    else:
+        op.require_rank(rois, 2, "rois")
     op.require_equal(rois[1], width, f"a region has {width} numbers")
     return rois[0]
 

@@ -51,8 +51,10 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     pads = [0] * (2 * rank)
     if auto_pad == "NOTSET":
         pads = op.ints("pads") or pads
-        if len(pads) != 2 * rank:
+        if len(pads) < 2 * rank:
             op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
+        if len(pads) > 2 * rank:
+            op.may_fail(f"pads has {len(pads)} values for {rank} spatial axes, of which Conv takes the first")
     same = auto_pad in SAME
     return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 

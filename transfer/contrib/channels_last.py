@@ -117,6 +117,7 @@ def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
 @transfer("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
 def nhwc_max_pool(op: Op) -> Sequence[Value]:
     """MaxPool of an image with the channels as the last axis."""
+    op.tensor("x")
     return channels_last(op, pooling.max_pool, op.inputs)[:1]
 
 

@@ -1,0 +1,76 @@
+"""Random nodes, driven by the schemas: nothing that a run contradicts. See `random_nodes` for the long hunt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.soundness import node_runs
+from tests.soundness.node_drafts import NodeDraft
+from tests.soundness.node_runs import Verdict, bindings, examine
+from tests.soundness.node_shrinks import printed, shrunk
+from tests.soundness.node_sources import operators
+from tests.soundness.node_sweeps import sweep
+from tests.soundness.random_nodes import KINDS, draft, named
+
+SEEDS = range(500_000, 500_240)
+BATCH = 40
+SWEPT = ["Resize", "Split", "CumSum", "ReverseSequence", "HannWindow"]
+
+
+def faults(verdict: Verdict) -> list[str]:
+    return [f"{kind}: {text}" for kind in KINDS for text in getattr(verdict, kind)]
+
+
+@pytest.mark.parametrize("first", SEEDS[::BATCH])
+def test_random_nodes(first: int) -> None:
+    verdicts = [examine(draft(seed)) for seed in range(first, first + BATCH)]
+    wrong = [f"{printed(v.draft)}\n{faults(v)[0]}" for v in verdicts if faults(v)]
+    assert not wrong, "\n".join(wrong)
+    assert sum(bool(v.ran) for v in verdicts) > BATCH // 4
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_one_thing_changed_at_a_time(name: str) -> None:
+    for found in list(sweep(("", name), 1, 0))[:60]:
+        verdict = examine(found)
+        assert not faults(verdict), printed(found)
+
+
+def test_drafts_are_the_same_every_time() -> None:
+    for seed in range(5):
+        one, two = draft(seed), draft(seed)
+        assert one.model().SerializeToString() == two.model().SerializeToString()
+        assert list(bindings(one)) == list(bindings(two))
+
+
+def test_every_domain_is_there() -> None:
+    found = operators()
+    for domain, least in (("", 180), ("ai.onnx.ml", 15), ("com.microsoft", 100)):
+        assert sum(d == domain for d, _ in found) >= least
+    assert named(["com.microsoft::Gelu"]) == [("com.microsoft", "Gelu")]
+    with pytest.raises(ValueError, match="no operator Relo"):
+        named(["Relo"])
+
+
+def test_a_wrong_claim_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a fault put in, the check reports it and the shrinker leaves little."""
+
+    def faulty(self: object, binding: object, run: dict[str, object]) -> list[str]:
+        return ["y0 is wrong"] if "y0" in run else []
+
+    monkeypatch.setattr(node_runs.Claims, "wrong", faulty)
+    only: Sequence[tuple[str, str]] = [("", "Where")]
+    found = next(d for d in (draft(seed, only) for seed in range(30)) if rich(d) and examine(d).wrong)
+    small = shrunk(found, lambda one: bool(examine(one).wrong))
+    assert elements(small) < elements(found)
+    assert "Where" in printed(small)
+
+
+def rich(found: NodeDraft) -> bool:
+    return elements(found) > 6
+
+
+def elements(found: NodeDraft) -> int:
+    return sum(len(item.dims) for item in found.inputs if item is not None)
