@@ -12,6 +12,12 @@
 
 `python -m tests.soundness.random_graphs --seconds 60 --seed 0` hunts there for wrong claims.
 
+    random_nodes    random models of one node, driven by the schemas (`node_sources`, `node_changes`, `node_drafts`,
+                    `node_runs`, `node_sweeps`, `node_shrinks`)
+
+`python -m tests.soundness.random_nodes --count 500 --seed 0` hunts for wrong claims, and for nodes that are said to run
+and do not; with `--sweep 2` it changes one thing of each node at a time.
+
     random_proofs   random questions about random models (`proof_graphs`, `proof_queries`, `proof_checks`)
 
 `python -m tests.soundness.random_proofs --seconds 60 --seed 0` hunts for wrong proofs, checks and contracts.
