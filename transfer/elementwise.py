@@ -15,6 +15,7 @@ from transfer.conversion import bitwise_not, cast, type_attribute
 from transfer.folding import pointwise
 from transfer.logic import invert
 from transfer.op import BadNodeError, Op
+from transfer.premises import representable
 from transfer.ramps import within
 from transfer.rule import Rule, transfer
 
@@ -134,8 +135,15 @@ def require_single(op: Op, name: str) -> None:
 @transfer("Clip", inputs="X", until=10, complete=True, elements=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
-    lo, hi = (None if v is None else ar.float_element(v) for v in (op.number("min"), op.number("max")))
-    return _clipped(op, op.tensor("X"), lo, hi)
+    x = op.tensor("X")
+    lo, hi = (None if v is None else _end_of_type(x.dtype, v) for v in (op.number("min"), op.number("max")))
+    return _clipped(op, x, lo, hi)
+
+
+def _end_of_type(dtype: DType, value: float) -> Element:
+    """An end that the type of X holds; another one is rounded."""
+    found = ar.constant(ar.float_element(value))
+    return ar.float_element(value) if found is not None and dtype.is_float and representable(dtype, found) else OPAQUE
 
 
 @transfer("Clip", inputs="X min max", since=11, complete=True, elements=True)

@@ -62,7 +62,7 @@ def sequence_construct(op: Op) -> Value:
     if not tensors:
         op.reject("SequenceConstruct needs an input")
     dtype = op.same_dtype(*(t.dtype for t in tensors))
-    return Sequence.of((Tensor(dtype, t.shape, t.contents) for t in tensors), _nothing(dtype))
+    return Sequence.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
 @transfer("SequenceEmpty", inputs="", outputs="output", complete=True)

@@ -510,3 +510,38 @@ def test_long_lists_of_what_is_wrong_are_cut() -> None:
     found = compare(result, {name: (number,) for number, name in enumerate(names)}, {})
     assert len(found.wrong) == 29
     assert "  and 9 more" in str(found).splitlines()
+
+
+def counting() -> absint.Result:
+    """Positions of the axis of X, and half of them as a sequence."""
+    nodes = [
+        node("Shape", ["X"], ["s"]),
+        node("Squeeze", ["s"], ["n"]),
+        node("Constant", [], ["zero"], value_int=0),
+        node("Constant", [], ["one"], value_int=1),
+        node("Range", ["zero", "n", "one"], ["positions"]),
+        node("SequenceConstruct", ["positions", "positions"], ["items"]),
+    ]
+    return absint.analyze(model(nodes, [value("X", ["N"])], "positions"))
+
+
+def test_elements_that_grow_are_compared() -> None:
+    feeds = {"X": np.zeros(4, np.float32)}
+    right = np.arange(4)
+    found = compare(counting(), feeds, {"positions": right, "items": [right, right]})
+    assert found.ok
+    assert sum(row.part == "element" for row in found.rows) == 12
+    found = compare(counting(), feeds, {"positions": np.array([0, 1, 7, 3])})
+    assert wrong(found) == ["positions, element 2: claimed 2, ran 7"]
+    found = compare(counting(), feeds, {"items": [right, np.array([0, 1, 2, 9])]})
+    assert wrong(found) == ["items, item 1, element 3: claimed 3, ran 9"]
+
+
+def test_of_many_elements_that_grow_some_are_compared() -> None:
+    size = 100_000
+    found = compare(counting(), {"X": np.zeros(size, np.float32)}, {"positions": np.arange(size)})
+    assert found.ok
+    compared = [row.axis for row in found.rows if row.part == "element"]
+    assert compared[0] == 0
+    assert compared[-1] == size - 1
+    assert 1000 < len(compared) < 5000

@@ -76,6 +76,8 @@ WIDE = 2**53 + 1
         (Node("MatMulInteger", [np.zeros((2, 0), np.int8), np.zeros((0, 2), np.uint8)], {}), 18, None),
         # Counted in double.
         (Node("Range", [np.array(n, np.float32) for n in (0.1, 0.6, 0.5)], {}), 18, None),
+        # An end that is an attribute is rounded to the type.
+        (Node("Clip", [np.array([-1], np.float16)], {"min": 1 / 3}), 7, None),
         # onnx.reference mixes the two values by arithmetic, and rounds.
         (Node("OneHot", [np.array([1]), np.array(2), np.array([7, 1 / 3], np.float32)], {}), 18, None),
     ],
