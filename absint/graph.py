@@ -76,6 +76,7 @@ class Kernel:
         "form",
         "is_shared",
         "is_standard",
+        "malformed",
         "memo",
         "op_type",
         "outputs",
@@ -93,6 +94,7 @@ class Kernel:
         attributes: Mapping[str, AttributeValue],
         outputs: int,
         doubts: tuple[str, ...] = (),
+        malformed: tuple[str, ...] = (),
         is_standard: bool = False,
         form: Form | None = None,
         types: Signature | None = None,
@@ -104,7 +106,9 @@ class Kernel:
         self.attributes = attributes
         self.outputs = outputs
         self.doubts = doubts
-        """Why runtimes refuse every such node."""
+        """Why a run may fail, as far as the attributes tell."""
+        self.malformed = malformed
+        """Why no runtime loads such a node."""
         self.is_standard = is_standard
         """The rule is a shipped one."""
         self.form = form

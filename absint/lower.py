@@ -344,9 +344,18 @@ class Lowerer:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
         form = form or schemas.contrib_form(domain, op_type, rule)
         types = schemas.signature(domain, op_type, version, rule)
-        doubts = (*fatal, *harmless)
         return Kernel(
-            domain, op_type, version, rule, decoded, outputs, doubts, is_standard=True, form=form, types=types
+            domain,
+            op_type,
+            version,
+            rule,
+            decoded,
+            outputs,
+            (*fatal, *harmless),
+            malformed=fatal,
+            is_standard=True,
+            form=form,
+            types=types,
         )
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:

@@ -248,7 +248,7 @@ class ShapeAnalysis(Analysis[State]):
 
     def _ruled(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
         if kernel.form is not None:
-            wrong = next(iter(kernel.doubts), None) or kernel.form.refused_arity(inputs, kernel.outputs)
+            wrong = next(iter(kernel.malformed), None) or kernel.form.refused_arity(inputs, kernel.outputs)
             if wrong is not None:
                 return self._ill_formed(kernel, inputs, wrong)
         if kernel.rule is None:
