@@ -11,9 +11,11 @@ from collections.abc import Sequence as Outputs
 from lattices.dtype import DTYPES, DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from lattices.interval import Interval
-from lattices.relation import ge
+from lattices.relation import FALSE, eq, ge
 from lattices.shape import SCALAR, shape_of
 from lattices.tensor import Map, Sequence, Tensor, Value
+from transfer.caveats import known_text
+from transfer.contrib.trees import may_refuse_trees
 from transfer.op import Op
 from transfer.rule import ML, transfer
 
@@ -53,35 +55,62 @@ def _classified(op: Op, classes: int | None, labels: DType) -> Outputs[Tensor]:
     return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
 
 
-@transfer("Scaler", inputs="X", domain=ML)
+@transfer("Scaler", inputs="X", domain=ML, complete=True)
 def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
-    op.may_fail("scale and offset fit the features")
+    count = _count(op, "scale")
+    if not count or count != _count(op, "offset"):
+        op.may_fail("scale and offset have one length")
+    _per_feature(op, count, "scale and offset fit the features")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
-@transfer("Normalizer", inputs="X", domain=ML)
+def _per_feature(op: Op, count: int, reason: str) -> None:
+    """onnxruntime wants one value for all features, or one for each: axis 1, or that of a vector."""
+    shape = op.tensor("X").shape
+    if shape.is_top or len(shape) == 0:
+        op.may_fail(reason)
+    elif count != 1:
+        features = shape[min(len(shape), 2) - 1]
+        op.may_fail(reason, unless=FALSE if features.is_unknown else eq(features, count))
+
+
+@transfer("Normalizer", inputs="X", domain=ML, complete=True)
 def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
-    op.may_fail("X has rank 1 or 2")
+    if shape.rank not in (1, 2):
+        op.may_fail("X has rank 1 or 2")
+    known_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 
 
-@transfer("Imputer Binarizer", inputs="X", domain=ML)
+@transfer("Imputer", inputs="X", domain=ML, complete=True)
 def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
-    op.may_fail("the attributes fit the features")
+    names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
+    count = _count(op, names.get(op.dtype("X"), ""))
+    if not count:
+        op.may_fail("there is a value of the type of X")
+    _per_feature(op, count, "the values fit the features")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer("OneHotEncoder", inputs="X", domain=ML)
+@transfer("Binarizer", inputs="X", domain=ML, complete=True)
+def binarizer(op: Op) -> Tensor:
+    """1 for elements above the threshold, else 0."""
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@transfer("OneHotEncoder", inputs="X", domain=ML, complete=True)
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
     if not op.integer("zeros", 1):
         op.may_fail("every element is a known category")
     _require_one_of(op, "cats_int64s", "cats_strings")
+    if _count(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
+        op.may_fail("the categories have the type of X")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
 
 
@@ -145,20 +174,34 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
             op.ill_typed(f"input X and attribute {name} must share one element type, found {found} and {dtype}")
 
 
-@transfer("LinearClassifier", inputs="X", outputs="Y Z", domain=ML)
+@transfer("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def linear_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
+    _linear(op, classes)
+    if (classes, labels) != (1, 2) and (classes != labels or labels < 2):
+        op.may_fail("there is a label for each class")
     if classes == 1 and labels == 2:
         classes = 2
-    return _classified(op, classes or None, _label_dtype(op))
+    return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, classes or None)
 
 
-@transfer("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML)
+def _linear(op: Op, targets: int) -> None:
+    """One coefficient for each feature and target; a transformation that is known."""
+    known_text(op, "post_transform", ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+    shape, count = op.tensor("X").shape, _count(op, "coefficients")
+    fits = FALSE if not count or shape.is_top or len(shape) == 0 else eq(shape[-1] * targets, count)
+    op.may_fail("there is a coefficient for each feature", unless=fits)
+
+
+@transfer("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores, one for each label."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
-    return _classified(op, labels or None, _label_dtype(op))
+    if labels < 2:
+        op.may_fail("onnxruntime may end over a single class")
+    may_refuse_trees(op, "class", labels)
+    return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, labels or None)
 
 
 @transfer("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
@@ -170,18 +213,22 @@ def svm_classifier(op: Op) -> Outputs[Tensor]:
     return _classified(op, scores, _label_dtype(op))
 
 
-@transfer("LinearRegressor", inputs="X", domain=ML)
+@transfer("LinearRegressor", inputs="X", domain=ML, complete=True)
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
-    op.may_fail("the attributes fit the features")
-    return _table(op, op.integer("targets", 1))
+    targets = op.integer("targets", 1)
+    _linear(op, targets)
+    if _count(op, "intercepts") not in (0, targets):
+        op.may_fail("there is an intercept for each target")
+    return _table(op, targets)
 
 
-@transfer("TreeEnsembleRegressor", inputs="X", domain=ML)
+@transfer("TreeEnsembleRegressor", inputs="X", domain=ML, complete=True)
 def tree_ensemble_regressor(op: Op) -> Tensor:
     """One column for each target."""
-    op.may_fail("the attributes fit the features")
-    return _table(op, op.integer("n_targets"))
+    targets = op.integer("n_targets")
+    may_refuse_trees(op, "target", targets or 0)
+    return _table(op, targets)
 
 
 @transfer("TreeEnsemble", inputs="X", since=5, domain=ML)
@@ -259,12 +306,14 @@ def feature_vectorizer(op: Op) -> Tensor:
 # Maps
 
 
-@transfer("ZipMap", inputs="X", outputs="Z", domain=ML)
+@transfer("ZipMap", inputs="X", outputs="Z", domain=ML, complete=True)
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
     shape = op.tensor("X").shape
     rows = _rows(op)
+    if shape.is_top or not labels:
+        op.may_fail("a column for each label")
     if not shape.is_top and labels:
         op.require_equal(shape[-1], labels, "a column for each label")
     return Sequence(Map(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)

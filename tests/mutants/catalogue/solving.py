@@ -76,7 +76,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "solver.prove",
         'if answer.verdict == "unsat":',
         'if answer.verdict != "sat":',
-        "(lambda p: p.Prover(module('solver.constraints').ConstraintSet([]), rlimit=1)"
+        "(lambda p: p.Prover(module('solver.constraints').ConstraintSet([]), limits="
+        "module('lattices.limits').Limits(rlimit=1))"
         ".decide(relation('N**3 + M**3 != K**3*7 + 5 or N*M*K == 7')).entailed)(module('solver.prove'))",
         "pytest tests/absint/test_cli_prove.py",
     ),
@@ -95,7 +96,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.proving",
         "if self._runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
-        "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3').verdict",
+        "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3', evidence='none').verdict",
         "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700024]",
     ),
     mutant(
