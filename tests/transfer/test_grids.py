@@ -13,7 +13,7 @@ from transfer.op import Op
 from transfer.rule import transfer
 from transfer.table import shipped
 
-COUNT = 250
+COUNT = 120
 
 
 @pytest.mark.parametrize("name", grids())
