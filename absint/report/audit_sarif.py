@@ -65,6 +65,7 @@ def _run(result: Result, audit: Audit) -> Json:
 
     told = [item for item in audit.judged if item.judgement in _RULES]
     failures: list[Json] = [{"level": "error", "message": {"text": audit.failure}}] if audit.failure else []
+    failures += [{"level": "warning", "message": {"text": audit.needs}}] if audit.needs else []
     return {
         "tool": {
             "driver": {

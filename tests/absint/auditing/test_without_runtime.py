@@ -16,6 +16,8 @@ import absint
 from absint.auditing import Audit, Judgement, declared, judge
 from absint.auditing import runs as auditing_runs
 from absint.auditing.runs import NOT_INSTALLED, Runs
+from absint.report.audit import document, report
+from absint.report.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, model
 from tests.absint.declared.test_false import FALSE, RESIZE, TRUE
 from tests.adversarial import MODELS
@@ -68,9 +70,13 @@ def test_where_nothing_can_be_run_complete_rules_refute(text: str, monkeypatch: 
 def test_what_needs_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
     monkeypatch.setattr(auditing_runs, "MAX_BYTES_BY_REFERENCE", 0)
-    found = audit(model(COUNTED))
+    result = absint.analyze(model(COUNTED))
+    found = judge(result, declared(result.model))
     assert found.counts[Judgement.NOT_ENTAILED] == 1
     assert found.needs == f"1 claim needs a run of the model: {NOT_INSTALLED}"
+    assert found.needs in document(result, [found])
+    assert found.needs in sarif(result, [found])
+    assert [line.text for line in report([found], 80)][1] == f"  {found.needs}"
 
 
 def test_a_run_that_onnxruntime_refuses_is_not_outdone_by_rules() -> None:
