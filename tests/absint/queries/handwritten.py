@@ -91,7 +91,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(g.padded, "z[0] * 8 == y[0]", "proved"),
     Row(g.skip_connections, "H % 4 == 0", "proved"),
     Row(g.skip_connections, "H % 8 == 0", "refuted", confirm=True),
-    Row(g.skip_connections, "W % 8 == 0", "refuted", note="no rule of Resize promises that 4 runs"),
+    Row(g.skip_connections, "W % 8 == 0", "refuted", note="4 runs"),
     Row(g.skip_connections, "y[2] == H and y[3] == W", "proved"),
     Row(g.resized, "y[2] == L // 2 and z[2] == 2 * L", "proved"),
     Row(g.normalised, "C == 3 or N == 0 or L == 0", "proved"),

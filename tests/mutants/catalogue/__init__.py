@@ -4,6 +4,7 @@ rules           of operators: shapes, requirements, contents
 expressions     normal forms, relations, facts, intervals
 engine          control flow, templates and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
+answering       what an answer means: the nodes that a run executes, what a query says
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import engine, expressions, rules, solving
+from tests.mutants.catalogue import answering, engine, expressions, rules, solving
 from tests.mutants.mutant import Mutant
 
-ALL: Final = (*rules.MUTANTS, *expressions.MUTANTS, *engine.MUTANTS, *solving.MUTANTS)
+ALL: Final = (*rules.MUTANTS, *expressions.MUTANTS, *engine.MUTANTS, *solving.MUTANTS, *answering.MUTANTS)
 
 CATALOGUE: Final[Mapping[str, Mutant]] = {mutant.name: mutant for mutant in ALL}
 
