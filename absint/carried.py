@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
 from lattices.contents import OPAQUE, Contents, Element
-from lattices.dtype import DTYPES, INTEGER_RANGES
+from lattices.dtype import INTEGER_RANGES
 from lattices.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub, substitute
 from lattices.interval import Interval
 from lattices.shape import shape_of
@@ -97,11 +97,14 @@ class Carried:
     def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:
         """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
         old = self.joined.get(k, start)
-        self.joined[k] = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
-        return self.joined[k]
+        found = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
+        if isinstance(found, Tensor) and isinstance(start, Tensor):
+            found = Tensor(start.dtype, found.shape, found.contents)
+        self.joined[k] = found
+        return found
 
     def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
-        dtype = DTYPES.join(start.dtype, back.dtype)
+        dtype = start.dtype  # what is carried keeps its type: `absint.body_types` looks at what the body gives
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
             self.lost.add((k, "shape"))
         if (k, "shape") in self.lost:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from absint.declared.reading import problem
 from absint.fixpoint import fixpoint
+from absint.graph import ABSENT
 from absint.loops import LoopBody, LoopHead
-from absint.scans import ScanHead
 from absint.shapes import ShapeAnalysis
 from absint.types import read_type
-from lattices.dtype import DType
 from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from onnx import TypeProto
 
     from absint.api import Result
-    from absint.graph import Operand
+    from absint.graph import Node, Operand
     from absint.lowered import Declaring, Lowered
 
 
@@ -118,13 +117,8 @@ def _declared(result: Result) -> Iterator[LoadError]:
 
 
 def _value(result: Result, operand: Operand) -> Value:
-    """The value, or what it starts as where a body changes its type."""
-    node, at = operand
-    state, item = result.last.states[node], result.nodes[node]
-    value = state[at] if at < len(state) else BOTTOM
-    if isinstance(item.control, (LoopHead, ScanHead)) and isinstance(value, Tensor) and value.dtype is DType.UNDEFINED:
-        return result.last.analysis.operand(item.operands[at], result.last.states) or value
-    return value
+    state = result.last.states[operand[0]]
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
@@ -140,14 +134,22 @@ def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Opera
     types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}
     for name, proto in types.items():
         operand = names.get(name, (-1, 0))
-        if operand[0] >= 0 and nodes[operand[0]].value is None and name not in inputs:
+        if operand[0] >= 0 and name not in inputs and _is_computed(nodes[operand[0]]):
             yield name, operand, proto
 
 
+def _is_computed(item: Node) -> bool:
+    """It is neither an input nor an initialiser, and no Constant, which onnxruntime makes an initialiser of."""
+    return item.value is None and (item.kernel is None or item.kernel.operator != "Constant")
+
+
 def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
-    """The declared type of the input of a body is not compared: of a condition, and where there is an optional."""
-    head = result.nodes[operand[0]].control
-    if not isinstance(head, LoopBody) or (isinstance(head, LoopHead) and operand[1] == 1):
+    """The declared type of the input of a body is not compared: of a condition that the loop does not have, and where
+    there is an optional."""
+    item = result.nodes[operand[0]]
+    if not isinstance(item.control, LoopBody):
+        return True
+    if isinstance(item.control, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
     return isinstance(_value(result, operand), Optional) != isinstance(read_type(proto), Optional)
 

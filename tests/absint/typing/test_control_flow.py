@@ -76,6 +76,15 @@ REFUSED = {
         [loop([node("Cast", ["v"], ["w"], to=INT)], [("w", INT)])],
         f"Loop #0 (output \"y\"): output 'y': {CARRIED}",
     ),
+    "values of two types in a body": (
+        [loop([node("Identity", ["v"], ["w"]), node("Add", ["v", "k"], ["u"])], [("w", None), ("u", None)])],
+        'Add Loop#0/body/#2 (output "u"): inputs A and B must share one element type, found FLOAT and INT64',
+    ),
+    "what is carried and what changes it": (
+        [loop([node("Identity", ["k"], ["w"]), node("Concat", ["v", "k"], ["u"], axis=0)], [("w", None), ("u", None)])],
+        'Concat Loop#0/body/#2 (output "u"): inputs inputs[0] and inputs[1] must share one element type, found FLOAT '
+        "and INT64",
+    ),
     "so does one of a loop without a trip": (
         [ZERO, loop([node("Cast", ["v"], ["w"], to=INT)], [("w", INT)], limit="zero")],
         f"Loop #1 (output \"y\"): output 'y': {CARRIED}",

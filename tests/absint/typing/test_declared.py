@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from onnx import NodeProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper
 
 import absint
 from tests.absint.typing.building import BOOL, FLOAT, INT, LONG, Typed, body, model, node, told
@@ -66,6 +66,10 @@ REFUSED = {
         lambda: model([loop([("i", FLOAT), C, V], [CO, W, U])]),
         "Loop #0: input 'i' of Loop#0/body is declared FLOAT, but it is INT64",
     ),
+    "the condition that a body gets": (
+        lambda: with_condition(model([loop([AT, ("cc", FLOAT), V], [CO, W, U], [TRUE, *BODY[1:]])])),
+        "Loop #0: input 'cc' of Loop#0/body is declared FLOAT, but it is BOOL",
+    ),
     "the condition that a body gives": (
         lambda: model([loop([AT, C, V], [("co", FLOAT), W, U])]),
         "Identity Loop#0/body/#0 (output \"co\"): 'co' is declared FLOAT, but it is BOOL",
@@ -88,8 +92,15 @@ def test_what_onnxruntime_does_not_load(name: str) -> None:
     assert told(build()) == [f"error: {message} [ill-typed]"]
 
 
+def with_condition(made: ModelProto) -> ModelProto:
+    """The same with a condition for the loop."""
+    made.graph.node[0].input[1] = "c"
+    return made
+
+
 HANDED = [("cc", FLOAT), ("v", INT), ("i", FLOAT)]
 RUNS = {
+    "a Constant": (lambda: model([TRUE, RELU], [("h", None), ("co", FLOAT)]), 1),
     "an output that is an input": (lambda: model([RELU], [("h", None), ("x", INT)]), 1),
     "a declaration of an input": (lambda: model([RELU], [("h", None)], [("x", INT)]), 1),
     "the first of two declarations": (lambda: model([RELU, AGAIN], value_info=[("h", INT), ("h", FLOAT)]), 1),
