@@ -106,7 +106,7 @@ def test_what_is_accepted(name: str) -> None:
 
 
 def test_what_is_not_known_is_no_error() -> None:
-    """Values of an operator that nobody knows, and of a type that is not declared."""
+    """Values of an operator that nobody knows."""
     nodes = [
         helper.make_node("Strange", ["x"], ["u"], domain="strange"),
         helper.make_node("Relu", ["u"], ["v"]),
@@ -114,7 +114,7 @@ def test_what_is_not_known_is_no_error() -> None:
         helper.make_node("SequenceAt", ["u", "u"], ["y"]),
         helper.make_node("If", ["u"], ["z"], then_branch=branch("a"), else_branch=branch("b")),
     ]
-    graph = helper.make_graph(nodes, "g", [onnx.ValueInfoProto(name="x")], [onnx.ValueInfoProto(name="y")])
+    graph = helper.make_graph(nodes, "g", [helper.make_value_info("x", tensor())], [onnx.ValueInfoProto(name="y")])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("strange", 1)])
     assert not [d for d in absint.analyze(made).diagnostics if d.severity.value == "error"]
 
