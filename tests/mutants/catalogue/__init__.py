@@ -1,6 +1,7 @@
 """All mutants by name.
 
 rules           of operators: shapes, requirements, contents
+elements        what is said of elements
 expressions     normal forms, relations, facts, intervals
 engine          control flow, templates and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
@@ -12,10 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import answering, engine, expressions, rules, solving
+from tests.mutants.catalogue import answering, elements, engine, expressions, rules, solving
 from tests.mutants.mutant import Mutant
 
-ALL: Final = (*rules.MUTANTS, *expressions.MUTANTS, *engine.MUTANTS, *solving.MUTANTS, *answering.MUTANTS)
+ALL: Final = (
+    *rules.MUTANTS,
+    *elements.MUTANTS,
+    *expressions.MUTANTS,
+    *engine.MUTANTS,
+    *solving.MUTANTS,
+    *answering.MUTANTS,
+)
 
 CATALOGUE: Final[Mapping[str, Mutant]] = {mutant.name: mutant for mutant in ALL}
 
