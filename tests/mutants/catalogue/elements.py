@@ -15,8 +15,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "transfer.op",
         "return outputs if rule.elements else (without_elements(result),)",
         "return outputs",
-        "str(module('transfer.op').apply(r := module('transfer.rule').transfer('Z', inputs='X')(lambda op: op.value('X')), "
-        "module('transfer.op').Op(r, [ints([1]).value()])).outputs)",
+        "str(module('transfer.op').apply(r := module('transfer.rule').transfer('Z', inputs='X')"
+        "(lambda op: op.value('X')), module('transfer.op').Op(r, [ints([1]).value()])).outputs)",
         "pytest tests/absint/custom/test_kit_elements.py",
     ),
     mutant(
