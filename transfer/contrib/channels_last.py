@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from lattices.expr import UNKNOWN_SIZE
 from lattices.relation import ge
-from lattices.shape import Shape
+from lattices.shape import TOP_SHAPE, Shape
 from lattices.tensor import Tensor, Value
 from lattices.truth import YES
 from transfer import convolution, normalisation, pooling, resize, sampling, spatial
@@ -101,7 +101,12 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     may_refuse_parameters(op, *_POOLED.split()[1:])
-    return _laid_out(op, pooling.average_pool, op.inputs[:1])
+    outputs = _laid_out(op, pooling.average_pool, op.inputs[:1])
+    for value in (op.tensor("X"), *outputs):
+        shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
+        if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
+            op.may_fail("onnxruntime may end the process where there is nothing to compute")
+    return outputs
 
 
 @transfer("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)

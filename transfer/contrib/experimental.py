@@ -16,7 +16,18 @@ from transfer.slicing import slice_input
 LAST = 9
 """The last version of ONNX's domain that has them."""
 
-mapped = transfer("Affine ParametricSoftplus Scale ScaledTanh", inputs="X", until=LAST, complete=True)(unary.function)
+mapped = transfer("Affine Scale", inputs="X", until=LAST, complete=True)(unary.function)
+
+
+@transfer("ParametricSoftplus ScaledTanh", inputs="X", until=LAST, complete=True)
+def parametric(op: Op) -> Tensor:
+    """A function of each element with the parameters alpha and beta: the shape of X."""
+    for name in ("alpha", "beta"):
+        if name not in op.attributes:
+            op.may_fail(f"attribute {name} is given")
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
 copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
 dynamic_slice = transfer(
     "DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, elements=True
