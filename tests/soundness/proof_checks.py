@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import onnx
-from onnx import TensorProto, helper
+from onnx import helper
 
 import absint
 from absint.checking import Outcome
@@ -51,13 +51,16 @@ class Judge:
         """The model with declarations of some values, which are true in some runs."""
         model = onnx.ModelProto()
         model.CopyFrom(self.runs.model)
-        shapes = absint.analyze(model).shapes
+        analysed = absint.analyze(model)
+        shapes = analysed.shapes
         for name in self.rng.sample(list(shapes), min(2, len(shapes))):
             shape = shapes[name]
             if shape is None or name in self.runs.draft.constants or any(i.name == name for i in model.graph.input):
                 continue
             stated = [self.rng.choice([None, None, 1, 2, 3, 4, "N", "M"]) for _ in shape]
-            model.graph.value_info.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, stated))
+            value = analysed.values[name]
+            assert isinstance(value, absint.Tensor)
+            model.graph.value_info.append(helper.make_tensor_value_info(name, int(value.dtype), stated))
             self.declared += [equal(dim(name, axis), size) for axis, size in enumerate(stated) if size is not None]
         return model
 
