@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from absint.policies import Claimed
     from absint.proving import Given, Proving
     from absint.recording import Recorded
-    from solver.constraints import ConstraintSet
+    from solver.constraints import Constraint, ConstraintSet
     from solver.contract import Contract
     from solver.prove import Proof
 
@@ -359,6 +359,13 @@ class Result:
 
         return more_names(symbols_in(self.recorded.every), self.names, self.taken)
 
+    @cached_property
+    def premises(self) -> tuple[Constraint, ...]:
+        """What is taken for granted of the arithmetic of nodes: no run requires it, and some claims rest on it."""
+        from absint.premises import all_premises
+
+        return all_premises(self) if self.policy.sound else ()
+
     @property
     def declared_premises(self) -> tuple[Relation, ...]:
         """What the declared dims of the inputs take for granted."""
@@ -435,8 +442,11 @@ class Result:
         Raises UsageError for a text that does not parse and for names that are not there.
         """
         self.require_sound("a proof")
+        from absint.premises import with_premises
+
         limits = Limits(seconds, rlimit, memory)
-        return self._proving.prove(query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits)
+        proof = self._proving.prove(query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits)
+        return with_premises(self, query, proof)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.

@@ -53,6 +53,11 @@ class Constraint:
         return self.relation if self.guard is TRUE else implies(self.guard, self.relation)
 
     @property
+    def is_premise(self) -> bool:
+        """A node takes it for granted of its arithmetic; no run requires it."""
+        return self.role == "assumed" and self.origin.node >= 0
+
+    @property
     def symbols(self) -> frozenset[Symbol]:
         return self.formula.symbols
 
@@ -120,6 +125,11 @@ class ConstraintSet(Sequence[Constraint]):
         if all(c.needed for c in self):
             return self
         return ConstraintSet((c for c in self if c.needed), symbols=self.symbols, doubts=self.doubts)
+
+    def without_premises(self) -> ConstraintSet:
+        """The constraints without numeric premises: sizes that break one may run."""
+        kept = (c for c in self if not c.is_premise)
+        return ConstraintSet(kept, symbols=self.symbols, doubts=self.doubts)
 
     def over_inputs(self) -> ConstraintSet:
         """The constraints without invented symbols, guard included."""

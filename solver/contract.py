@@ -82,7 +82,7 @@ class Contract:
                     {"relation": str(clause.relation), "because": [_node(c) for c in clause.because]}
                     for clause in self.clauses
                 ],
-                "premises": [{"relation": str(c.formula), **_node(c)} for c in self.premises],
+                "premises": [{"relation": str(c.formula), "role": c.role, **_node(c)} for c in self.premises],
                 "shared": {name: list(places) for name, places in self.shared.items()},
                 "beyond": [{"relation": str(c.formula), **_node(c)} for c in self.beyond],
                 "doubts": [

@@ -299,6 +299,8 @@ class Proof:
     given: str = "run"
     because: tuple[Constraint, ...] = ()
     """The constraints that a proof used, or that contradict each other."""
+    assuming: tuple[Constraint, ...] = ()
+    """Numeric premises on which the sizes in the query and in `because` rest: no run requires them."""
     counterexample: Mapping[str, int] | None = None
     """Sizes of the input symbols that make the relation false; for "not entailed", a candidate."""
     invented: Mapping[str, int] = field(default_factory=dict)
@@ -324,6 +326,8 @@ class Proof:
             text += " at " + ", ".join(f"{plain(name)}={size}" for name, size in self.counterexample.items())
         if self.because:
             text += "; because " + "; ".join(map(str, self.because))
+        if self.assuming:
+            text += "; assuming " + "; ".join(map(str, self.assuming))
         if self.evidence == "run":
             text += " (a run of the model shows it)"
         return text + (f" ({self.reason})" if self.reason else "")

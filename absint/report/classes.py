@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
 
 from absint.report.plain import plain
-from absint.report.relations import plural, sizes
+from absint.report.relations import in_short, located, plural, sizes
 from absint.report.text import Line, aligned, wrapped
 from lattices.escapes import json_text
 
@@ -61,6 +61,8 @@ def report(
         yield Line(f"not all were compared: {found.reason}", "yellow")
     if found.undecided:
         yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
+    if result.premises:
+        yield from map(Line, wrapped(f"assuming {plain(in_short(result.premises))}", width, 2))
     if distinct is not None:
         yield from _distinct(result, distinct, width)
 
@@ -92,6 +94,8 @@ def document(result: Result, what: str, found: Found, distinct: Sequence[Distinc
     """The form of `Equalities.to_json`, with the model, what was compared, and the pairs that were told apart."""
     head = json.loads(found.to_json())
     whole = {"schema": head.pop("schema"), "model": result.origin, "what": what, **head, "undecided": found.undecided}
+    if result.premises:
+        whole["assuming"] = [located(premise) for premise in result.premises]
     if distinct is not None:
         whole["distinct"] = [
             {"first": pair.first, "second": pair.second, "counterexample": pair.counterexample} for pair in distinct

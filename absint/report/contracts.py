@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.report.plain import plain
-from absint.report.relations import brief, by_nodes, doubts_by_reason, plural, reason, stated
+from absint.report.relations import brief, by_nodes, doubts_by_reason, in_short, plural, reason, stated
 from absint.report.text import Line, wrapped
 from lattices.relation import FALSE
 
@@ -62,7 +62,7 @@ def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
     doubts = [reason(doubt.origin, doubt.reason) for doubt in dict.fromkeys(contract.doubts)]
     groups = list(doubts_by_reason(contract.doubts))
     sections = (
-        ("taken for granted", "premise", premises, ""),
+        ("taken for granted", "premise", premises, in_short(contract.premises)),
         ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
         ("also needed, but only data decide", "requirement", beyond, ""),
         ("may fail on data", "node", doubts, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),

@@ -29,6 +29,7 @@ def document(
 ) -> str:
     """The whole result; every dim is a text of the grammar."""
     from absint import __version__
+    from absint.report.relations import located
 
     counts = totals(result)
     inputs: list[Json] = [{"name": name, **described(result[name])} for name in result.inputs]
@@ -65,6 +66,8 @@ def document(
             for d in result.diagnostics
         ],
     }
+    if result.premises:
+        whole["assuming"] = [located(premise) for premise in result.premises]
     if not result.policy.sound:
         whole["label"] = result.policy.label
         whole["claims"] = [

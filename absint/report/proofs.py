@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "absint.prove/1"
 
+_PREMISES: Final = 3
+"""Numeric premises that are shown of one proof."""
+
 _STYLES: Final = {
     "proved": "bold green",
     "refuted": "bold red",
@@ -48,6 +51,7 @@ def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]
             yield from _because(proof.because)
             if not proof.because:
                 yield "rests on", f"the declared inputs{' and --set' if fixed else ''} alone"
+            yield from _assuming(proof.assuming)
             if not proof.premises_shown_consistent:
                 yield "note", "the premises are not shown to be consistent"
         case "refuted":
@@ -78,10 +82,17 @@ def _is_said(proof: Proof) -> bool:
         return False
 
 
+def _assuming(premises: Sequence[Constraint]) -> Iterator[tuple[str, str]]:
+    for premise in premises[:_PREMISES]:
+        yield "assuming", stated(premise)
+    if len(premises) > _PREMISES:
+        yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint constraints --role assumed)"
+
+
 def _because(core: Sequence[Constraint]) -> Iterator[tuple[str, str]]:
     """The constraints of the core, each under its role."""
     for constraint in dict.fromkeys(core):
-        yield constraint.role, stated(constraint)
+        yield "assuming" if constraint.is_premise else constraint.role, stated(constraint)
 
 
 def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
@@ -114,7 +125,7 @@ def document(result: Result, proofs: Iterable[Proof]) -> str:
 
 
 def _record(proof: Proof) -> dict[str, Json]:
-    """`relation` is over symbols; `because` is the core of a proof or of a contradiction."""
+    """`relation` is over symbols; `because` is the core of a proof or contradiction, `assuming` are its premises."""
     counterexample: Json = None if proof.counterexample is None else dict(proof.counterexample)
     return {
         "query": proof.text,
@@ -122,6 +133,7 @@ def _record(proof: Proof) -> dict[str, Json]:
         "relation": str(proof.relation),
         "given": proof.given,
         "because": [located(constraint) for constraint in proof.because],
+        "assuming": [located(constraint) for constraint in proof.assuming],
         "counterexample": counterexample,
         "invented": dict(proof.invented),
         "confirmed": proof.confirmed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.report.document import Json
@@ -33,6 +33,13 @@ def reason(origin: Origin, why: str) -> str:
     from absint.recording import ASSUMPTION, DECLARATION
 
     return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
+
+
+def in_short(premises: Sequence[Constraint], most: int = 2) -> str:
+    """The first of some premises: `N <= 16777216; M <= 16777216; and 3 more`."""
+    shown = [brief(constraint.formula) for constraint in premises[:most]]
+    more = len(premises) - len(shown)
+    return "; ".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
@@ -77,4 +84,4 @@ def located(constraint: Constraint) -> dict[str, Json]:
     }
 
 
-__all__ = ["brief", "by_nodes", "doubts_by_reason", "located", "plural", "reason", "sizes", "stated"]
+__all__ = ["brief", "by_nodes", "doubts_by_reason", "in_short", "located", "plural", "reason", "sizes", "stated"]

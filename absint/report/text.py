@@ -160,6 +160,10 @@ def _summary(result: Result, width: int) -> Iterator[Line]:
     ]
     if result.inferred:
         rows.append(("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in result.inferred.items())))
+    if result.premises:
+        from absint.report.relations import in_short
+
+        rows.append(("assuming", in_short(result.premises)))
     yield from _section("totals", rows, width)
 
 

@@ -33,11 +33,14 @@ def to_python(constraints: ConstraintSet, name: str = "check") -> str:
 
     The function needs Python alone and no assert statement. Sizes are given as a mapping or as keywords. The error
     names the clause and the nodes that impose it. The docstring lists what cannot be checked before a run: constraints
-    over invented symbols, and nodes that may fail for other reasons. A clause that divides by zero does not hold.
+    over invented symbols, numeric premises, which no run requires, and nodes that may fail for other reasons. A clause
+    that divides by zero does not hold.
     Raises ExportError for a name that Python cannot give a function.
     """
     check_name(name)
     names = local_names(constraints.symbols)
+    premises = [c for c in constraints if c.is_premise]
+    constraints = constraints.without_premises()
     enforced = constraints.over_inputs().distinct
     source = Source(names)
     body = []
@@ -47,7 +50,7 @@ def to_python(constraints: ConstraintSet, name: str = "check") -> str:
     ranges = symbol_ranges(constraints.symbols, (s for formula in constraints.distinct for s in formula.symbols))
     lines = [
         f"def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> None:",
-        *docstring(_doc(name, names, constraints)),
+        *docstring(_doc(name, names, constraints, premises)),
         *sizes_lines(names, ranges),
         *(f"    {line}" for line in body),
     ]
@@ -71,7 +74,7 @@ def _why(imposed: Sequence[Constraint]) -> str:
     return printable("; ".join(reasons[:_ORIGINS])) + (f"; and {more} more" if more > 0 else "")
 
 
-def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet) -> list[str]:
+def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet, premises: Sequence[Constraint]) -> list[str]:
     known = set(constraints.symbols)
     open_clauses = {
         formula: imposed for formula, imposed in constraints.distinct.items() if not formula.free_symbols <= known
@@ -80,6 +83,9 @@ def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet) -> lis
     if open_clauses:
         lines += ["", "Not checked, because sizes of the inputs alone do not decide it:"]
         lines += [f"    {excerpt(str(formula))}  ({_why(imposed)})" for formula, imposed in open_clauses.items()]
+    if premises:
+        lines += ["", "Not checked, because no run requires it; the clauses assume it of the model's arithmetic:"]
+        lines += dict.fromkeys(f"    {printable(excerpt(str(premise)))}" for premise in premises)
     if constraints.doubts:
         lines += ["", "Nodes that may still fail:"]
         lines += dict.fromkeys(f"    {printable(excerpt(str(doubt)))}" for doubt in constraints.doubts)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from lattices.relation import OPEN, Relation
-from solver.constraints import ConstraintSet
+from lattices.relation import OPEN, Relation, boolean, implies
+from solver.constraints import Constraint, ConstraintSet
 from solver.export.errors import ExportError, shown
 from solver.export.json_text import check_text, dump, load
 from solver.export.records import (
@@ -32,16 +32,19 @@ _WHERE: Final = "script"
 def to_smtlib(constraints: ConstraintSet) -> str:
     """The set as a script that asks whether all constraints can hold at once; `from_smtlib` reads the set back.
 
-    Constraint number 12 is the assertion named `?c12`, its guard included. What a formula cannot say (origin, role,
+    Constraint number 12 is the assertion named `?c12`, its guard included. A numeric premise, which no run requires, is
+    `?a12` instead, and only holds where the variable `premises` is 1. What a formula cannot say (origin, role,
     reason, doubts, and the relations as text) stands in `set-info` lines, which solvers ignore.
     Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
     """
     symbols, script = Symbols.of(constraints), Script()
     infos: dict[str, Json] = {"format": FORMAT, "symbols": symbol_records(symbols)}
+    wanted = boolean(_switch(constraints))
     for i, constraint in enumerate(constraints):
         infos[f"c{i}"] = constraint_record(constraint, symbols.text)
         if constraint.formula is not OPEN:
-            script.add(constraint.formula, f"c{i}")
+            formula = implies(wanted, constraint.formula) if constraint.is_premise else constraint.formula
+            script.add(formula, _label(i, constraint))
     for i, doubt in enumerate(constraints.doubts):
         infos[f"d{i}"] = doubt_record(doubt, symbols.text)
     lines = [
@@ -52,6 +55,19 @@ def to_smtlib(constraints: ConstraintSet) -> str:
         "(check-sat)",
     ]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _switch(constraints: ConstraintSet) -> str:
+    """The name of the variable that turns numeric premises on."""
+    taken = {name for constraint in constraints for name in constraint.formula.free_symbols}
+    name = "premises"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _label(number: int, constraint: Constraint) -> str:
+    return f"{'a' if constraint.is_premise else 'c'}{number}"
 
 
 def _literal(value: Json) -> str:
@@ -77,7 +93,7 @@ def from_smtlib(text: str) -> ConstraintSet:
 
     constraints = [read_constraint(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "c")]
     doubts = [read_doubt(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
-    expected = {f"c{i}" for i, constraint in enumerate(constraints) if constraint.formula is not OPEN}
+    expected = {_label(i, constraint) for i, constraint in enumerate(constraints) if constraint.formula is not OPEN}
     if labels != expected:
         odd = min(labels ^ expected)
         what = "belongs to no constraint" if odd in labels else "is missing"

@@ -62,6 +62,7 @@ def to_torch(constraints: ConstraintSet, inputs: Mapping[str, Sequence[Dim] | No
     that torch cannot derive is `Dim.AUTO`. Constraints over the inputs that torch cannot say stand in comments.
     Raises ExportError if no sizes meet the constraints.
     """
+    constraints = constraints.without_premises()
     over_inputs = constraints.over_inputs().distinct
     formulas = [formula for formula in over_inputs if formula is not TRUE and formula is not OPEN]
     facts = Facts(formulas, constraints.symbols)
