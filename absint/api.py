@@ -445,7 +445,9 @@ class Result:
         from absint.premises import with_premises
 
         limits = Limits(seconds, rlimit, memory)
-        proof = self._proving.prove(query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits)
+        proof = self._proving.prove(
+            query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits
+        )
         return with_premises(self, query, proof)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
