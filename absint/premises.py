@@ -17,11 +17,11 @@ from lattices.expr import Dim
 from lattices.facts import Facts
 from lattices.relation import Relation
 from lattices.truth import YES
-from solver.constraints import Constraint, ConstraintSet
-from solver.prove import Proof, Verdict
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from solver.constraints import Constraint
+    from solver.prove import Proof
 
 _COMPARED: Final = 64
 """With more premises than this, those that follow from others are not looked for."""
@@ -29,7 +29,9 @@ _COMPARED: Final = 64
 
 def with_premises(result: Result, query: str | Relation, proof: Proof) -> Proof:
     """The proof with the numeric premises on which it rests."""
-    if proof.verdict is not Verdict.PROVED:
+    from solver.constraints import ConstraintSet
+
+    if proof.verdict.value != "proved":
         return proof
     premises = [c for c in result.recorded.every if c.is_premise]
     if not premises:
@@ -48,6 +50,8 @@ def with_premises(result: Result, query: str | Relation, proof: Proof) -> Proof:
 
 def all_premises(result: Result) -> tuple[Constraint, ...]:
     """The numeric premises of all nodes, without those that follow from others at sight."""
+    from solver.constraints import ConstraintSet
+
     templates = chain.from_iterable(round_.analysis.applied.values() for round_ in result.rounds.rounds)
     if not any(statement.role == "assumed" for template in templates for statement in template.statements):
         return ()

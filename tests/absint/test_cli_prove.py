@@ -219,6 +219,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                         "reason": "inner dimensions of A and B agree",
                     }
                 ],
+                "assuming": [],
                 "counterexample": None,
                 "invented": {},
                 "reason": "",
@@ -230,6 +231,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "evidence": None,
                 "relation": "_d0 <= 1",
                 "because": [],
+                "assuming": [],
                 "reason": "it rests on sizes that only data decide",
                 **same,
             },
@@ -239,6 +241,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "evidence": "rules",
                 "relation": "N >= 1",
                 "because": [],
+                "assuming": [],
                 "invented": {},
                 "reason": "",
                 **same,
