@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lattices.dtype import DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
-from lattices.relation import disjunction, divisible, eq, ge, le
+from lattices.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor, Value
 from lattices.truth import YES
@@ -193,9 +193,23 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
         op.may_fail("every position has an embedding")
     elif not positions.is_top:
         op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position has an embedding")
-    op.may_fail("every token has an embedding")
+    for name, table in (("input_ids", "word_embedding"), ("segment_ids", "segment_embedding")):
+        if op.has(name):
+            _require_known(op, name, op.tensor(table).shape if op.has(table) else TOP_SHAPE)
     output = Tensor(dtype, shape_of((batch, length, hidden)))
     return output, Tensor(DType.INT32, shape_of((batch,))), output
+
+
+def _require_known(op: Op, name: str, table: Shape) -> None:
+    """Each index is a row of the table."""
+    reason = "every token has an embedding"
+    contents = op.tensor(name).contents
+    if contents is None or table.rank != 2:
+        op.may_fail(reason)
+        return
+    for index in dict.fromkeys(contents.elements):
+        fits = conjunction(ge(index, 0), ge(table[0] - 1, index)) if isinstance(index, Dim) else FALSE
+        op.may_fail(reason, unless=fits)
 
 
 def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:

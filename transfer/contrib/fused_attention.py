@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim, const
-from lattices.relation import divisible
+from lattices.relation import conjunction, divisible, eq
+from lattices.shape import Shape
 from lattices.tensor import Tensor
 from lattices.truth import YES
+from transfer.caveats import not_empty
 from transfer.contrib.agreement import first_known, head_size, of_dims, positive, require_dims, sizes
 from transfer.op import Op
 from transfer.rule import MICROSOFT, transfer
@@ -22,10 +24,32 @@ from transfer.rule import MICROSOFT, transfer
     inputs="input weights bias mask_index past attention_bias past_sequence_length",
     outputs="output present",
     domain=MICROSOFT,
+    complete=True,
 )
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
+    if op.dtype("input") is not DType.FLOAT or not op.has("bias") or op.outputs > 1:
+        op.may_fail("onnxruntime has this form of attention")
+    if any(op.has(name) for name in ("past", "attention_bias", "past_sequence_length")):
+        op.may_fail("what is past, and the bias, fit the input")
+    if any(op.attributes.get(name) for name in ("qkv_hidden_sizes", "do_rotary", "past_present_share_buffer")):
+        op.may_fail("onnxruntime has this form of attention")
+    input_ = op.tensor("input").shape
+    not_empty(op, "onnxruntime may fail over an empty input", input_, op.tensor("weights").shape)
+    _check_mask(op, input_)
     return _self_attention(op, "weights", op.dtype("input"))
+
+
+def _check_mask(op: Op, input_: Shape) -> None:
+    """The mask is the length of each row, or a flag for each of its tokens."""
+    if not op.has("mask_index"):
+        return
+    mask = op.tensor("mask_index").shape
+    if input_.rank != 3 or mask.rank not in (1, 2) or any(d.is_unknown for d in (*mask, *input_)):
+        op.may_fail("the mask fits the input")
+    else:
+        fits = conjunction(*(eq(size, dim) for size, dim in zip(mask, input_.dims, strict=False)))
+        op.may_fail("the mask fits the input", unless=fits)
 
 
 @transfer(
@@ -46,7 +70,8 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
     if op.has("bias"):
         require_dims(op, "bias", columns)
         columns = first_known(columns, *sizes(op, "bias", 1))
-    op.may_fail("mask and bias fit the input")
+    if op.rule.names[0] != "Attention":
+        op.may_fail("mask and bias fit the input")
     heads = positive(op, "num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     head = head_size(op, key_size, heads)
