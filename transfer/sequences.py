@@ -55,13 +55,15 @@ def _either(op: Op, a: Value, b: Tensor) -> Value:
     return Tensor(dtype, SHAPES.join(a.shape, b.shape), CONTENTS.join(a.contents, b.contents))
 
 
-@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence", elements=True)
+@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence", complete=True, elements=True)
 def sequence_construct(op: Op) -> Value:
     """The sequence of the inputs."""
     tensors = op.variadic()
     if not tensors:
         op.reject("SequenceConstruct needs an input")
     dtype = op.same_dtype(*(t.dtype for t in tensors))
+    if DType.UNDEFINED in (dtype, *(t.dtype for t in tensors)):
+        op.may_fail("the inputs have one element type")
     return Sequence.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
@@ -143,13 +145,14 @@ def sequence_insert(op: Op) -> Value:
     return Sequence(element, length, tuple(items)) if len(items) == len(each) + 1 else Sequence(element, length)
 
 
-@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence", elements=True)
+@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
 def sequence_erase(op: Op) -> Value:
     """The sequence without one element, the last unless a position is given."""
     sequence = _sequence(op, "input_sequence")
     if op.has("position"):
         _require_position(op, sequence, "position")
     if sequence is None:
+        op.may_fail("the sequence is not empty")
         return TOP
     op.require(ge(sequence.length, 1), "the sequence is not empty")
     element, each = sequence.element, sequence.each
@@ -167,7 +170,7 @@ def sequence_erase(op: Op) -> Value:
 # Splitting and joining
 
 
-@transfer("SplitToSequence", inputs="input split", outputs="output_sequence")
+@transfer("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True)
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
@@ -246,7 +249,7 @@ def _list_length(op: Op, extent: Dim) -> Dim:
     return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
-@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", elements=True)
+@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", complete=True, elements=True)
 def concat_from_sequence(op: Op) -> Value:
     """Join all elements along an axis, or stack them along a new one."""
     sequence, axis, stack = _sequence(op, "input_sequence"), op.integer("axis"), op.integer("new_axis", 0) != 0
@@ -299,7 +302,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 # Optionals
 
 
-@transfer("Optional", inputs="input", outputs="output", elements=True)
+@transfer("Optional", inputs="input", outputs="output", complete=True, elements=True)
 def optional(op: Op) -> Value:
     """The input as an optional that is present, or one without a value of the type in an attribute."""
     value = op.value("input")
