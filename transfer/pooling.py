@@ -18,6 +18,7 @@ from transfer.window import Window, as_size, pooled, windows
 @transfer("MaxPool", inputs="X", outputs="Y Indices", complete=True)
 def max_pool(op: Op) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and its flat index."""
+    op.flag("storage_order")
     shape = pool_shape(op)
     return Tensor(op.dtype("X"), shape), Tensor(DType.INT64, shape)
 

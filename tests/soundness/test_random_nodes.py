@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from tests.soundness import node_runs
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_runs import Verdict, bindings, examine
 from tests.soundness.node_shrinks import printed, shrunk
-from tests.soundness.node_sources import operators
+from tests.soundness.node_sources import known, operators
 from tests.soundness.node_sweeps import sweep
 from tests.soundness.random_nodes import KINDS, draft, named
 
@@ -74,3 +75,12 @@ def rich(found: NodeDraft) -> bool:
 
 def elements(found: NodeDraft) -> int:
     return sum(len(item.dims) for item in found.inputs if item is not None)
+
+
+@pytest.mark.parametrize(("name", "inputs", "runs"), [("ParametricSoftplus", 2, True), ("MemcpyToHost", 2, False)])
+def test_inputs_of_operators_that_onnx_does_not_have(name: str, inputs: int, runs: bool) -> None:
+    """Some of onnxruntime's experimental operators take more inputs than they read."""
+    item = known(1, np.ones((2, 3), np.float32), "fed")
+    verdict = examine(NodeDraft(name, "", 9, (item,) * inputs, {"alpha": 1.0, "beta": 1.0} if runs else {}))
+    assert not faults(verdict)
+    assert bool(verdict.ran) is runs

@@ -119,6 +119,7 @@ EXPERIMENTAL = [
     *experimental("Affine", Arg(["N", "M"]), expect="[N, M]", alpha=2.0, beta=1.0),
     *experimental("ParametricSoftplus", Arg(["N", "M"]), expect="[N, M]", alpha=2.0, beta=1.0),
     *experimental("ScaledTanh", Arg(["N", "M"]), expect="[N, M]", alpha=2.0, beta=1.0),
+    *experimental("ScaledTanh", Arg(["N", "M"]), Arg(["N"]), expect="[N, M]", alpha=2.0, beta=1.0),
     *experimental("Scale", Arg(["N", "M"]), expect="[N, M]", scale=2.0),
     *experimental("ImageScaler", PICTURE, expect="[N, C, H, W]", bindings=PICTURES, bias=[1.0, 2.0, 3.0], scale=2.0),
     *experimental("Crop", PICTURE, expect="[N, C, H - 4, W - 6]", bindings=PICTURES, border=[2, 1, 4, 3]),
