@@ -194,6 +194,8 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
     if not dtype.is_float:
         op.may_fail("the type of random numbers is a float")
+    if op.name.startswith("RandomUniform") and op.number("high", 1.0) < op.number("low", 0.0):
+        op.may_fail("high is not below low")
     return Tensor(dtype, shape)
 
 
