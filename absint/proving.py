@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from absint.checking import Check, Outcome, check
 from absint.errors import UsageError
 from absint.evidence import Evidence, Executions, chosen
-from absint.queries import read_relation
+from absint.queries import Query
 from absint.recording import ASSUMPTION, DECLARATION, Recorder
 from absint.templates import State
 from lattices.deadline import DeadlineError, within
-from lattices.definedness import computed
+from lattices.definedness import computed, undivided
 from lattices.expr import Dim, Expr, Symbol, expr_of
 from lattices.limits import Limits
 from lattices.relation import OPEN, TRUE, Relation, eq
@@ -46,6 +46,8 @@ class Proving:
         self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
         self._run_sizes: list[Mapping[str, int]] = []
         self._limits = Limits()
+        self._undivided = TRUE
+        """What the text of the query divides by, and its normal form does not, is not 0."""
         self._checks: dict[tuple[tuple[str, int], ...], Check] = {}
         self._executions = Executions(result)
         self._examined: list[Mapping[str, int]] = []
@@ -140,15 +142,21 @@ class Proving:
         if relation is OPEN or not relation.free_symbols <= set(self._result.symbols):
             return None
         for sizes, shown in known:
-            if holds(relation, sizes) is False and meets(extra, sizes):
+            has_value = holds(self._undivided, sizes) is not False
+            if has_value and holds(relation, sizes) is False and meets(extra, sizes):
                 return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
 
     def _read(self, query: str | Relation, states: Sequence[State]) -> Relation:
         """A query as a relation over internal symbols."""
-        return (
-            read_relation(self._result, query, states) if isinstance(query, str) else query.substitute(self._internal)
+        divisors: list[Expr] = []
+        found = (
+            Query(self._result, states).relation(query, divisors)
+            if isinstance(query, str)
+            else query.substitute(self._internal)
         )
+        self._undivided = undivided(found, divisors) if divisors else TRUE
+        return found
 
     def _read_first(self, query: str | Relation, given: Given) -> Relation:
         """As the first round has it; as the last one does where that alone knows a rank, and a run is given."""
@@ -278,6 +286,10 @@ class Proving:
             if self._runs(sizes):
                 return _Finding(Verdict.REFUTED, sizes)
             reason = reason or f"it is not shown that these sizes run: {self._why_not(sizes)}"
+        if not first:
+            model = {**prover.consistent.model, **decision.model}
+            first = {name: model.get(name, 1) for name in self._result.symbols}
+            reason = "the query divides by zero at these sizes"
         names = {s.name: str(d) for s, d in self._result.all_names.items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
         return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
@@ -303,7 +315,8 @@ class Proving:
 
         def fits(sizes: Mapping[str, int]) -> bool:
             values = {**model, **sizes}
-            return sizes not in seen and holds(relation, values) is False and meets(formulas, values)
+            has_value = holds(self._undivided, values) is not False
+            return has_value and sizes not in seen and holds(relation, values) is False and meets(formulas, values)
 
         if not relation.free_symbols <= set(symbols):
             yield own
@@ -313,9 +326,9 @@ class Proving:
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 
         def running() -> Iterator[Mapping[str, int]]:
-            unneeded = [c.formula for c in self._result.recorded.base if not c.needed]
-            if unneeded and given != "inputs":
-                found = prover.decide(relation, unneeded).model
+            unneeded = [c.formula for c in self._result.recorded.base if not c.needed and given != "inputs"]
+            if unneeded or self._undivided is not TRUE:
+                found = prover.decide(relation, [*unneeded, self._undivided]).model
                 yield {**own, **{n: found[n] for n in symbols if n in found}}
 
         for sizes in chain(known, [own], running(), mixed, drawn):

@@ -51,10 +51,10 @@ class Query:
         self._states = result.states if states is None else states
         self._symbols = Symbols(result, self._states)
 
-    def relation(self, text: str) -> Relation:
-        """As `read_relation`."""
+    def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
+        """As `read_relation`; what the text divides by is added to `divisors`."""
         try:
-            return parse_relation(text, self._symbols, self)
+            return parse_relation(text, self._symbols, self, divisors=divisors)
         except TextError as problem:
             raise UsageError(str(problem)) from problem
 

@@ -38,6 +38,15 @@ def computed(relation: Relation) -> Relation:
     return conjunction(*(values[atom] for atom in dict.fromkeys(relation.atoms())))
 
 
+def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
+    """What a text divides by is not 0, as far as the relation that it denotes does not show that it divides.
+
+    The normal form cancels: `N*M // M` is N. At M == 0 the text has no value all the same.
+    """
+    shown = {_divisor(node) for node in postorder(relation.atoms())}
+    return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))
+
+
 def _divides(roots: Iterable[Atom]) -> bool:
     return any(_divisor(node) is not None for node in postorder(roots))
 
@@ -93,4 +102,4 @@ def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]
     return found
 
 
-__all__ = ["computed", "falsity", "truth"]
+__all__ = ["computed", "falsity", "truth", "undivided"]

@@ -145,6 +145,15 @@ FUNCTIONS: Final[dict[str, Function]] = {
 """Name -> function, every dialect's names in one table."""
 
 
+DIVIDING: Final = frozenset(
+    {
+        *("floordiv", "FloorDiv", "CleanDiv", "ceildiv", "CeilDiv", "CeilToInt", "truncdiv", "IntTrueDiv"),
+        *("mod", "Mod", "PythonMod", "fmod", "ModularIndexing"),
+    }
+)
+"""Functions that divide by their later operands."""
+
+
 def first_not_one(*dims: Dim) -> Dim:
     """The first operand that is not 1, else 1, also where the operands do not broadcast.
 

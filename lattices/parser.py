@@ -16,7 +16,7 @@ from lattices import expr as ex
 from lattices import functions, normal
 from lattices import relation as rel
 from lattices.expr import Dim, Expr, const, mul
-from lattices.functions import FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
+from lattices.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
 from lattices.relation import Relation
 from lattices.syntax import (
     AND,
@@ -61,6 +61,7 @@ class Parser:
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         self.text, self.names = text, names
         self.table = TOTAL_FUNCTIONS if total else FUNCTIONS
+        self.divisors: list[Expr] = []  # in the text; the normal form may be without them
         self.infix = INFIX | {"&": AND if relation else MINIMUM}
         self.at = 0  # where the next token is looked for
         self.items: list[Item] = []
@@ -232,6 +233,10 @@ class Parser:
         arguments = [convert[function.kind(i)](item) for i, item in enumerate(operands)]
         sizes = [terms(a) for a in arguments]
         self._spend(sum(sizes) * len(sizes) + sizes[0] * sizes[-1], opened.at)
+        if opened.function in DIVIDING:
+            self.divisors += [
+                a.over if isinstance(a, Ratio) else a for a in arguments[1:] if isinstance(a, Expr | Ratio)
+            ]
         try:
             value = function.build(*arguments)
         except ValueError as problem:
@@ -295,6 +300,8 @@ class Parser:
             return self._settled(result, infix.at)
         if infix.power == PRODUCT and y is ex.ZERO_EXPR:
             raise self._error(infix.at, "division by zero")
+        if infix.power == PRODUCT:
+            self.divisors.append(y.over if isinstance(y, Ratio) else y)
         if infix.op == "/":
             result = functions.over(x, y) if self.exact else normal.truncdiv(cast(Dim, x), cast(Dim, y))
             return self._settled(result, infix.at)

@@ -48,16 +48,25 @@ def parse(text: str, names: Names = None, references: References | None = None, 
 
 
 def parse_relation(
-    text: str, names: Names = None, references: References | None = None, *, total: bool = False
+    text: str,
+    names: Names = None,
+    references: References | None = None,
+    *,
+    total: bool = False,
+    divisors: list[Expr] | None = None,
 ) -> Relation:
     """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
 
     A name that stands where a condition is expected is a boolean symbol. With `references`, relations over values are
     read too: `X[1] == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`.
-    `total` is as for `parse`.
+    `total` is as for `parse`; what the text divides by is added to `divisors`.
     Raises TextError, which points at the column, for any other text and for whatever is over a limit.
     """
-    return _parser(text, names, references, relation=True, total=total).relation()
+    parser = _parser(text, names, references, relation=True, total=total)
+    relation = parser.relation()
+    if divisors is not None:
+        divisors += parser.divisors
+    return relation
 
 
 def _parser(text: str, names: Names, references: References | None, relation: bool, total: bool) -> Parser:

@@ -53,6 +53,17 @@ def test_what_is_false_somewhere_is_refuted_where_it_has_a_truth(query: str, fal
     assert false(proof.counterexample["N"], proof.counterexample["M"])
 
 
+def test_sizes_at_which_the_text_divides_by_zero_refute_nothing() -> None:
+    """The normal form cancels `M // M`."""
+    result = result_of(APART)
+    for query in ("N*M // M == N + 1", "(2*M) // M + N == 1", "N + M // M != N + 1", "floordiv(N*M, M) >= N + 1"):
+        proof = result.prove(query)
+        assert proof.verdict is Verdict.REFUTED
+        assert proof.counterexample is not None
+        assert proof.counterexample["M"] >= 1
+        assert result.prove(query, assume=["M == 0"]).verdict is not Verdict.REFUTED
+
+
 def test_a_computed_size_is_broadcast_by_a_node_that_requires_it() -> None:
     result = result_of(TOGETHER)
     assert result.prove("Z[0] == broadcast(N, M)")
