@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn, TextIO
 
 import click
@@ -81,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code; every error is told on stderr."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
@@ -92,6 +94,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
+        _ignore_interrupts()
         _tell("interrupted")
         return INTERRUPTED
     except click.ClickException as error:
@@ -115,6 +118,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
 
 
+def _ignore_interrupts() -> None:
+    """What is left to do is to end, which a second Ctrl-C would only turn into a traceback."""
+    import signal
+
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def _see_help(error: click.ClickException) -> str:
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else ""
     return f" (see {command} --help)" if command else ""
@@ -135,6 +146,17 @@ def _debug() -> None:
         import traceback
 
         traceback.print_exc()
+
+
+def _open_closed_streams() -> None:
+    """Where a standard stream is closed nobody reads it; no file that is opened later may take its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 (as long as the process)
 
 
 def _never_fail_to_encode(stream: TextIO) -> None:

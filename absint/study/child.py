@@ -29,7 +29,10 @@ def main(perform: str) -> None:
     jobs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(jobs,), daemon=True).start()
     module, _, name = perform.partition(":")
-    function = cast(Perform, getattr(import_module(module), name))
+    try:
+        function = cast(Perform, getattr(import_module(module), name))
+    except Exception:
+        os._exit(1)  # the interpreter would abort: a thread of it waits for input
     _write(output, {"ready": True})
     while True:
         _write(output, reply(function, json.loads(jobs.get())))

@@ -6,8 +6,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final, Literal, NamedTuple, cast
+from typing import IO, Any, Final, Literal, NamedTuple, cast, get_args
 
 from absint.errors import UsageError
 from absint.study.running import Done
@@ -183,7 +184,42 @@ def _parsed(line: bytes) -> Record | None:
         return None
     if not all(isinstance(found[name], _TYPES.get(kind, list)) for name, kind in _FIELDS.items()):
         return None
-    return Record(**found)
+    record = Record(**found)
+    return record if _is_consistent(record) else None
+
+
+def _is_consistent(found: Record) -> bool:
+    """The record is one that a study can have written: a line may have been changed since."""
+    counts = [getattr(found, name) for name, kind in _FIELDS.items() if kind == "int"]
+    if any(type(count) is not int or count < 0 for count in counts):
+        return False
+    if not all(isfinite(seconds) and seconds >= 0 for seconds in (found.seconds, found.tool_seconds)):
+        return False
+    if found.outcome not in get_args(Outcome) or (found.outcome == "judged") == bool(found.failure):
+        return False
+    if found.is_lost or found.outcome == "unreadable":
+        return not any(counts) and not found.refutations
+    return (
+        found.proved + found.refuted + found.not_entailed + found.unproved == found.claimed
+        and found.confirmed <= found.refuted
+        and len(found.refutations) <= found.refuted
+        and found.resolved <= found.dims
+        and all(map(_is_refutation, found.refutations))
+    )
+
+
+def _is_refutation(found: object) -> bool:
+    if not isinstance(found, dict) or found.keys() != {"relation", "places", "counterexample", "confirmed"}:
+        return False
+    sizes = found["counterexample"]
+    return (
+        isinstance(found["relation"], str)
+        and isinstance(found["places"], list)
+        and all(isinstance(place, str) for place in found["places"])
+        and isinstance(found["confirmed"], bool)
+        and isinstance(sizes, dict)
+        and all(type(size) is int and size >= 0 for size in sizes.values())
+    )
 
 
 def _locked(file: IO[bytes]) -> bool:

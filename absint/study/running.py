@@ -26,6 +26,9 @@ Outcome = Literal["done", "unreadable", "error", "timed out", "died"]
 START: Final = 120.0
 """Seconds in which a process must have started; they are not the job's."""
 
+STARTS: Final = 3
+"""So often a process is started that something kills before it is ready."""
+
 _ENDING: Final = 5.0
 
 
@@ -57,7 +60,11 @@ class Worker:
 
     def do(self, job: Job, seconds: float) -> Done:
         """Do a job in the process; past the seconds it is killed. Raises UsageError if no process can be started."""
+        start = time.monotonic()
         process = self._started()
+        if process is None:
+            took = time.monotonic() - start
+            return Done("died", failure=f"its process was killed {STARTS} times while it started", seconds=took)
         start = time.monotonic()
         expired, line = self._exchange(process, json.dumps(job).encode() + b"\n", seconds)
         took = time.monotonic() - start
@@ -78,14 +85,19 @@ class Worker:
                 with suppress(OSError):
                     cast(BinaryIO, stream).close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        """The process, which is tried again if it is killed while it starts; None if that happens every time."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        for _ in range(STARTS):
             self.end()
-            self._process = _spawn(self._perform)
-            _, line = self._exchange(self._process, b"", START)
-            if not line:
+            process = self._process = _spawn(self._perform)
+            expired, line = self._exchange(process, b"", START)
+            if line:
+                return process
+            if expired or process.wait() >= 0:  # it ended by itself
                 raise UsageError(f"a process of the study does not start: {sys.executable} cannot load {self._perform}")
-        return self._process
+        return None
 
     def _exchange(self, process: subprocess.Popen[bytes], line: bytes, seconds: float) -> tuple[bool, bytes]:
         """Send a line and wait for one. Whether the time was up, and the line; not a whole one if the process ended."""

@@ -200,11 +200,11 @@ def test_a_damaged_line_counts_for_nothing(line: str, tmp_path: Path) -> None:
 def test_the_last_record_of_a_pair_counts(tmp_path: Path) -> None:
     models, out = folder(tmp_path / "models", {"a.onnx": "fine"}), tmp_path / "out"
     (first,) = run(models, out, sources=("sound",)).records
-    changed = {**asdict(first), "claimed": 77}
+    changed = {**asdict(first), "dims": 77}
     with (out / FILE).open("a") as file:
         file.write(json.dumps(changed) + "\n")
     (found,) = run(models, out, sources=("sound",)).records
-    assert found.claimed == 77
+    assert found.dims == 77
 
 
 def test_two_studies_do_not_write_to_one_folder(tmp_path: Path) -> None:

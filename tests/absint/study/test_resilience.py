@@ -1,0 +1,86 @@
+"""A study whose processes are killed while they start, and one that continues from records that somebody changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from absint.errors import UsageError
+from absint.study import running
+from absint.study.results import FILE, Record, read_records
+from absint.study.running import STARTS, Worker
+
+KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+ANSWERS = "tests.absint.study.test_resilience:answers"
+
+
+def answers(job: running.Job) -> running.Json:
+    """What a job of these tests does."""
+    return job
+
+
+def test_a_process_that_is_killed_while_it_starts_costs_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_PROGRAM", KILLED)
+    done = Worker(ANSWERS).do({"seconds": 5}, 5)
+    assert (done.outcome, done.failure) == ("died", f"its process was killed {STARTS} times while it started")
+
+
+def test_a_process_that_is_killed_once_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = str(tmp_path / "mark")
+    once = f"import os\nif not os.path.exists({mark!r}):\n    open({mark!r}, 'w')\n    {KILLED}\n"
+    monkeypatch.setattr(running, "_PROGRAM", once.replace("{", "{{").replace("}", "}}") + running._PROGRAM)
+    worker = Worker(ANSWERS)
+    try:
+        assert worker.do({"seconds": 5}, 60).answer == {"seconds": 5}
+    finally:
+        worker.end()
+
+
+def test_a_process_that_cannot_start_ends_the_study() -> None:
+    with pytest.raises(UsageError, match="a process of the study does not start"):
+        Worker("tests.nowhere:f").do({}, 5)
+
+
+RECORD = Record(
+    "m.onnx", "declared", "declared", "0" * 64, "v", True, "judged", seconds=1.0, dims=4, resolved=3, claimed=5,
+    proved=2, refuted=1, confirmed=1, not_entailed=1, unproved=1,
+    refutations=[{"relation": "y[0] == N", "places": ["y[0]"], "counterexample": {"N": 1}, "confirmed": True}],
+)  # fmt: skip
+
+
+def read(folder: Path, record: Record) -> list[Record]:
+    (folder / FILE).write_text(json.dumps(asdict(record)) + "\n")
+    return read_records(folder / FILE)
+
+
+def test_a_record_is_read_back(tmp_path: Path) -> None:
+    assert read(tmp_path, RECORD) == [RECORD]
+    lost = Record("m.onnx", "declared", "declared", "", "v", True, "died", failure="signal 9")
+    assert read(tmp_path, lost) == [lost]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"refuted": 0},
+        {"proved": -1, "unproved": 4},
+        {"claimed": True},
+        {"confirmed": 2},
+        {"resolved": 5},
+        {"seconds": float("nan")},
+        {"tool_seconds": -1.0},
+        {"outcome": "splendid"},
+        {"outcome": "died", "failure": "signal 9"},
+        {"failure": "the tool crashed"},
+        {"refutations": ["y[0]"]},
+        {"refutations": [{"relation": "y[0] == N"}]},
+        {"refutations": RECORD.refutations * 2},
+    ],
+    ids=str,
+)
+def test_a_record_that_no_study_writes_counts_for_nothing(tmp_path: Path, changed: dict[str, Any]) -> None:
+    assert read(tmp_path, replace(RECORD, **changed)) == []
