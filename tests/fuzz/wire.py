@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from random import Random
 from typing import Any, Final
 
@@ -99,9 +100,9 @@ def _mutate(rng: Random, fields: list[Field], donor: list[Field]) -> None:
         case 2:
             rng.shuffle(fields)
         case 3 if donor:
-            fields.insert(at, rng.choice(donor))
+            fields.insert(at, deepcopy(rng.choice(donor)))  # a message may not come to lie in itself
         case 4 if donor:
-            fields[at] = rng.choice(donor)
+            fields[at] = deepcopy(rng.choice(donor))
         case 5:
             fields[at] = (rng.choice((number + 1, 1, 15, 20, 2**28)), kind, value)
         case _ if kind == 0:
