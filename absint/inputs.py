@@ -15,6 +15,7 @@ from lattices.shape import Shape
 from lattices.tensor import Optional, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.text import read_dim_param
+from transfer.ordinary import DATA_TAG
 
 
 @dataclass
@@ -54,7 +55,7 @@ def read_inputs(lowered: Lowered) -> Inputs:
 
 def _named(node: int, value: Value) -> Value:
     template = name_unknowns((value,))
-    return template.outputs[0].replace(own_symbols(node, template))
+    return template.outputs[0].replace(own_symbols(node, template, DATA_TAG))
 
 
 def _dims(value: Value | None) -> Iterator[Dim]:

@@ -24,7 +24,7 @@ from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Va
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 from transfer.op import HOLE, Statement
-from transfer.ordinary import LOOP_TAG, ordinary
+from transfer.ordinary import LOOP_TAG, PROBE_TAG, ordinary
 
 if TYPE_CHECKING:
     from absint.graph import Node
@@ -64,7 +64,7 @@ class LoopBody(Control):
         """
         from absint.templates import born
 
-        return expr_of(born(self.first, ("" if probe else LOOP_TAG) + "/".join(map(str, place)), *bounds))
+        return expr_of(born(self.first, (PROBE_TAG if probe else LOOP_TAG) + "/".join(map(str, place)), *bounds))
 
     def is_inside(self, symbol: Symbol) -> bool:
         """The symbol was invented in the body (or by the head): it means another number each trip."""

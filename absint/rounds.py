@@ -30,6 +30,7 @@ from lattices.relation import Relation, negation
 from lattices.tensor import Tensor, Value
 from lattices.truth import UNKNOWN
 from transfer.op import Statement
+from transfer.ordinary import DATA_TAG
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
@@ -242,7 +243,7 @@ def _lasting(symbol: Symbol) -> bool:
     """Of the inputs, or the size or element at a place of an output: the same number in every round."""
     if birthplace(symbol) is None:
         return True
-    tag = symbol.name.partition(":")[2]
+    tag = symbol.name.partition(":")[2].removeprefix(DATA_TAG)
     return tag.replace(".", "").replace("[", "").replace("]", "").isdigit()
 
 

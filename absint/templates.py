@@ -56,9 +56,9 @@ def birthplace(symbol: Symbol) -> int | None:
     return int(place) if place.isdecimal() else None
 
 
-def own_symbols(node: int, template: Template) -> Mapping[Symbol, Dim]:
-    """A node's own symbol for each hole of a template."""
-    return {hole: expr_of(born(node, hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
+def own_symbols(node: int, template: Template, prefix: str = "") -> Mapping[Symbol, Dim]:
+    """A node's own symbol for each hole of a template. `prefix` begins their tags."""
+    return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
 
 
 def is_named(value: Value) -> bool:

@@ -10,12 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lattices.expr import Dim, Expr, Substitution, Symbol, const, expr_of, mul, sub
+from lattices.expr import MAX_DIM, Dim, Expr, Substitution, Symbol, const, expr_of, mul, sub
 from lattices.facts import Facts
 from lattices.intern import remembered
 from lattices.interval import Interval
 from lattices.relation import FALSE, TRUE, Relation
 from lattices.truth import YES
+
+DATA_TAG: Final = "data/"
+"""The tags of the data of inputs begin with this: they may be ordinary sizes."""
+
+PROBE_TAG: Final = "probe/"
+"""The tags of symbols that serve to guess what a trip does begin with this."""
 
 ORDINARY: Final = 1 << 16
 """Sizes up to this are met with every day."""
@@ -68,6 +74,8 @@ def _boxed(known: Mapping[Symbol, Symbol]) -> Callable[[Expr], Dim]:
 def ordinary(symbol: Symbol) -> Symbol:
     """The symbol with its ordinary values only."""
     lo, hi = symbol.bounds
+    if _is_any_number(symbol) and not symbol.bounds.leq(Interval(0, MAX_DIM)):
+        return symbol
     if is_of_a_loop(symbol) or (lo is not None and lo > ORDINARY) or (hi is not None and hi < -ORDINARY):
         return symbol
     lowest = -ORDINARY if lo is None else max(lo, -ORDINARY)
@@ -75,9 +83,14 @@ def ordinary(symbol: Symbol) -> Symbol:
     return Symbol(symbol.name, lowest, highest)
 
 
+def _is_any_number(symbol: Symbol) -> bool:
+    """Nothing is known of it: it may be a sum that has wrapped around, and is as large as its type allows."""
+    return symbol.name.startswith("%") and not symbol.name.partition(":")[2].startswith((DATA_TAG, PROBE_TAG))
+
+
 def is_of_a_loop(symbol: Symbol) -> bool:
     """It is the number of the trip, or what a loop carries."""
     return symbol.name.startswith("%") and symbol.name.partition(":")[2].startswith(LOOP_TAG)
 
 
-__all__ = ["LOOP_TAG", "ORDINARY", "is_of_a_loop", "is_ordinary", "ordinary"]
+__all__ = ["DATA_TAG", "LOOP_TAG", "ORDINARY", "PROBE_TAG", "is_of_a_loop", "is_ordinary", "ordinary"]
