@@ -113,7 +113,7 @@ class Asker:
             return self._compared(a, op, constant(rng.choice([0, 0, 1, 1, 2, 3, 4, 6, 8, 16])))
         by = rng.choice([2, 2, 3, 4, 8])
         rest = rng.choice([0, 0, 0, 1])
-        return Query(f"({a.text}) % {by} == {rest}", lambda s, v: a.value(s, v) % by == rest)
+        return self._compared(Term(f"({a.text}) % {by}", lambda s, v: a.value(s, v) % by), "==", constant(rest))
 
     def _compared(self, a: Term, op: str, b: Term) -> Query:
         compare: Mapping[str, Callable[[int, int], bool]] = {
