@@ -83,9 +83,9 @@ def analyze(
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` are relations over the input symbols
     that every run is taken to meet (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
-    transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so does a false
-    declaration of the author. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back as facts
-    of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
+    transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false
+    declaration of the author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol
+    (`d_model == 64`) back as facts of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
 
     An operator without a rule gets one that an installed package ships (`plugins`), and at last what the inference
     function of its onnx schema says (`schema_inference`), which nobody has checked: `diagnostics` and proofs name it.

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 DEFAULTS_FAIL: Final = "defaults-fail"
 """The code of a node that fails wherever no caller replaces an initialiser."""
 
+LIMIT_REACHED: Final = "limit"
+"""The code of a partial result."""
+
 FALSE_DECLARATION: Final = "false-declaration"
 """The code of a declared type or shape that is false."""
 
@@ -144,6 +147,7 @@ def declared_diagnostics(result: Result) -> Iterator[Diagnostic]:
 
 
 def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What a strict analysis does not accept: errors first, then declarations that are false."""
+    """What a strict analysis does not accept: errors first, then false declarations and a limit that was reached."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
-    return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code == FALSE_DECLARATION]
+    codes = (FALSE_DECLARATION, LIMIT_REACHED)
+    return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code in codes]

@@ -53,7 +53,9 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @policy_option
-@click.option("--strict", is_flag=True, help="Exit with 1 if a declared type or shape is false, too.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 if a declared type or shape is false or a limit was reached, too."
+)
 @format_option()
 def analyze(
     model: str,

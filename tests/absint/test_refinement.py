@@ -126,11 +126,12 @@ def test_later_rounds_only_add_constraints() -> None:
 # What teaches nothing
 
 
-def test_a_node_that_no_output_needs_teaches_nothing() -> None:
+def test_a_node_that_no_output_needs_teaches_nothing_and_must_run() -> None:
     result = absint.analyze(graphs.unused())
     assert learned(result) == set()
-    assert clauses(result) == set()
-    assert result.check_range({"d": (1, 128)}).outcome is Outcome.RUNS
+    assert clauses(result) == {"d == 64"}
+    assert result.check_range({"d": (1, 128)}).outcome is Outcome.FAILS
+    assert result.check_range({"d": (64, 64)}).outcome is Outcome.RUNS
 
 
 def test_a_branch_that_is_not_taken_proves_nothing_outside() -> None:

@@ -37,6 +37,8 @@ NESTED = """(bool c, float[N] x) => (y) {y = If(c)
                                            else_branch = b () => (r2) {r2 = Relu(x)}>},
      else_branch = e () => (q) {q = Relu(x)}>}"""
 WINDOW = '(float[1, 1, H] x) => (float[1, 1, "max(H - 4, 0)"] z) {z = MaxPool<kernel_shape = [5]>(x)}'
+FOLDED = '(float[N, M] x) => (float["N*M"] z) <int64[1] s = {12}> {z = Reshape(x, s)}'
+"""What is declared is true at the sizes that run."""
 EVERY = "false in every run"
 
 FALSE: list[tuple[str, list[str]]] = [
@@ -62,6 +64,7 @@ FALSE: list[tuple[str, list[str]]] = [
     ('(float[1, 1, H] x) => (float[1, 1, "max(H - 4, 1)"] z) {z = MaxPool<kernel_shape = [5]>(x)}',
      ["output 'z': declared [1, 1, max(H - 4, 1)], but it is [1, 1, H - 4]: false at H=4"]),
     (WINDOW, []),
+    (FOLDED, []),
     ("(float[N, M] x, float[64, 3] w) => (y, float[N, 64] z) {y = MatMul(x, w) z = Relu(x)}", []),
     # names of the author's own
     ("(float[N] x, float[M] y) => (float[K] z, float[K] w) {z = Relu(x) w = Relu(y)}",

@@ -240,7 +240,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
                 "            if found.outcome is not None:",
             ),
         ),
-        "graph(module('tests.absint.declared.test_false').WINDOW).diagnostics",
+        "graph(module('tests.absint.declared.test_false').FOLDED).diagnostics",
         ("pytest tests/absint/declared/test_false.py",),
     ),
 )
