@@ -127,8 +127,13 @@ def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Opera
     graph = declaring.graph
     inputs = frozenset(info.name for info in graph.input)
     for info in graph.input if declaring.path else ():
-        operand = names[info.name]
-        if info.type.WhichOneof("value") and not _is_free(result, operand, info.type):
+        operand = names.get(info.name)  # the branches of an If have no inputs that anything is bound to
+        if (
+            operand is not None
+            and operand[0] >= 0
+            and info.type.WhichOneof("value")
+            and not _is_free(result, operand, info.type)
+        ):
             yield info.name, operand, info.type
     # Of several declarations of a value the last counts, and that of an output before all others.
     types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}

@@ -86,6 +86,14 @@ def if_on_a_float() -> ModelProto:
     return model([node], [X, info("c", dims=[])], my=1)
 
 
+def branch_with_inputs() -> ModelProto:
+    """A branch of an If that declares inputs, which nothing is bound to."""
+    other = branch("b")
+    other.input.append(info("X", dims=["N"]))
+    node = helper.make_node("If", ["c"], ["Y"], then_branch=branch("a"), else_branch=other)
+    return model([node], [X, info("c", TensorProto.BOOL, [])])
+
+
 def loop_with_more_outputs() -> ModelProto:
     """A Loop with more outputs than its body has."""
     body = helper.make_graph(
@@ -179,6 +187,7 @@ MADE: Final[Mapping[str, Made]] = {
     "if_on_nothing": if_on_nothing,
     "if_on_a_float": if_on_a_float,
     "if_in_a_loop": if_in_a_loop,
+    "branch_with_inputs": branch_with_inputs,
     "loop_with_more_outputs": loop_with_more_outputs,
     "tiled_beyond_int64": tiled_beyond_int64,
     "padded_beyond_int64": padded_beyond_int64,
