@@ -27,10 +27,14 @@ def allowed() -> int:
     return amount(text, VARIABLE) if text else DEFAULT
 
 
-def amount(text: str, what: str) -> int:
-    """Bytes from a text such as `8 GB`. Raises UsageError, naming `what`, for any other text."""
+def amount(text: str, what: str, alone: str = "") -> int:
+    """Bytes from a text such as `8 GB`; a number alone counts `alone`, a letter of a unit.
+
+    Raises UsageError, naming `what`, for any other text.
+    """
     found = _AMOUNT.fullmatch(text)
-    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    unit = alone if text.strip().isdecimal() else found[2].upper() if found else ""
+    size = int(float(found[1]) * _UNITS[unit]) if found else 0
     if size < _LEAST:
         raise UsageError(f"{what} {text}: expected an amount of memory, 256 MB or more, as 8GB")
     return size
@@ -61,9 +65,11 @@ def explained(reason: str) -> str:
     """What a run that failed says; of one that ran out of memory, what its limit was."""
     if not any(text in reason for text in _TOLD):
         return reason
-    return (
-        f"it needs more than {allowed() / (1 << 30):g} GB of memory (--run-memory or {VARIABLE} allows more): {reason}"
-    )
+    return f"it needs more than {_in_words(allowed())} of memory (--run-memory or {VARIABLE} allows more): {reason}"
+
+
+def _in_words(size: int) -> str:
+    return f"{size >> 20:,} MB" if size % (1 << 29) else f"{size / (1 << 30):g} GB"
 
 
 __all__ = ["DEFAULT", "VARIABLE", "allowed", "allowing", "amount", "environment", "explained"]

@@ -405,6 +405,13 @@ class Result:
         return (*self._lowered.diagnostics, *self._declared.diagnostics, *node_diagnostics(self))
 
     @property
+    def limits_reached(self) -> tuple[str, ...]:
+        """The limits that cut the analysis short, with what is missing; empty for a complete result."""
+        from absint.verify import LIMIT_REACHED
+
+        return tuple(d.message for d in self._lowered.diagnostics if d.code == LIMIT_REACHED)
+
+    @property
     def can_run(self) -> bool:
         """No node has been shown to fail in every run. A run executes every node, needed or not."""
         return not any(d.severity is Severity.ERROR for d in self._beside_declarations)

@@ -36,18 +36,18 @@ LEAST_SECONDS: Final = 0.5
 """With less time left no run is begun."""
 
 
-def chosen(evidence: Evidence | None) -> Evidence:
+def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
     """The choice of the caller; without one, runs if onnxruntime is installed.
 
-    Raises UsageError for another text, and for `run` without onnxruntime.
+    Raises UsageError for another text, and for `run` or `confirm` without onnxruntime.
     """
-    if evidence is None:
-        return "none" if find_spec("onnxruntime") is None else "run"
-    if evidence not in ("run", "none"):
+    if evidence not in (None, "run", "none"):
         raise UsageError(f"evidence={evidence!r}: it is 'run' or 'none'")
-    if evidence == "run" and find_spec("onnxruntime") is None:
-        raise UsageError("evidence='run' needs onnxruntime: pip install 'absint[run]'")
-    return evidence
+    installed = find_spec("onnxruntime") is not None
+    if not installed and (confirm or evidence == "run"):
+        asked = "confirm=True (--confirm)" if confirm else "evidence='run'"
+        raise UsageError(f"{asked} needs onnxruntime: pip install 'absint[run]'")
+    return evidence or ("run" if installed else "none")
 
 
 class Executions:

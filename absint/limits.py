@@ -30,6 +30,9 @@ CHECK: Final = "check"
 
 LIMITED: Final = "the analysis stopped at a limit before it had seen every node"
 
+UNFINISHED: Final = "the analysis stopped before it"
+"""Why a node may fail that a limit kept from being analysed."""
+
 Item = TypeVar("Item")
 
 
@@ -87,11 +90,13 @@ class Watch:
         """The items as they are lowered. Raises LimitError if the time is over, or the callback says no."""
         for number, item in enumerate(items):
             if number % STEP == 0 and not self.goes_on(found := done(), found, LOWER):
-                raise LimitError(f"{origin}: {self.reached}, and the model is not lowered yet: there is no result")
+                raise LimitError(f"{origin}: {self.reached} before the model was read to its end: there is no result")
             yield item
 
-    def stopped(self, done: int, total: int) -> Diagnostic:
-        """What became of an analysis that stopped after some of the nodes."""
+    def stopped(self, nodes: Sequence[Node], unfinished: Iterable[int]) -> Diagnostic:
+        """What became of an analysis that did not finish some of the nodes; constants do not count."""
+        total = sum(node.value is None for node in nodes)
+        done = total - sum(nodes[number].value is None for number in unfinished)
         self.reached = self.reached or f"max_nodes={self.max_nodes}"
         text = f"{self.reached}: {done:,} of {total:,} nodes were analysed, and what the others compute is unknown"
         return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
@@ -102,4 +107,4 @@ class Watch:
         return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
 
 
-__all__ = ["ANALYSE", "CHECK", "LIMITED", "LOWER", "REFINE", "SETTLE", "LimitError", "Progress", "Watch"]
+__all__ = ["ANALYSE", "CHECK", "LIMITED", "LOWER", "REFINE", "SETTLE", "UNFINISHED", "LimitError", "Progress", "Watch"]

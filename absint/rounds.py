@@ -137,7 +137,7 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
     if found.unfinished and phase != REFINE:
         analysis.abandon(found.unfinished, found.states)
     if phase == ANALYSE and found.unfinished:
-        lowered.diagnostics.append(watch.stopped(total - len(found.unfinished), total))
+        lowered.diagnostics.append(watch.stopped(lowered.program.nodes, found.unfinished))
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         lowered.diagnostics.append(watch.not_refined())
     return None if phase == REFINE and found.unfinished else found.states

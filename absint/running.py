@@ -145,8 +145,8 @@ def run(
 
     onnxruntime runs on the CPU in one thread, without optimisations. With `isolated` it does so in a process of its
     own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or what the environment
-    variable ABSINT_RUN_MEMORY says (`8GB`). An inner value that cannot be handed over as
-    an array (bfloat16, 4-bit integers) is left out.
+    variable ABSINT_RUN_MEMORY says (`8GB`). An inner value that cannot be handed over as an array (bfloat16, 4-bit
+    integers) is left out.
 
     Raises RunError if the run fails, UsageError for a name that is not there, MissingRuntimeError without onnxruntime.
     """
@@ -214,7 +214,7 @@ def _run(
     seconds: float,
 ) -> dict[str, Array | list[object]]:
     if find_spec("onnxruntime") is None:
-        raise MissingRuntimeError("this needs onnxruntime: pip install 'absint[run]'")
+        raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
     check_names("the main graph has no value", values, list(result.values))
     added = [name for name in dict.fromkeys(values) if name not in result.outputs and name not in attempts[0]]
     folder = result._loaded.folder
@@ -288,7 +288,7 @@ def _in_child(
 
 def _broken(reason: str) -> MissingRuntimeError:
     text = " ".join(reason.split())[:_LONGEST]
-    return MissingRuntimeError(f"this needs onnxruntime, which cannot be imported: {text}")
+    return MissingRuntimeError(f"a run of the model needs onnxruntime, which cannot be imported: {text}")
 
 
 def _end(code: int) -> str:

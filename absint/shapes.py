@@ -15,6 +15,7 @@ from absint.fixpoint import Analysis
 from absint.graph import ABSENT, Kernel, Node, Operand, Program
 from absint.kernels import SHARED
 from absint.largest import oversize
+from absint.limits import UNFINISHED
 from absint.renewal import Renewal
 from absint.templates import State, Template, is_named, name_unknowns, own_symbols
 from lattices.dtype import DType
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from absint.loops import Carried
 
 Trace = Callable[[int, State], None]
-
-UNFINISHED: Final = "the analysis stopped before it"
-"""Why a node may fail that a limit kept from being analysed."""
 
 STATES: Final = Rows(VALUES)
 """States are rows of values."""

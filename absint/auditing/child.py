@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event, Timer
 from typing import Final, cast
 
-from absint.allowance import environment, explained
+from absint.allowance import allowed, environment, explained
 
 _LONGEST: Final = 300
 
@@ -30,7 +30,8 @@ class ChildError(Exception):
 class Child:
     """A process that runs a script beside this file, and looks for modules where this process does.
 
-    It is started by the first request, serves any number of them, and is started again after it ended.
+    It is started by the first request, serves any number of them, and is started again after it ended, or when the
+    limit of memory for runs is another one.
     """
 
     def __init__(self, script: str) -> None:
@@ -38,6 +39,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._owner = 0
+        self._allowed = 0
 
     def ask(self, request: object, seconds: float) -> object:
         """The reply to a request.
@@ -79,7 +81,9 @@ class Child:
                 folder.cleanup()
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
+        memory = allowed()
+        is_mine = (self._owner, self._allowed) == (os.getpid(), memory)
+        if self._process is not None and is_mine and self._process.poll() is None:
             return self._process
         self.end()
         roots = [str(Path(__file__).parents[2]), *(part for part in sys.path if part)]
@@ -93,7 +97,7 @@ class Child:
             )  # fmt: skip
         except OSError as error:
             raise ChildError(f"no process could be started: {error}") from None
-        self._owner = os.getpid()
+        self._owner, self._allowed = os.getpid(), memory
         return self._process
 
 

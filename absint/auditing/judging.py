@@ -110,7 +110,7 @@ class _Judging:
             return
         prover = self._result._proving.prover()
         if prover.consistent.entailed:
-            self._never(str(c) for c in prover.because(prover.consistent.core))
+            self._never(["; ".join(str(c) for c in prover.because(prover.consistent.core))])
             return
         sampler = Sampler(self._result, prover)
         conditions = (Condition(r) for r in self._groups if r is not OPEN and self._of_main(r))
@@ -121,7 +121,9 @@ class _Judging:
 
     def _never(self, because: Iterable[str]) -> None:
         """Nothing is proved of a model of which no run succeeds."""
-        never = _Finding(Judgement.UNPROVED, because=("no run of the model succeeds", *because))
+        first, *others = because
+        more = (f"and {len(others):,} more {'error' if len(others) == 1 else 'errors'}",) if others else ()
+        never = _Finding(Judgement.UNPROVED, because=("no run of the model succeeds", first, *more))
         self._findings = dict.fromkeys((TRUE, *self._groups), never)
 
     # Runs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from absint.errors import UsageError
-from lattices.limits import LEAST_MEMORY, MEMORY, RLIMIT
+from lattices.limits import MEMORY, RLIMIT
 from lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
@@ -61,16 +61,16 @@ def settings_options(command: Command) -> Command:
     @click.option(
         "--defaults",
         is_flag=True,
-        help="Use the file's values of initialisers that are inputs too: no caller replaces them.",
+        help="Use the file's values of initialisers that are inputs too, as if no caller replaced them.",
     )
     @click.option(
         "--max-seconds",
         type=float,
         metavar="SECONDS",
-        help="Stop the analysis then; what it has not reached is unknown.",
+        help="Stop the analysis after this time; what it has not reached is unknown.",
     )
     @click.option(
-        "--max-nodes", type=int, metavar="COUNT", help="Analyse the first operators alone; the others are unknown."
+        "--max-nodes", type=int, metavar="COUNT", help="Analyse only the first nodes; the others are unknown."
     )
     @click.option(
         "--no-premises",
@@ -78,7 +78,7 @@ def settings_options(command: Command) -> Command:
         flag_value=False,
         type=bool,
         default=True,
-        help="Take for granted neither that integers do not overflow nor that floats hold sizes exactly.",
+        help="Do not assume that integers never overflow and that floats hold sizes exactly.",
     )
     @wraps(command)
     def packed(*args: object, **options: object) -> object:
@@ -100,22 +100,39 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
     """The options of `SolverLimits`, handed to the command as one argument `limits`."""
 
     def decorated(command: Command) -> Command:
-        @click.option("--seconds", type=float, default=seconds, show_default=True, help="What one answer may take.")
         @click.option(
-            "--rlimit", type=int, default=RLIMIT, show_default=True, help="Z3's steps for one question; 0 is no limit."
+            "--seconds",
+            type=float,
+            metavar="SECONDS",
+            default=seconds,
+            show_default=True,
+            help="What one answer may take, all work included.",
         )
         @click.option(
-            "--memory", type=int, default=MEMORY >> 20, show_default=True, help="What Z3 may take, in megabytes."
+            "--rlimit",
+            type=int,
+            metavar="STEPS",
+            default=RLIMIT,
+            show_default=True,
+            help="What Z3 may take for one question; 0 is no limit.",
+        )
+        @click.option(
+            "--memory",
+            metavar="AMOUNT",
+            default=f"{MEMORY >> 30}GB",
+            show_default=True,
+            help="What Z3 may hold, as 8GB; a number alone is megabytes.",
         )
         @wraps(command)
-        def packed(*args: object, seconds: float, rlimit: int, memory: int, **options: object) -> object:
+        def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
+            from absint.allowance import amount
+
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
             if not 0 <= rlimit < 1 << 32:
                 raise UsageError(f"--rlimit {rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
-            if memory < LEAST_MEMORY >> 20:
-                raise UsageError(f"--memory {memory}: Z3 needs at least {LEAST_MEMORY >> 20} megabytes")
-            return command(*args, limits=SolverLimits(seconds, rlimit, memory << 20), **options)
+            size = amount(memory, "--memory", alone="M")
+            return command(*args, limits=SolverLimits(seconds, rlimit, size), **options)
 
         return cast(Command, packed)
 
@@ -125,7 +142,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
 def memory_option(command: Command) -> Command:
     """`--run-memory`, for commands that run models."""
 
-    @click.option("--run-memory", metavar="AMOUNT", help="What a run of the model may hold, as 8GB; 4GB without.")
+    @click.option("--run-memory", metavar="AMOUNT", help="What a run of the model may hold, as 8GB.  [default: 4GB]")
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
         from absint.allowance import allowing
@@ -154,8 +171,12 @@ def analysed(
     policy: str = SOUND.name,
     profile: Profile | None = None,
     settings: Settings = DEFAULT_SETTINGS,
+    shows_diagnostics: bool = False,
 ) -> Result:
-    """The analysis of the model, under the assumptions and with the symbols that `--set` fixes."""
+    """The analysis of the model, under the assumptions and with the symbols that `--set` fixes.
+
+    A limit that was reached is told on stderr, unless the command shows all diagnostics itself.
+    """
     from absint.api import analyze
     from absint.commands.sizes import read_bindings
     from absint.load import load
@@ -164,7 +185,7 @@ def analysed(
     with profile.phase("load") if profile is not None else nullcontext():
         loaded = load(model)
     with _progress(len(loaded.proto.graph.node)) as advance:
-        return analyze(
+        result = analyze(
             loaded,
             assume=assume,
             bind=bind,
@@ -177,6 +198,10 @@ def analysed(
             profile=profile,
             **settings._asdict(),
         )
+    if not shows_diagnostics:
+        for message in result.limits_reached:
+            print(f"absint: warning: {message}", file=sys.stderr)
+    return result
 
 
 @contextmanager

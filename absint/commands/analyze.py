@@ -31,7 +31,6 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 
 @click.command()
 @model_argument
-@settings_options
 @click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
 @assume_option
 @set_option
@@ -56,6 +55,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 if a declared type or shape is false or a limit was reached, too."
 )
+@settings_options
 @format_option()
 def analyze(
     model: str,
@@ -96,6 +96,7 @@ def analyze(
             policy=policy,
             profile=profile,
             settings=settings,
+            shows_diagnostics=True,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
     missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}

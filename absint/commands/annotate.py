@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@settings_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
 @click.option(
     "--merge",
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
 @policy_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@settings_options
 def annotate(
     model: str, settings: Settings, output: str, merge: MergePolicy, outputs: bool, policy: str, force: bool
 ) -> int:
@@ -42,14 +42,14 @@ def annotate(
     from absint.report.files import check_binary_target, write_model
 
     check_binary_target(model, output, force)
-    result = analysed(model, policy=policy, settings=settings)
+    result = analysed(model, policy=policy, settings=settings, shows_diagnostics=True)
     annotated, left_out = result.annotated(merge, outputs=outputs)
     write_model(annotated, model, output)
     if output != "-":
         count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
         label = f", {result.policy.label}" if result.policy.label else ""
         click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}{label}")
-    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr))
+    found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr), "absint analyze --format json")
     text.write((line for line in found if line.text), sys.stderr)
     for item in left_out:
         print(f"absint: note: {item}", file=sys.stderr)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@settings_options
 @click.option(
     "--tool",
     "tools",
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
 @memory_option
+@settings_options
 @format_option("sarif")
 def audit(
     model: str,

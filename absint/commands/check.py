@@ -27,14 +27,13 @@ from lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.checking import RangeCheck
+    from absint.checking import Check, RangeCheck
     from absint.commands.sizes import Sizes
     from absint.report.feeds import Fed
 
 
 @click.command()
 @model_argument
-@settings_options
 @click.argument("sizes", metavar="[SYMBOL=SIZE]...", nargs=-1)
 @click.option(
     "--feeds", metavar="FILE", help="An .npz file with arrays for inputs, and for other values if you have them."
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 @assume_option
 @limit_options(LONG)
 @memory_option
+@settings_options
 @format_option()
 def check(
     model: str,
@@ -68,7 +68,7 @@ def check(
     the name of an input, or of a value whose shape and type are then compared with what is claimed.
 
     Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
-    wrong or the run fails; 3 if a range is not decided, or only data decide it, or arrays do not show all sizes.
+    wrong or the run fails; 3 if it is not decided, if only data decide a range, or if arrays do not show all sizes.
     """
     if feeds is not None and sizes:
         raise UsageError(f"--feeds gives the sizes: leave out {sizes[0]}")
@@ -98,7 +98,11 @@ def check(
         from absint.report.text import width_of, write
 
         write(check_report(result, at, width_of(), values=values))
-    return FINE if at.ok else NO
+    return _code(at)
+
+
+def _code(at: Check) -> int:
+    return {"fails": NO, "unknown": UNDECIDED}.get(at.outcome.value, FINE)
 
 
 def _known(result: Result, given: Sequence[Sizes]) -> None:
@@ -149,7 +153,7 @@ def _check_feeds(
         from absint.report.text import width_of, write
 
         write(report.report(fed, width_of()))
-    return NO if not fed.ok else UNDECIDED if fed.check is None else FINE
+    return NO if not fed.ok else UNDECIDED if fed.check is None else _code(fed.check)
 
 
 def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:

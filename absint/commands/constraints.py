@@ -31,7 +31,6 @@ Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 
 @click.command()
 @model_argument
-@settings_options
 @format_option("smtlib", "python", "metadata", "torch")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
 @click.option(
@@ -45,6 +44,7 @@ Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 @click.option("--all", "everything", is_flag=True, help="List every relation, in the form text.")
 @assume_option
 @set_option
+@settings_options
 def constraints(
     model: str,
     settings: Settings,

@@ -23,13 +23,13 @@ from lattices.limits import LONG
 
 @click.command()
 @model_argument
-@settings_options
 @assume_option
 @set_option
 @click.option(
     "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
 )
 @limit_options(LONG)
+@settings_options
 @format_option()
 def contract(
     model: str,

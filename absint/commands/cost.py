@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@settings_options
 @set_option
 @assume_option
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whether the output of Reshape and the like has memory of its own.",
 )
+@settings_options
 @format_option()
 def cost(
     model: str,

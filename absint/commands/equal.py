@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @model_argument
-@settings_options
 @click.option(
     "--what",
     type=click.Choice(["dims", "shapes", "buffers"]),
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 @assume_option
 @set_option
 @limit_options(LONG)
+@settings_options
 @format_option()
 def equal(
     model: str,

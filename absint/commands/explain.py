@@ -33,13 +33,13 @@ class AxisCommand(click.Command):
 
 @click.command(cls=AxisCommand)
 @model_argument
-@settings_options
 @click.argument("value")
 @click.argument("axis", type=int, required=False)
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
 @assume_option
 @set_option
 @policy_option
+@settings_options
 @format_option()
 def explain(
     model: str,

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     "absint prove model.onnx -- '-1 <= N'."
 )
 @model_argument
-@settings_options
 @click.argument("relations", metavar="RELATION...", nargs=-1, required=True)
 @click.option(
     "--given",
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
 @limit_options(SECONDS)
 @click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
 @memory_option
+@settings_options
 @format_option()
 def prove(
     model: str,

@@ -6,6 +6,7 @@ The JSON form is versioned: a key is added without notice, but none changes its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from absint.auditing.audit import Judgement
@@ -43,8 +44,11 @@ def report(audits: Sequence[Audit], width: int, *, everything: bool = False) -> 
         for judgement, style in _STYLES.items():
             found = audit.of(judgement) if everything or judgement is not Judgement.PROVED else ()
             shown = found if everything else found[:SHOWN]
-            for item in shown:
-                yield from _block(item, style, width)
+            for _, same in groupby(enumerate(shown), key=_together):
+                for _, item in same:
+                    yield from _claimed(item, style, width)
+                rows = [(name, text) for name, text in _rows(item) if text]
+                yield from (Line(f"  {text}") for text in aligned(rows, width - 2))
             if len(found) > len(shown):
                 yield Line(f"  and {len(found) - len(shown):,} more {judgement.value} (--all shows them)", style)
 
@@ -57,13 +61,16 @@ def _title(audit: Audit) -> str:
     return f"{plain(audit.source)}: {total:,} {plural('claim', total)}" + (f": {', '.join(found)}" if found else "")
 
 
-def _block(item: Judged, style: str, width: int) -> Iterator[Line]:
-    """The claim, and in indented rows what is known of it."""
+def _claimed(item: Judged, style: str, width: int) -> Iterator[Line]:
     head = item.judgement.value
     for text in wrapped(f"  {head}  {plain(item.relation)}", width, len(head) + 4):
         yield Line(text, style)
-    rows = [(name, text) for name, text in _rows(item) if text]
-    yield from (Line(f"  {text}") for text in aligned(rows, width - 2))
+
+
+def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:
+    """Equal for unproved neighbours with one reason, which is shown once, below the last."""
+    number, item = numbered
+    return item.because if item.judgement is Judgement.UNPROVED else number
 
 
 def _rows(item: Judged) -> Iterator[tuple[str, str]]:

@@ -53,10 +53,13 @@ def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
 
 
 def doubts_by_reason(doubts: Iterable[Doubt]) -> dict[str, list[Doubt]]:
-    """Doubts of one operator for one reason are one line."""
+    """Doubts of one operator for one reason are one line, and so are all nodes that were not analysed."""
+    from absint.limits import UNFINISHED
+
     found: dict[str, list[Doubt]] = {}
     for doubt in doubts:
-        found.setdefault(f"{doubt.origin.operator}: {doubt.reason}", []).append(doubt)
+        operator = "" if doubt.reason == UNFINISHED else f"{doubt.origin.operator}: "
+        found.setdefault(f"{operator}{doubt.reason}", []).append(doubt)
     return found
 
 

@@ -167,8 +167,8 @@ def _summary(result: Result, width: int) -> Iterator[Line]:
     yield from _section("totals", rows, width)
 
 
-def diagnostics(found: Sequence[Diagnostic], width: int) -> Iterator[Line]:
-    """Diagnostics by severity and code; of each code only the first few."""
+def diagnostics(found: Sequence[Diagnostic], width: int, rest: str = "--format json") -> Iterator[Line]:
+    """Diagnostics by severity and code; of each code only the first few. `rest` shows the others."""
     for severity in Severity:
         of_severity = [d for d in found if d.severity is severity]
         if not of_severity:
@@ -186,7 +186,7 @@ def diagnostics(found: Sequence[Diagnostic], width: int) -> Iterator[Line]:
                 yield from map(Line, wrapped(f"  {plain(d.where)}: {plain(first)} [{code}]", width, 6))
                 yield from (Line(f"  {plain(line)}") for line in pointed)
             if len(items) > SHOWN_OF_A_KIND:
-                yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: --format json)")
+                yield Line(f"  and {len(items) - SHOWN_OF_A_KIND:,} more [{code}] (all: {rest})")
 
 
 def _missing(requirement: str, lines: Sequence[str], width: int) -> Iterator[Line]:

@@ -13,8 +13,8 @@ from onnx import TensorProto, helper
 import absint
 from absint.checking import Outcome
 from absint.cli import run
-from absint.limits import LimitError
-from absint.shapes import STATES, UNFINISHED
+from absint.limits import UNFINISHED, LimitError
+from absint.shapes import STATES
 from tests.adversarial import MODELS
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_beyond_the_first_nodes_everything_is_unknown() -> None:
     assert [str(result.shapes[name]) for name in ("v0", "v1", "v2", "v3", "v99")] == [
         "[2*N]", "[4*N]", "[8*N]", "None", "None",
     ]  # fmt: skip
-    assert limits_of(result) == ["max_nodes=3: 4 of 101 nodes were analysed, and what the others compute is unknown"]
+    assert limits_of(result) == ["max_nodes=3: 3 of 100 nodes were analysed, and what the others compute is unknown"]
     assert str(absint.analyze(chain(100), max_nodes=100)["v9"]) == "Tensor(FLOAT[1024*N])"
     assert limits_of(absint.analyze(chain(100), max_nodes=100)) == []
 
@@ -96,7 +96,7 @@ def test_stopping_at_any_visit_of_a_loop(name: str) -> None:
 
 
 def test_a_deadline() -> None:
-    with pytest.raises(LimitError, match=r"^the model: max_seconds=1e-09 is over, and the model is not lowered yet"):
+    with pytest.raises(LimitError, match=r"^the model: max_seconds=1e-09 is over before the model was read to its end"):
         absint.analyze(chain(10), max_seconds=1e-9)
     result = absint.analyze(chain(10), max_seconds=60)
     assert limits_of(result) == []
@@ -142,7 +142,7 @@ def test_what_a_callback_raises_passes_through() -> None:
 
 
 def test_a_callback_cancels_lowering() -> None:
-    with pytest.raises(LimitError, match="cancelled by on_progress, and the model is not lowered yet: there is no re"):
+    with pytest.raises(LimitError, match="cancelled by on_progress before the model was read to its end"):
         absint.analyze(DECODER, on_progress=lambda *told: False)
 
 
@@ -172,10 +172,38 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     found = json.loads(capsys.readouterr().out)
     assert [d["code"] for d in found["diagnostics"]] == ["limit"]
     assert run(["analyze", str(path), "--max-nodes", "2", "--strict"]) == 1
-    assert "max_nodes=2: 3 of 6 nodes were analysed" in capsys.readouterr().out
+    assert "max_nodes=2: 2 of 5 nodes were analysed" in capsys.readouterr().out
     assert run(["check", str(path), "N=..8", "--max-nodes", "2"]) == 3
     capsys.readouterr()
     assert run(["analyze", str(path), "--max-seconds", "1e-9"]) == 2
     assert capsys.readouterr().err.startswith(f"absint: error: {path}: max_seconds=1e-09 is over")
     assert run(["analyze", str(path), "--max-seconds", "-1"]) == 2
     assert capsys.readouterr().err == "absint: error: max_seconds=-1: expected a number above 0\n"
+
+
+def test_commands_that_show_no_diagnostics_tell_the_limit_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(chain(5).SerializeToString())
+    warning = "absint: warning: max_nodes=2: 2 of 5 nodes were analysed, and what the others compute is unknown\n"
+    unseen = "Concat #2: the analysis stopped before it, and 2 more nodes"
+    for code, command, more in (
+        (0, ["contract"], []),
+        (0, ["constraints"], []),
+        (3, ["check"], ["N=1"]),
+        (0, ["equal"], []),
+        (0, ["cost"], []),
+        (0, ["prove"], ["v0[0] == 2*N"]),
+        (0, ["explain"], ["v0"]),
+        (0, ["audit"], []),
+    ):
+        assert run([*command, str(path), *more, "--max-nodes", "2"]) == code, command
+        said = capsys.readouterr()
+        assert said.err == warning, command
+        assert (unseen in said.out) == (command[0] in ("constraints", "check")), command
+    whole = absint.analyze(chain(5))
+    assert whole.limits_reached == ()
+    assert absint.analyze(chain(5), max_nodes=2).limits_reached == (warning.removeprefix("absint: warning: ").strip(),)
+    assert run(["annotate", str(path), "-o", str(tmp_path / "o.onnx"), "--max-nodes", "2"]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == "1 warning"

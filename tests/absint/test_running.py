@@ -373,7 +373,7 @@ def test_names_that_are_wrong(feeds: dict[str, object], values: list[str], messa
 def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     for isolated in (False, True):
-        with pytest.raises(absint.UsageError, match=r"this needs onnxruntime: pip install 'absint\[run\]'"):
+        with pytest.raises(absint.UsageError, match=r"model needs onnxruntime: pip install 'absint\[run\]'"):
             run(add(), {"A": np.zeros(1, np.float32), "B": np.zeros(1, np.float32)}, isolated=isolated)
 
 

@@ -152,6 +152,16 @@ def test_bad_choices(
     assert str(caught.value) == message
 
 
+def test_a_confirmation_without_onnxruntime(
+    path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(evidence, "find_spec", lambda name: None)
+    assert run(["prove", path, "N == 1", "--confirm"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "absint: error: confirm=True (--confirm) needs onnxruntime: pip install 'absint[run]'\n"
+
+
 def test_without_onnxruntime_nothing_is_run(result: absint.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "find_spec", lambda name: None)
     assert result.prove("y[0] == x[0]").verdict.value == "not entailed"

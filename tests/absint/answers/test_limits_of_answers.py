@@ -6,6 +6,7 @@ import json
 from itertools import combinations
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 import onnx
 import pytest
@@ -158,7 +159,9 @@ def test_limits_that_make_no_sense(limits: dict[str, float], complaint: str) -> 
     [
         ("--seconds", "-1", "--seconds -1: expected a number above 0"),
         ("--rlimit", "-1", "--rlimit -1: expected a number from 0 (no limit) to 4294967295"),
-        ("--memory", "1", "--memory 1: Z3 needs at least 256 megabytes"),
+        ("--memory", "1", "--memory 1: expected an amount of memory, 256 MB or more, as 8GB"),
+        ("--memory", "255", "--memory 255: expected an amount of memory, 256 MB or more, as 8GB"),
+        ("--memory", "much", "--memory much: expected an amount of memory, 256 MB or more, as 8GB"),
     ],
 )
 def test_limits_on_the_command_line(
@@ -169,6 +172,22 @@ def test_limits_on_the_command_line(
     for command in (["prove", path, "N == 1"], ["contract", path], ["equal", path], ["check", path, "N=1.."]):
         assert run([*command, option, value]) == 2
         assert capsys.readouterr().err == f"absint: error: {complaint}\n"
+
+
+def test_memory_of_z3_is_an_amount_or_megabytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = str(tmp_path / "m.onnx")
+    onnx.save(free(), path)
+    given: list[object] = []
+    proved = absint.Result.prove
+
+    def recorded(result: absint.Result, *args: Any, **options: Any) -> object:
+        given.append(options["memory"])
+        return proved(result, *args, **options)
+
+    monkeypatch.setattr(absint.Result, "prove", recorded)
+    for text in ("300", "300MB", "0.5 GB", "2g"):
+        run(["prove", path, "N == N", "--memory", text])
+    assert given == [300 << 20, 300 << 20, 1 << 29, 2 << 30]
 
 
 def test_the_command_line_says_what_was_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from onnx import ModelProto
 
 import absint
+from absint.allowance import allowing
 from absint.auditing import Judgement, Said, judge
 from absint.auditing.child import Child, ChildError, one_line
 from absint.auditing.runs import Observed, Runs
@@ -46,6 +47,14 @@ def test_one_process_serves_many_requests(child: Child) -> None:
     replies = [child.ask(request, 60) for request in ("a", b"b" * 1_000_000, ["c"])]
     assert [reply[1] for reply in replies] == ["a", b"b" * 1_000_000, ["c"]]
     assert len({reply[0] for reply in replies}) == 1
+
+
+def test_another_limit_of_memory_is_for_another_process(child: Child) -> None:
+    first = child.ask("a", 60)
+    with allowing("1GB"):
+        second = child.ask("a", 60)
+        assert child.ask("b", 60)[0] == second[0]
+    assert len({first[0], second[0], child.ask("a", 60)[0]}) == 3
 
 
 @pytest.mark.parametrize(

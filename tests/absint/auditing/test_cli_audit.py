@@ -276,3 +276,16 @@ def test_by_proof_alone_is_said() -> None:
     lines = [line.text for line in report([Audit("somebody", "", 0.0, (item,), 1, 1, 0)], 100)]
     assert lines[0] == "somebody: 1 claim: 1 refuted, 1 of the refuted by proof alone"
     assert lines[3] == "    refuted   by proof alone: no kernel"
+
+
+def test_a_reason_that_many_claims_share_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """(float[N] x, int64[2] s) => (float[A, B] z) <float[N] y, float[N] u, float[N] v>
+              {y = Relu(x) u = Add(x, s) v = Add(x, s) w = Mul(x, s) z = Relu(x)}"""
+    path = str(tmp_path / "m.onnx")
+    onnx.save(model(text), path)
+    assert run(["audit", path]) == 0
+    first = 'error: Add #1 (output "u"): inputs A and B must share one element type, found FLOAT and INT64 [ill-typed]'
+    *claims, because = capsys.readouterr().out.splitlines()[1:]
+    assert len(claims) == 7
+    assert all(line.startswith("  unproved  ") for line in claims)
+    assert because == f"    because  no run of the model succeeds; {first}; and 2 more errors"

@@ -160,7 +160,7 @@ def test_other_commands_say_so_in_one_line(environment: dict[str, str], tmp_path
         return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     checked = run("check", "m.onnx", "--feeds", "feeds.npz", "--run")
-    complaint = "absint: error: this needs onnxruntime, which cannot be imported: it is broken\n"
+    complaint = "absint: error: a run of the model needs onnxruntime, which cannot be imported: it is broken\n"
     assert (checked.returncode, checked.stdout, checked.stderr) == (2, "", complaint)
     proto = model(COUNTED)
     proto.graph.doc_string = " " * auditing_runs.MAX_BYTES_BY_REFERENCE
