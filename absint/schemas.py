@@ -100,9 +100,11 @@ class Form(NamedTuple):
 
     def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
         """Why no runtime loads a node with these inputs, of which None is one left out, and this number of outputs."""
+        count = len(given)
         if not self.min_outputs <= outputs <= self.max_outputs:
             return f"{self.name} must have {_range(self.min_outputs, self.max_outputs, 'output')}, found {outputs}"
-        count = len(given)
+        if self.min_inputs <= count <= self.max_inputs:
+            return None
         while count > self.max_inputs and given[count - 1] is None:
             count -= 1
         if not self.min_inputs <= count <= self.max_inputs:

@@ -266,9 +266,10 @@ class ShapeAnalysis(Analysis[State]):
             outputs = evaluated(kernel, inputs, outputs)
         if self._simplify is not None:
             outputs = tuple(map(self._simplify, outputs))
-        too_large = next(filter(None, (oversize(v) for v in outputs if isinstance(v, Tensor))), None)
-        if too_large is not None and result.rejected is None:
-            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
+        for output in outputs:
+            too_large = oversize(output) if isinstance(output, Tensor) else None
+            if too_large is not None and result.rejected is None:
+                return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
         doubts, notes = result.may_fails + kernel.doubts, result.notes
         if kernel.form is not None and result.rejected is None:
             wrong = kernel.form.wrong_arity(inputs, kernel.outputs)
