@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from absint.api import Result, analyze
-    from absint.checking import Outcome
     from absint.dataflow import ForwardAnalysis
     from absint.diagnostics import Diagnostic, Severity
     from absint.errors import AbsintError, ModelError, UsageError
     from absint.fixpoint import Analysis
     from absint.kernels import purge
     from absint.limits import LimitError
+    from absint.outcomes import Outcome
     from absint.profiling import Profile
     from lattices.dtype import DType
     from lattices.expr import Dim
@@ -61,7 +61,7 @@ _HOMES = {
     "Tensor": "lattices.tensor",
     "eq": "lattices.relation",
     "ne": "lattices.relation",
-    "Outcome": "absint.checking",
+    "Outcome": "absint.outcomes",
     "Profile": "absint.profiling",
     "purge": "absint.kernels",
     "Analysis": "absint.fixpoint",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import onnx
 
     from absint.annotate import Annotated
-    from absint.checking import Box, Check, RangeCheck
+    from absint.boxes import Box
     from absint.classes import Equalities, Place
     from absint.comparing import Comparison
     from absint.contracts import SymbolFacts
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from absint.liveness import InputPolicy, ViewPolicy
     from absint.load_errors import LoadError
     from absint.memory import Memory
+    from absint.outcomes import Check, RangeCheck
     from absint.policies import Claimed
     from absint.proving import Given, Proving
     from absint.recording import Recorded
@@ -549,7 +550,7 @@ class Result:
         UsageError for an unknown name and an empty or negative range.
         """
         self.require_sound("a check of sizes")
-        from absint.checking import check_range
+        from absint.boxes import check_range
         from absint.proving import checked
 
         return check_range(self, box, checked(Limits(seconds, rlimit, memory)))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from absint.checking import stated_within
+from absint.boxes import stated_within
 from absint.proving import checked
 from lattices.deadline import DeadlineError, within
 from lattices.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, substitute, symbol

@@ -63,7 +63,7 @@ LAZY = {
 }
 
 # files that are themselves imported inside functions only, and so may import the backend
-DEFERRED = tuple(f"absint/{name}.py" for name in ("recording", "proving", "contracts", "checking", "classes"))
+DEFERRED = tuple(f"absint/{name}.py" for name in ("recording", "proving", "contracts", "checking", "boxes", "classes"))
 
 HEAVY = {"z3", "onnx", "networkx", "numpy"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast, overload
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from lattices import relation as rel
 from lattices.contents import ObjectArray
@@ -21,11 +21,14 @@ from lattices.normal import broadcast
 from lattices.piecewise import given
 from lattices.relation import FALSE, OPEN, TRUE, Relation
 from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import TOP, Tensor, Value, without_elements
+from lattices.tensor import TOP, Tensor, Value
 from lattices.truth import NO, UNKNOWN, YES, Truth
 from lattices.unify import SOUND, Policy
+from transfer.attributes import Attributes, AttributeValue
 from transfer.ordinary import is_ordinary
+from transfer.returned import names, outputs_of
 from transfer.rule import RuleError
+from transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
 
 if TYPE_CHECKING:
     from transfer.rule import Rule
@@ -33,47 +36,11 @@ if TYPE_CHECKING:
 HOLE: Final = "%hole:"
 """Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
 
-AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 
-
-class Statement(NamedTuple):
-    """A relation with the reason why the operator states it."""
-
-    relation: Relation
-    reason: str
-    role: str
-    """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise), or
-    `claimed` (an unsound policy takes it for granted; no constraint)."""
-
-
-class Caveat(NamedTuple):
-    """A node may fail, for the reason, where the relation does not hold. That it runs does not show that it holds."""
-
-    relation: Relation
-    reason: str
-
-
-class RejectedError(Exception):
-    """The node cannot run with these inputs."""
-
-
-class RefusedError(RejectedError):
-    """No runtime loads a model with this node."""
-
-    def __init__(self, reason: str, code: str) -> None:
-        super().__init__(reason)
-        self.code = code
-
-
-class BadNodeError(Exception):
-    """The node is malformed: a missing input, an attribute of the wrong type."""
-
-
-class Op:
+class Op(Attributes):
     """One operator instance during one application of its rule."""
 
     __slots__ = (
-        "attributes",
         "caveats",
         "facts",
         "has_fresh",
@@ -105,7 +72,7 @@ class Op:
         """`premises`: numeric premises may be taken for granted; see `assume`."""
         self.rule = rule
         self.inputs = inputs
-        self.attributes: Mapping[str, AttributeValue] = attributes or {}
+        self.attributes = attributes or {}
         self.version = version
         self.outputs = outputs
         self.facts = facts
@@ -126,7 +93,7 @@ class Op:
         """The input of this formal name, or None if it is left out."""
         index = self.rule.places.get(name)
         if index is None:
-            raise RuleError(f"asks for an input {name!r} and names {_named(self.rule.inputs)}: see its `inputs`")
+            raise RuleError(f"asks for an input {name!r} and names {names(self.rule.inputs)}: see its `inputs`")
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -159,71 +126,12 @@ class Op:
         """The node has an output of this index."""
         return index < self.outputs
 
-    # Attributes
-
-    @overload
-    def integer(self, name: str) -> int | None: ...
-    @overload
-    def integer(self, name: str, default: int) -> int: ...
-    def integer(self, name: str, default: int | None = None) -> int | None:
-        """An integer attribute."""
-        value = self.attributes.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, int):
-            raise BadNodeError(f"attribute {name} is not an integer")
-        return value
-
     def flag(self, name: str, *, default: bool = False) -> bool:
         """An integer attribute that is 1 or 0. Runtimes refuse other numbers, or take them for 0."""
         value = self.integer(name, int(default))
         if value not in (0, 1):
             self.may_fail(f"attribute {name} is {value}, which is neither 0 nor 1")
         return value == 1
-
-    @overload
-    def number(self, name: str) -> float | None: ...
-    @overload
-    def number(self, name: str, default: float) -> float: ...
-    def number(self, name: str, default: float | None = None) -> float | None:
-        """A float attribute."""
-        value = self.attributes.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, (float, int)):
-            raise BadNodeError(f"attribute {name} is not a float")
-        return value
-
-    @overload
-    def string(self, name: str) -> str | None: ...
-    @overload
-    def string(self, name: str, default: str) -> str: ...
-    def string(self, name: str, default: str | None = None) -> str | None:
-        """A string attribute."""
-        value = self.attributes.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, str):
-            raise BadNodeError(f"attribute {name} is not a string")
-        return value
-
-    def ints(self, name: str) -> list[int] | None:
-        """An attribute that is a list of integers, or None if it is absent."""
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= _INTEGERS:
-            raise BadNodeError(f"attribute {name} is not a list of integers")
-        return list(cast("list[int]", value))
-
-    def attribute_tensor(self, name: str) -> Tensor | None:
-        """A tensor attribute, as an abstract value."""
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, Tensor):
-            raise BadNodeError(f"attribute {name} is not a tensor")
-        return value
 
     # Element types
 
@@ -472,24 +380,9 @@ def _unknown_size() -> Dim:
 
 
 _LONGEST_VECTOR: Final = 64
-_INTEGERS: Final = frozenset({int, bool})
 
 ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""
-
-
-class Applied(NamedTuple):
-    """What one application of a rule gave."""
-
-    outputs: tuple[Value, ...]
-    statements: tuple[Statement, ...]
-    may_fails: tuple[str, ...]
-    notes: tuple[str, ...]
-    rejected: str | None
-    caveats: tuple[Caveat, ...] = ()
-    refusal: str = ""
-    """Why no runtime loads it, as the code of a diagnostic; empty if one may."""
-    load_risks: tuple[str, ...] = ()
 
 
 def apply(rule: Rule, op: Op) -> Applied:
@@ -500,7 +393,7 @@ def apply(rule: Rule, op: Op) -> Applied:
     rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
     try:
-        outputs = _outputs(rule, rule.function(op), op)
+        outputs = outputs_of(rule, rule.function(op), op)
     except RejectedError as error:
         rejected = str(error)
         refusal = error.code if isinstance(error, RefusedError) else ""
@@ -512,50 +405,6 @@ def apply(rule: Rule, op: Op) -> Applied:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
     said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
     return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
-
-
-def _outputs(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
-    """What a rule returned, one value for each output of the node that it names."""
-    formals = rule.outputs
-    if isinstance(result, Value):
-        outputs: tuple[Value, ...] = (result,)
-        if len(formals) == op.outputs == 1:
-            _check_value(result)
-            return outputs if rule.elements else (without_elements(result),)
-    elif isinstance(result, (tuple, list)):
-        outputs = tuple(result)
-    else:
-        what = "nothing" if result is None else type(result).__name__
-        raise RuleError(f"returned {what}: return a value for each of {_named(formals)}, as Tensor(dtype, shape)")
-    for value in outputs:
-        _check_value(value)
-    if not rule.elements:
-        outputs = tuple(map(without_elements, outputs))
-    if formals and formals[-1].endswith("*"):
-        return outputs
-    if len(outputs) < min(op.outputs, len(formals)) or len(outputs) > len(formals):
-        count = f"{len(outputs)} value{'s' * (len(outputs) != 1)}"
-        raise RuleError(f"returned {count} and names {_named(formals)} as outputs: return one for each, in this order")
-    if op.outputs > len(formals):
-        op.note(f"it has {op.outputs} outputs and its rule names {_named(formals)}: the others are unknown")
-    return outputs
-
-
-def _check_value(value: object) -> None:
-    if isinstance(value, Tensor):
-        dtype: object = value.dtype
-        shape: object = value.shape
-        if not isinstance(shape, Shape) or not isinstance(dtype, DType):
-            raise RuleError(f"returned a tensor of type {dtype!r} and shape {shape!r}: {_WANTED}")
-    elif not isinstance(value, Value):
-        raise RuleError(f"returned {type(value).__name__} as an output: {_WANTED}")
-
-
-_WANTED: Final = "an output is a Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
-
-
-def _named(formals: Sequence[str]) -> str:
-    return ", ".join(formals) or "none"
 
 
 __all__ = [

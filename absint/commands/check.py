@@ -27,8 +27,8 @@ from lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.checking import Check, RangeCheck
     from absint.commands.sizes import Sizes
+    from absint.outcomes import Check, RangeCheck
     from absint.report.feeds import Fed
 
 

@@ -15,7 +15,7 @@ from lattices.tensor import Tensor
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.checking import Check, Failure, RangeCheck
+    from absint.outcomes import Check, Failure, RangeCheck
     from solver.constraints import Constraint, Doubt
 
 _SHOWN: Final = 10

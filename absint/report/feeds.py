@@ -14,8 +14,8 @@ from absint.report.text import Line, aligned, wrapped
 from lattices.escapes import json_text
 
 if TYPE_CHECKING:
-    from absint.checking import Check
     from absint.comparing import Comparison, Row
+    from absint.outcomes import Check
 
 SCHEMA: Final = "absint.check-feeds/1"
 

@@ -7,7 +7,7 @@ from onnx import ModelProto, parser
 
 import absint
 from absint import Result
-from absint.checking import Outcome
+from absint.outcomes import Outcome
 from lattices.relation import ge
 from solver.constraints import ConstraintSet
 from transfer.op import Op

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import absint
-from absint.checking import Check, Failure, Outcome, RangeCheck
 from absint.cli import run
+from absint.outcomes import Check, Failure, Outcome, RangeCheck
 from absint.report.checks import check_report, range_report
 from absint.report.feeds import Fed, report
 from lattices.relation import TRUE

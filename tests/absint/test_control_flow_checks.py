@@ -10,8 +10,8 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from absint import analyze
-from absint.checking import Outcome
 from absint.control import ALLOTTED
+from absint.outcomes import Outcome
 from tests.absint.flows.build import body, boolean, const, floats, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 

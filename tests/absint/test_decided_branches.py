@@ -8,8 +8,8 @@ import pytest
 from onnx import ModelProto, NodeProto
 
 import absint
-from absint.checking import Outcome
 from absint.control import Gate
+from absint.outcomes import Outcome
 from lattices.tensor import BOTTOM
 from tests.absint.flows.build import branch, const, floats, model, node, size_is, untyped
 from tests.runs import Runs

@@ -15,8 +15,8 @@ import pytest
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 import absint
-from absint.checking import Outcome
 from absint.diagnostics import Severity
+from absint.outcomes import Outcome
 
 FLOAT, INT64, STRING, UINT8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING, TensorProto.UINT8
 HUGE = (1 << 63) - 1

@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.checking import Outcome
 from absint.cli import run
 from absint.limits import UNFINISHED, LimitError
+from absint.outcomes import Outcome
 from absint.shapes import STATES
 from tests.adversarial import MODELS
 

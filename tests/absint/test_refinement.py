@@ -15,7 +15,8 @@ from onnx import ModelProto, NodeProto
 
 import absint
 from absint import Result, Severity, UsageError
-from absint.checking import Outcome, stated_within
+from absint.boxes import stated_within
+from absint.outcomes import Outcome
 from lattices.relation import FALSE
 from lattices.text import parse_relation
 from solver.prove import Prover, Verdict

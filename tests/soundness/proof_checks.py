@@ -13,7 +13,7 @@ import onnx
 from onnx import helper
 
 import absint
-from absint.checking import Outcome
+from absint.outcomes import Outcome
 from lattices.relation import Relation
 from solver.contract import Contract
 from solver.prove import Proof, Verdict, holds

@@ -11,7 +11,7 @@ import pytest
 
 import absint
 from absint import checking
-from absint.checking import Outcome
+from absint.outcomes import Outcome
 from solver.contract import Contract
 from solver.prove import Proof, Verdict
 from tests.soundness.proof_checks import Judge

@@ -10,8 +10,8 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.checking import Outcome
 from absint.cli import run
+from absint.outcomes import Outcome
 from lattices.text import parse_relation
 from solver.contract import Clause, Contract
 

@@ -7,7 +7,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.checking import Outcome
+from absint.outcomes import Outcome
 from absint.running import RunError, run
 from solver.prove import Verdict
 

@@ -13,8 +13,8 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.checking import Outcome
 from absint.cli import run
+from absint.outcomes import Outcome
 from lattices.deadline import DeadlineError, on_time, remaining, within
 from lattices.facts import Facts
 from lattices.text import parse_relation

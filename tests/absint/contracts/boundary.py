@@ -13,7 +13,7 @@ import onnxruntime as ort
 from onnx import ModelProto, helper
 
 import absint
-from absint.checking import Outcome
+from absint.outcomes import Outcome
 from lattices.tensor import Tensor
 
 Binding = Mapping[str, int]

@@ -12,7 +12,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "elements-handed-on-unasked",
         "a rule that returns an input hands on its elements, whatever it declares",
-        "transfer.op",
+        "transfer.returned",
         "return outputs if rule.elements else (without_elements(result),)",
         "return outputs",
         "str(module('transfer.op').apply(r := module('transfer.rule').transfer('Z', inputs='X')"

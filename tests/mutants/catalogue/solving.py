@@ -124,7 +124,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-range-ignores-doubts",
         "check_range says that a model runs though a node may fail on data",
-        "absint.checking",
+        "absint.boxes",
         "self._doubts += [d for d in stated.doubts if d.guard is TRUE]",
         "self._doubts += []",
         f"graph({GATHER}).check_range({{'N': (1, 3), 'M': (1, 2)}}).outcome",
@@ -142,7 +142,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "requirement-proves-itself",
         "check_range takes for granted what it is to check",
-        "absint.checking",
+        "absint.boxes",
         "self._held |= dict.fromkeys([*inside, *given])",
         "self._held |= dict.fromkeys([*inside, *(c.formula for c in prover.constraints)])",
         f"graph({MATMUL}).check_range({{'K': (2, 3), 'L': (2, 3), 'N': 1, 'M': 1}}).outcome",

@@ -1,0 +1,58 @@
+"""What a rule states of a node, how it says that there is no run, and what one application of it gave."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lattices.relation import Relation
+from lattices.tensor import Value
+
+
+class Statement(NamedTuple):
+    """A relation with the reason why the operator states it."""
+
+    relation: Relation
+    reason: str
+    role: str
+    """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise), or
+    `claimed` (an unsound policy takes it for granted; no constraint)."""
+
+
+class Caveat(NamedTuple):
+    """A node may fail, for the reason, where the relation does not hold. That it runs does not show that it holds."""
+
+    relation: Relation
+    reason: str
+
+
+class RejectedError(Exception):
+    """The node cannot run with these inputs."""
+
+
+class RefusedError(RejectedError):
+    """No runtime loads a model with this node."""
+
+    def __init__(self, reason: str, code: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class BadNodeError(Exception):
+    """The node is malformed: a missing input, an attribute of the wrong type."""
+
+
+class Applied(NamedTuple):
+    """What one application of a rule gave."""
+
+    outputs: tuple[Value, ...]
+    statements: tuple[Statement, ...]
+    may_fails: tuple[str, ...]
+    notes: tuple[str, ...]
+    rejected: str | None
+    caveats: tuple[Caveat, ...] = ()
+    refusal: str = ""
+    """Why no runtime loads it, as the code of a diagnostic; empty if one may."""
+    load_risks: tuple[str, ...] = ()
+
+
+__all__ = ["Applied", "BadNodeError", "Caveat", "RefusedError", "RejectedError", "Statement"]
