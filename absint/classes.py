@@ -70,8 +70,7 @@ class Equalities(Generic[Member]):
     def to_json(self) -> str:
         """As a JSON object, schema `absint.classes/1`."""
         found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
-        reason = {"reason": self.reason} if self.reason else {}
-        return json_text({"schema": "absint.classes/1", "classes": found, **reason}, indent=1)
+        return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason}, indent=1)
 
 
 def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:

@@ -131,7 +131,7 @@ class RangeCheck:
             {
                 "schema": "absint.check-range/1",
                 "box": {name: list(ends) for name, ends in self.box.items()},
-                **({"assuming": list(map(str, self.assuming))} if self.assuming else {}),
+                "assuming": list(map(str, self.assuming)),
                 "outcome": self.outcome.value,
                 "sizes": None if self.sizes is None else dict(self.sizes),
                 "failure": None

@@ -77,7 +77,7 @@ class Contract:
             {
                 "schema": "absint.contract/1",
                 "possible": self.possible,
-                **({"reason": self.reason} if self.reason else {}),
+                "reason": self.reason,
                 "clauses": [
                     {"relation": str(clause.relation), "because": [_node(c) for c in clause.because]}
                     for clause in self.clauses

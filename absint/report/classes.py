@@ -94,8 +94,7 @@ def document(result: Result, what: str, found: Found, distinct: Sequence[Distinc
     """The form of `Equalities.to_json`, with the model, what was compared, and the pairs that were told apart."""
     head = json.loads(found.to_json())
     whole = {"schema": head.pop("schema"), "model": result.origin, "what": what, **head, "undecided": found.undecided}
-    if result.premises:
-        whole["assuming"] = [located(premise) for premise in result.premises]
+    whole["assuming"] = [located(premise) for premise in result.premises]
     if distinct is not None:
         whole["distinct"] = [
             {"first": pair.first, "second": pair.second, "counterexample": pair.counterexample} for pair in distinct

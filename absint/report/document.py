@@ -65,9 +65,8 @@ def document(
             | ({} if d.sizes is None else {"sizes": dict(d.sizes)})
             for d in result.diagnostics
         ],
+        "assuming": [located(premise) for premise in result.premises],
     }
-    if result.premises:
-        whole["assuming"] = [located(premise) for premise in result.premises]
     if not result.policy.sound:
         whole["label"] = result.policy.label
         whole["claims"] = [

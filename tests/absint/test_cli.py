@@ -274,6 +274,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
                 "message": "no transfer rule (1 node); outputs are unknown",
             }
         ],
+        "assuming": [],
         "missing": {"rules": ["my::Mystery: no rule (1 node)"]},
         "trace": [{"value": "a", "node": "Relu relu", "changes": [{"visit": 1, **tensor}]}],
     }

@@ -203,7 +203,7 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
     assert run(["check", "matched.onnx", "N=0..9", "D=2", "--format", "json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {
-        "schema", "box", "outcome", "sizes", "failure", "open", "doubts", "premises", "reason",
+        "schema", "box", "assuming", "outcome", "sizes", "failure", "open", "doubts", "premises", "reason",
     }  # fmt: skip
     (still_open,) = found["open"]
     assert still_open["reason"] == "D == _d0"
