@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absint.control import Control, IfJoin, condition_of, integer_of
-from absint.loops import LoopExit
+from absint.loops import LoopExit, LoopHead
 from absint.maps import MapExit
 from absint.scans import ScanExit
 from absint.signatures import Signature, agree, type_text
@@ -46,8 +46,11 @@ def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) 
     """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
     assert isinstance(item.control, LoopExit)
     back = values[2 + 2 * item.control.count]
+    loop = run.nodes[item.control.head].control
     if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
         return None
+    if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
+        return None  # it may be the BOOL that the body got; that it may fail is said
     wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
     initially, most = condition_of(values[1]), integer_of(values[0])
     enters = TRUE if most is None else ge(most, 1)

@@ -19,7 +19,7 @@ from lattices.facts import Facts
 from lattices.normal import maximum
 from lattices.ramp import NO_RAMPS
 from lattices.relation import OPEN, TRUE, Relation, conjunction, eq, ge, implies, le, negation
-from lattices.shape import Shape, shape_of
+from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
@@ -145,15 +145,21 @@ def stacked(
 class LoopHead(LoopBody):
     """Head of an ONNX Loop: outputs the iteration number, the condition, and the carried values.
 
-    `ranks` are those that the body declares of its inputs.
+    `ranks` are those that the body declares of its inputs. `condition` is the element type of its condition: where the
+    loop has none, inference takes the declared one and a runtime hands a BOOL over.
     """
 
     operator = "Loop"
 
-    def __init__(self, count: int, ranks: tuple[int | None, ...]) -> None:
+    def __init__(self, count: int, ranks: tuple[int | None, ...], condition: DType = DType.BOOL) -> None:
         super().__init__(count + 2)
         self.count = count
         self.ranks = ranks
+        self.condition = condition
+
+    def handed(self, condition: Value) -> Value:
+        """What a runtime hands to the body as its condition, whatever inference takes it for."""
+        return Tensor(DType.BOOL, condition.shape) if isinstance(condition, Tensor) else condition
 
     def counter(self, number: Element) -> Tensor:
         """The iteration number. onnxruntime gives it the rank that the body declares, [1] too."""
@@ -165,6 +171,8 @@ class LoopHead(LoopBody):
         rank = self.ranks[1] if self.ranks[1] is not None else _rank_of(condition)
         if back is not None and back is not BOTTOM and _rank_of(back) != rank:
             rank = None
+        if self.condition is not DType.BOOL:
+            return Tensor(self.condition, TOP_SHAPE if rank is None or rank > 1 else Shape((1,) * rank))
         return _single(DType.BOOL, TRUE, rank)
 
     def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
@@ -254,6 +262,8 @@ class LoopExit(Control):
         statements += premises(run, loop, trips)
         for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
             statements, doubts = [*required, *statements], [*open_, *doubts]
+        if loop.condition is not DType.BOOL and not never:
+            doubts = [f"the body declares its condition {loop.condition}, and it is BOOL", *doubts]
         state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements, doubts)
         run.trips[self.head] = run.filled(node, trips)
         return state

@@ -12,6 +12,8 @@ from absint.maps import MapExit, MapHead
 from absint.protos import declared_rank
 from absint.scans import ScanError, ScanExit, ScanHead, ScanSettings
 from absint.types import read_type
+from lattices.dtype import DType
+from lattices.tensor import Tensor
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -69,7 +71,10 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
         lowerer.opaque(call)
         return
-    head_step = LoopHead(carried, tuple(declared_rank(info.type) for info in body.input))
+    ranks = tuple(declared_rank(info.type) for info in body.input)
+    condition = read_type(body.input[1].type) if operands[1] == ABSENT else None
+    stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
+    head_step = LoopHead(carried, ranks, DType.BOOL if stated is DType.UNDEFINED else stated)
     head = lowerer.add(call, list(operands), step=head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 

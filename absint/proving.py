@@ -19,7 +19,7 @@ from lattices.deadline import DeadlineError, within
 from lattices.definedness import computed, undivided
 from lattices.expr import Dim, Expr, Symbol, expr_of
 from lattices.limits import Limits
-from lattices.relation import OPEN, TRUE, Relation, eq
+from lattices.relation import OPEN, TRUE, Relation, conjunction, eq
 from lattices.tensor import Tensor
 from solver.classes import legal_bindings
 from solver.constraints import Constraint, ConstraintSet, Origin
@@ -48,6 +48,8 @@ class Proving:
         self._limits = Limits()
         self._undivided = TRUE
         """What the text of the query divides by, and its normal form does not, is not 0."""
+        self._defined = TRUE
+        """The same of the texts that are assumed. A part that divides by 0 may not count: nothing is proved from it."""
         self._checks: dict[tuple[tuple[str, int], ...], Check] = {}
         self._executions = Executions(result)
         self._examined: list[Mapping[str, int]] = []
@@ -80,11 +82,15 @@ class Proving:
     def _answer(
         self, query: str | Relation, given: Given, assume: Sequence[Assumption], confirm: bool, runs: bool
     ) -> Proof:
-        extra = tuple(self._read_first(item, given) for item in assume)
+        extra, defined = [], TRUE
+        for item in assume:
+            extra.append(self._read_first(item, given))
+            defined = conjunction(defined, self._undivided)
+        self._defined = defined
         known = self._contradicted_by_a_run(query, extra, runs) if given == "run" and not confirm else None
         if known is not None:
             return known
-        relation, prover, decision = self._decide(query, given, extra)
+        relation, prover, decision = self._decide(query, given, tuple(extra))
         finding = self._judged(query, relation, prover, decision, given, confirm)
         if runs and finding.verdict is Verdict.NOT_ENTAILED and given != "inputs" and not confirm:
             finding = self._by_a_run(query, relation, prover, finding)
@@ -142,8 +148,7 @@ class Proving:
         if relation is OPEN or not relation.free_symbols <= set(self._result.symbols):
             return None
         for sizes, shown in known:
-            has_value = holds(self._undivided, sizes) is not False
-            if has_value and holds(relation, sizes) is False and meets(extra, sizes):
+            if self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
                 return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
 
@@ -166,6 +171,10 @@ class Proving:
             if given == "inputs":
                 raise
             return self._read(query, self._result.states)
+
+    def _has_value(self, sizes: Mapping[str, int]) -> bool:
+        """Neither the text of the query nor one that is assumed divides by 0 at these sizes."""
+        return holds(self._undivided, sizes) is not False and holds(self._defined, sizes) is not False
 
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
@@ -315,8 +324,12 @@ class Proving:
 
         def fits(sizes: Mapping[str, int]) -> bool:
             values = {**model, **sizes}
-            has_value = holds(self._undivided, values) is not False
-            return has_value and sizes not in seen and holds(relation, values) is False and meets(formulas, values)
+            return (
+                self._has_value(values)
+                and sizes not in seen
+                and holds(relation, values) is False
+                and meets(formulas, values)
+            )
 
         if not relation.free_symbols <= set(symbols):
             yield own
@@ -327,8 +340,9 @@ class Proving:
 
         def running() -> Iterator[Mapping[str, int]]:
             unneeded = [c.formula for c in self._result.recorded.base if not c.needed and given != "inputs"]
-            if unneeded or self._undivided is not TRUE:
-                found = prover.decide(relation, [*unneeded, self._undivided]).model
+            divided = conjunction(self._undivided, self._defined)
+            if unneeded or divided is not TRUE:
+                found = prover.decide(relation, [*unneeded, divided]).model
                 yield {**own, **{n: found[n] for n in symbols if n in found}}
 
         for sizes in chain(known, [own], running(), mixed, drawn):

@@ -152,6 +152,7 @@ class ScanExit(Control):
             # No runtime runs an unbatched scan over nothing, so there has been a trip.
             value = loop.leave(result or TOP)
             outputs.append(stacked(loop, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
+        outputs = [*self._handed_through(item, values, outputs)]
         if s.batched:
             outputs = [_batched(inputs, v) for v in outputs]
         run.trips[self.head] = UNKNOWN_SIZE if s.batched else trips
@@ -159,9 +160,18 @@ class ScanExit(Control):
         inside = (*states[self.head], *values[2 * s.states + s.scans :])
         if any(map(may_lie, self.declared, inside)):
             doubts.append(ALLOTTED)
-        found = zip(self.declared[s.states + s.scans :], item.operands[2 * s.states + s.scans :], strict=True)
-        if not all(_is_ranked(declared) or _is_inferred(run, states, operand) for declared, operand in found):
+        if any(map(_may_differ_in_rank, self.declared, states[self.head])):
+            doubts.append("onnxruntime loads no body that declares another rank than its input has")
+        given = self.declared[s.states + s.scans :]
+        backs = values[2 * s.states + s.scans :]
+        found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
+        if not all(
+            _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
+            for declared, value, operand in found
+        ):
             doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+        if any(operand[0] == self.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
+            doubts.append("onnxruntime gathers no input of a body whose sizes are not declared")
         statements += premises(run, loop, trips)
         state = run.record(node, tuple(outputs), statements, doubts)
         problem = self._problem(inputs[s.states :], results, statements)
@@ -170,6 +180,26 @@ class ScanExit(Control):
             kept = run.applied[node]
             run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
         return state
+
+    def _handed_through(self, item: Node, values: Sequence[Value | None], outputs: Sequence[Value]) -> Iterator[Value]:
+        """The outputs without the sizes that onnxruntime takes from elsewhere.
+
+        It copies what a body hands through into an output that has the declared sizes, or those of the initial state.
+        """
+        s = self.settings
+        first = 2 * s.states + s.scans
+        backs = values[first : first + s.states]
+        starts = [drop_axis(v, 0) if s.batched else v for v in values[: s.states]]
+        change = any(map(_may_reshape, starts, backs))
+        for k, output in enumerate(outputs):
+            operand, stated = item.operands[first + k], self.declared[s.states + s.scans + k]
+            if operand[0] != self.head or not isinstance(output, Tensor) or output.shape.is_top:
+                yield output
+                continue
+            back = values[first + k]
+            if (change and operand[1] < s.states) or may_lie(stated, back):
+                output = Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
+            yield output
 
     def _doubts(
         self, facts: Facts, loop: ScanHead, values: Sequence[Value | None], lengths: Sequence[Dim]
@@ -212,8 +242,26 @@ def _is_inferred(run: ShapeAnalysis, states: Sequence[State], operand: Operand) 
     return alike is not None and agree(alike, lambda one: run.operand(one, states))
 
 
-def _is_ranked(declared: Value) -> bool:
+def _states_rank(declared: Value) -> bool:
     return isinstance(declared, Tensor) and not declared.shape.is_top
+
+
+def _is_ranked(declared: Value, actual: Value | None) -> bool:
+    """The declared rank is right; onnxruntime forgets one that is not."""
+    return actual is BOTTOM or (
+        isinstance(declared, Tensor) and isinstance(actual, Tensor) and declared.shape.rank == actual.shape.rank
+    )
+
+
+def _is_sized(declared: Value) -> bool:
+    return isinstance(declared, Tensor) and not declared.shape.is_top and all(d.is_concrete for d in declared.shape)
+
+
+def _may_differ_in_rank(declared: Value, actual: Value) -> bool:
+    """The body declares a rank of its input that is not known to be right."""
+    if not isinstance(declared, Tensor) or not isinstance(actual, Tensor) or declared.shape.is_top:
+        return False
+    return declared.shape.rank != actual.shape.rank
 
 
 def _may_reshape(start: Value | None, back: Value | None) -> bool:

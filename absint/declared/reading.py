@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.graph import Operand
+from absint.loops import LoopHead
 from absint.tensors import dtype_of
 from absint.types import read_type
 from lattices.dtype import DType
@@ -116,6 +117,7 @@ class Inferred:
 
     def __init__(self, result: Result) -> None:
         self._base, self._last = result.base.states, result.last.states
+        self._nodes = result.nodes
         self._inputs = frozenset(result._lowered.signature.inputs.values())
         self._back = result.rounds.originals if len(result.rounds.rounds) > 1 else {}
         self._restored: dict[Value, Value] = {}
@@ -124,6 +126,9 @@ class Inferred:
         node, at = operand
         state = self._base[node] if node in self._inputs else self._last[node]
         value = state[at] if at < len(state) else BOTTOM
+        loop = self._nodes[node].control
+        if at == 1 and isinstance(loop, LoopHead):
+            return loop.handed(value)
         if not self._back or node in self._inputs:
             return value
         if value not in self._restored:

@@ -87,3 +87,18 @@ def test_a_declared_dim_means_the_first_that_is_not_1() -> None:
     found = result.shapes["Z"]
     assert found is not None
     assert [int(found[0].evaluate({"N": n})) for n in (0, 1, 2, 3)] == [0, 3, 2, 3]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("assumed", ["N//N >= M", "(N*M)//N <= 7", "N % N == 0", "(2*N)//N == 2 or M == 100"])
+def test_sizes_at_which_an_assumption_divides_by_0_refute_nothing(assumed: str) -> None:
+    result = result_of(APART)
+    proof = result.prove("A[0] >= 2", assume=[assumed])
+    assert proof.verdict is Verdict.REFUTED
+    assert proof.counterexample is not None
+    assert proof.counterexample["N"] == 1
+    assert result.prove("N >= 1", assume=[assumed]).verdict is Verdict.NOT_ENTAILED
+
+
+def test_a_part_that_divides_by_0_proves_nothing_beside_one_that_holds() -> None:
+    result = result_of(APART)
+    assert result.prove("N >= 1", assume=["N//N == 1 or M == 100"]).verdict is not Verdict.PROVED
