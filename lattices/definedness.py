@@ -41,9 +41,10 @@ def computed(relation: Relation) -> Relation:
 def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
     """What a text divides by is not 0, as far as the relation that it denotes does not show that it divides.
 
-    The normal form cancels: `N*M // M` is N. At M == 0 the text has no value all the same.
+    The normal form cancels: `N*M // M` is N. At M == 0 the text has no value all the same. It also splits: a product
+    is 0 where a factor is, and so another part of a connective settles what in the text divides by 0.
     """
-    shown = {_divisor(node) for node in postorder(relation.atoms())}
+    shown = {_divisor(node) for node in postorder(relation.atoms())} if relation.op in ("==", "!=", ">=") else ()
     return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))
 
 

@@ -20,20 +20,22 @@ ONE = '<ir_version: 8, opset_import: ["" : 18]> g (float[N] a, float[M] b) => (f
 LOOP = ONE + "d = Constant <value_int = 2> () "
 LOOP += 'y = Loop (d, "", b) <body = t (int64 i, %s cc, float[S] s) => (%s, float[R] r) { %s }> }'
 
+GOES_ON = "co = Constant <value = bool {1}> () "
+
 SCANS = {
     "a gathered element": ("float[S] s, float[E] e", "float[S] s, float[E] e", ""),
     "an element of a declared size": ("float[S] s, float[3] e", "float[S] s, float[3] e", ""),
     "a state of a declared size": ("float[3] s, float[E] e", "float[3] s, float[F] f", "f = Relu(e)"),
     "a state of another rank": ("float[S,T] s, float[E] e", "float[S,T] s, float[F] f", "f = Relu(e)"),
-    "a state of another rank, computed": ("float[S,T] s, float[E] e", "float[R] r, float[F] f", "r = Relu(s) f = Relu(e)"),
+    "a computed state of another rank": ("float[S,T] s, float[E] e", "float[R] r, float[F] f", "r = Abs(s) f = Abs(e)"),
     "an element of another rank": ("float[S] s, float[E,G] e", "float[S] s, float[F] f", "f = Relu(e)"),
     "an output of another rank": ("float[S] s, float[E] e", "float[S] s, float[F,G] f", "f = Relu(e)"),
     "the gathered state": ("float[S] s, float[E] e", "float[R] r, float[S] s", "r = Relu(s)"),
 }  # fmt: skip
 LOOPS = {
-    "an unused condition": ("int64", "bool co", "co = Constant <value = bool {1}> () r = Add(s, a)"),
-    "a condition that is added to": ("int64", "bool co", "co = Constant <value = bool {1}> () q = Add(cc, i) r = Add(s, a)"),
-    "a condition that is negated": ("int64", "bool co", "co = Constant <value = bool {1}> () q = Not(cc) r = Add(s, a)"),
+    "an unused condition": ("int64", "bool co", GOES_ON + "r = Add(s, a)"),
+    "a condition that is added to": ("int64", "bool co", GOES_ON + "q = Add(cc, i) r = Add(s, a)"),
+    "a condition that is negated": ("int64", "bool co", GOES_ON + "q = Not(cc) r = Add(s, a)"),
     "a condition that is given back": ("int64", "int64 co", "co = Identity(cc) r = Add(s, a)"),
     "a condition that is handed through": ("int64", "int64 cc", "r = Add(s, a)"),
     "a condition that is given back as BOOL": ("int64", "bool co", "co = Identity(cc) r = Add(s, a)"),

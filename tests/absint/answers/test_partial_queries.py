@@ -102,3 +102,11 @@ def test_sizes_at_which_an_assumption_divides_by_0_refute_nothing(assumed: str) 
 def test_a_part_that_divides_by_0_proves_nothing_beside_one_that_holds() -> None:
     result = result_of(APART)
     assert result.prove("N >= 1", assume=["N//N == 1 or M == 100"]).verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize("query", ["not (N == N % (N - 1))", "not (M*(N//M) == 0)"])
+def test_a_factor_of_0_settles_no_text_that_divides_by_it(query: str) -> None:
+    proof = result_of(APART).prove(query, given="inputs")
+    if proof.verdict is Verdict.REFUTED:
+        assert eval(query, {}, dict(proof.counterexample or {})) is False
+    assert result_of(APART).prove("not (M*(N//M) + M == 0)").verdict is not Verdict.REFUTED
