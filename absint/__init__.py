@@ -6,9 +6,9 @@ Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and 
 Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any analysis over any graph, `dataflow` is
 for analyses of values, `shapes` is the shape analysis, `templates` what one application of a rule gives, `kernels` what
 analyses share, `control`, `loops` and `scans` control flow, `rounds` what requirements teach, `api` the result.
-`recording`, `proving`, `checking`, `boxes`, `contracts`, `classes` and `explain` answer what is asked of a result; `comparing`
-and `running` hold it against real tensors; `commands` and `report` are the command line. The packages `lattices`,
-`transfer` and `solver` beside this one hold the domains, the operators and the proofs.
+`recording`, `proving`, `checking`, `boxes`, `contracts`, `classes` and `explain` answer what is asked of a result;
+`comparing` and `running` hold it against real tensors; `commands` and `report` are the command line. The packages
+`lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the proofs.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def allowing(text: str | None) -> Iterator[None]:
 
 
 def explained(reason: str) -> str:
-    """What a run that failed says; of one that ran out of memory, what its limit was."""
+    """The reason of a run that failed, with the limit where it ran out of memory."""
     if not any(text in reason for text in _TOLD):
         return reason
     return f"it needs more than {_in_words(allowed())} of memory (--run-memory or {VARIABLE} allows more): {reason}"

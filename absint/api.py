@@ -342,7 +342,7 @@ class Result:
 
     @cached_property
     def _load_errors(self) -> tuple[LoadError, ...]:
-        """What keeps runtimes from loading the model and no run has to meet: types of code that is not reached, say."""
+        """Errors that keep runtimes from loading the model, though no run meets them: types of unreached code, say."""
         from absint.load_errors import load_errors
 
         return load_errors(self)
@@ -362,7 +362,7 @@ class Result:
 
     @cached_property
     def premises(self) -> tuple[Constraint, ...]:
-        """What is taken for granted of the arithmetic of nodes: no run requires it, and some claims rest on it."""
+        """Numeric premises: no run requires them, and some claims rest on them."""
         from absint.premises import all_premises
 
         return all_premises(self) if self.policy.sound else ()

@@ -94,7 +94,7 @@ def _wrong_branches(item: Node, then: Values, other: Values) -> str | None:
 
 
 def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
-    """What is carried keeps its type, and what is gathered of all trips is a tensor."""
+    """Carried values keep their type, and scan outputs are tensors."""
     for at, (name, back) in enumerate(zip(item.outputs, results, strict=False)):
         if back is None or back is BOTTOM:
             continue

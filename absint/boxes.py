@@ -1,4 +1,4 @@
-"""Whether every size in a box is legal."""
+"""Boxes of sizes: is every size in one legal?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Box = Mapping[str, int | tuple[int, int]]
 
 
 def check_range(result: Result, box: Box, limits: Limits | None = None) -> RangeCheck:
-    """Whether every size of the box meets the requirements of round 0.
+    """Hold every size of the box against the requirements of round 0.
 
     A requirement is discharged from the box and from what nodes before it require and define, so that none proves
     itself. Symbols that the box leaves out have any size. What the caller assumes narrows the box.
@@ -64,7 +64,7 @@ def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
 
 
 class _Range:
-    """What is found out about a box, node by node."""
+    """The answer about a box, found node by node."""
 
     def __init__(self, result: Result, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
         self._result, self._ends, self._prover = result, ends, prover
@@ -97,7 +97,7 @@ class _Range:
         return self.undecided()
 
     def undecided(self) -> RangeCheck:
-        """What has been found, where nothing fails."""
+        """The answer where nothing fails, as far as it is known."""
         complete = not self._doubts and not self._premises and self._result.is_complete
         settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
         return RangeCheck(
@@ -186,7 +186,7 @@ def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Seque
 
 
 def stated_within(result: Result, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
-    """What the nodes state: in the last round where the premises entail what that round takes for granted.
+    """The statements of the nodes: in the last round where the premises entail what that round takes for granted.
 
     Else a requirement could be used to prove itself, or to show that a node before it does not fail.
     """

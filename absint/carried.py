@@ -52,7 +52,7 @@ class _Claim:
     """Of the symbol; None until the body has run on it."""
     restarts: int = 0
     followed: bool = False
-    """What a trip gives depended on the symbol of a probe."""
+    """The result of a trip depended on the symbol of a probe."""
 
     def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
         """Claim the first of these that begins with the start; False if there is none."""

@@ -1,4 +1,4 @@
-"""What happens at given sizes, one of each symbol. `absint.boxes` is about all sizes in a box."""
+"""A check at given sizes, one of each symbol. `absint.boxes` is about all sizes in a box."""
 
 from __future__ import annotations
 

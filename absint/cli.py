@@ -119,7 +119,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ignore_interrupts() -> None:
-    """What is left to do is to end, which a second Ctrl-C would only turn into a traceback."""
+    """A second Ctrl-C would only turn the end into a traceback."""
     import signal
 
     with suppress(ValueError):  # not in the main thread

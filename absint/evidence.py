@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from absint.api import Result
 
 Evidence = Literal["run", "none"]
-"""Whether a model may be run where the rules do not show that sizes run."""
+"""May a model be run where the rules do not show that sizes run?"""
 
 MOST_RUNS: Final = 3
 """For one query."""
@@ -30,7 +30,7 @@ MOST_ELEMENTS: Final = 1 << 22
 """Of one input of a run."""
 
 SECONDS: Final = 60.0
-"""What one run may take."""
+"""For one run."""
 
 LEAST_SECONDS: Final = 0.5
 """With less time left no run is begun."""

@@ -94,7 +94,7 @@ class Watch:
             yield item
 
     def stopped(self, nodes: Sequence[Node], unfinished: Iterable[int]) -> Diagnostic:
-        """What became of an analysis that did not finish some of the nodes; constants do not count."""
+        """The diagnostic of an analysis that did not finish some of the nodes; constants do not count."""
         total = sum(node.value is None for node in nodes)
         done = total - sum(nodes[number].value is None for number in unfinished)
         self.reached = self.reached or f"max_nodes={self.max_nodes}"
@@ -102,7 +102,7 @@ class Watch:
         return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
 
     def not_refined(self) -> Diagnostic:
-        """What became of an analysis that stopped while it was refined."""
+        """The diagnostic of an analysis that stopped while it was refined."""
         text = f"{self.reached}: every node was analysed, but shapes may be less exact than they could be"
         return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
 

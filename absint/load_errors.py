@@ -1,4 +1,4 @@
-"""What keeps a runtime from loading a model though no run gets there: types in dead code, declared types.
+"""Errors that keep a runtime from loading a model though no run gets there: types in dead code, declared types.
 
 Types are checked before anything runs, in branches that are never taken too. The analysis computes nothing there, so it
 runs once more on types alone, where no condition is known and every body is entered. A declared type counts where a

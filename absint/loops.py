@@ -390,7 +390,7 @@ def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Stateme
 
 
 def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Relation]:
-    """What of the outside makes a premise hold in every trip.
+    """Relations outside of the loop that make a premise hold in every trip.
 
     One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
     one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of a trip,

@@ -47,7 +47,7 @@ class RefusedError(OSError):
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """What became of a file that could not be read, to complete "PATH ..."."""
+    """The reason why a file could not be read, to complete "PATH ..."."""
     if isinstance(error, RefusedError):
         return error.reason
     if isinstance(error, FileNotFoundError):
@@ -141,7 +141,7 @@ def _size(number: int) -> int:
 
 
 def _all_of(number: int, size: int, limit: int) -> bytes:
-    """What the file holds from here on, though it may have grown to `limit` since its size was asked."""
+    """The rest of the file, though it may have grown to `limit` since its size was asked."""
     parts = []
     left = limit
     step = size + 1

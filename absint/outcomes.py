@@ -1,4 +1,4 @@
-"""What a check of sizes says, as objects, text and JSON."""
+"""Answers of checks of sizes, as objects, text and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """What is known about the runs at some sizes."""
+    """The answer in a word."""
 
     RUNS = "runs"
     HOLDS = "holds"
@@ -38,7 +38,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Check:
-    """What happens at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
+    """The answer at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
     broken, and `doubts` are the nodes that may fail on some data."""
 
     sizes: Mapping[str, int]
@@ -84,7 +84,7 @@ class Check:
 
 @dataclass(frozen=True)
 class RangeCheck:
-    """What happens in a box of sizes.
+    """The answer for a box of sizes.
 
     `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
     and the node. `MAY_FAIL`: a requirement over sizes that data decide is open. `UNKNOWN`: something was not decided.
@@ -102,7 +102,7 @@ class RangeCheck:
     """Numeric premises that some size of the box may break."""
     reason: str = ""
     assuming: tuple[Relation, ...] = ()
-    """What the caller assumes: sizes that do not meet it are no part of the answer."""
+    """Relations that the caller assumes: sizes that do not meet them are no part of the answer."""
 
     @property
     def ok(self) -> bool:

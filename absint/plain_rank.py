@@ -1,4 +1,4 @@
-"""Whether onnxruntime's type inference alone fixes the rank of a body value.
+"""Ranks of body values that onnxruntime's type inference alone fixes.
 
 After no trip a scan output has shape [0], unless the body declares the rank of what it scans or type inference finds
 it. The lists below are measured: tests/soundness/test_inferred_ranks.py runs each operator in a loop without a trip.
@@ -61,7 +61,7 @@ class Alike(NamedTuple):
 
 
 def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | None:
-    """What must have one rank for the rank to be inferred; None if it is not inferred in any case.
+    """The inputs that must have one rank for it to be inferred; None if it is not inferred in any case.
 
     Type inference passes no shape from one trip to the next, so what a loop carries has no rank of its own.
     """

@@ -47,7 +47,7 @@ class Proving:
         self._run_sizes: list[Mapping[str, int]] = []
         self._limits = Limits()
         self._undivided = TRUE
-        """What the text of the query divides by, and its normal form does not, is not 0."""
+        """The divisors of the query's text that its normal form does not have are not 0."""
         self._defined = TRUE
         """The same of the texts that are assumed. A part that divides by 0 may not count: nothing is proved from it."""
         self._checks: dict[tuple[tuple[str, int], ...], Check] = {}
@@ -129,7 +129,7 @@ class Proving:
         )
 
     def _by_a_run(self, query: str | Relation, relation: Relation, prover: Prover, finding: Proof) -> Proof:
-        """What becomes of a relation that is not entailed if the model is run at sizes that make it false."""
+        """The verdict on a relation that is not entailed, after runs at sizes that make it false."""
         if not self._is_by_sizes(relation, prover):
             return finding
         sizes, failure = self._executions.first_against(query, self._examined)
@@ -351,7 +351,7 @@ class Proving:
                 yield sizes
 
     def _checked(self, sizes: Mapping[str, int]) -> Check:
-        """What the rules say of these sizes, on data that are all 0."""
+        """The check by the rules of these sizes, on data that are all 0."""
         key = tuple(sizes.items())
         found = self._checks.get(key)
         if found is None:

@@ -76,7 +76,7 @@ class Departures(NamedTuple):
     fatal: tuple[str, ...] = ()
     """No runtime takes such a node."""
     harmless: tuple[str, ...] = ()
-    """What changes no size; onnxruntime refuses such a node."""
+    """Faults that change no size; onnxruntime refuses such a node."""
 
 
 _NONE: Final = Departures()

@@ -147,7 +147,7 @@ def declared_diagnostics(result: Result) -> Iterator[Diagnostic]:
 
 
 def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What a strict analysis does not accept: errors first, then false declarations and a limit that was reached."""
+    """Diagnostics that a strict analysis does not accept: errors, then false declarations and a limit."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     codes = (FALSE_DECLARATION, LIMIT_REACHED)
     return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code in codes]

@@ -39,7 +39,7 @@ def computed(relation: Relation) -> Relation:
 
 
 def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
-    """What a text divides by is not 0, as far as the relation that it denotes does not show that it divides.
+    """The divisors of a text are not 0, as far as the relation that it denotes does not show that it divides.
 
     The normal form cancels: `N*M // M` is N. At M == 0 the text has no value all the same. It also splits: a product
     is 0 where a factor is, and so another part of a connective settles what in the text divides by 0.

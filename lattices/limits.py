@@ -19,7 +19,7 @@ LONG: Final = 60.0
 
 
 class Limits(NamedTuple):
-    """What an answer may take. Past `seconds` it says what is known by then; the rest bounds Z3 alone."""
+    """Limits of an answer. Past `seconds` it says what is known by then; the rest bounds Z3 alone."""
 
     seconds: float = SECONDS
     rlimit: int = RLIMIT

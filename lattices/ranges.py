@@ -33,7 +33,7 @@ def union(a: Range, b: Range) -> Range:
 
 
 def intersection(a: Range, b: Range) -> Range:
-    """What both have, in one pass over their intervals."""
+    """The meet of both, in one pass over their intervals."""
     result: list[Interval] = []
     i = j = 0
     while i < len(a) and j < len(b):

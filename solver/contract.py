@@ -61,7 +61,7 @@ class Contract:
         return ", but nodes may fail on data" if self.doubts else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
-        """Whether the sizes meet every clause; one that divides by zero is not met.
+        """The sizes meet every clause; one that divides by zero is not met.
 
         Raises KeyError naming a symbol without a size.
         """

@@ -311,7 +311,7 @@ class Proof:
     confirmed: bool = False
     """The counterexample was run, and the relation was false in that run."""
     evidence: ShownBy = ""
-    """What shows that sizes which refute the relation run: the `rules`, or a `run` of the model."""
+    """Shows that sizes which refute the relation run: the `rules`, or a `run` of the model."""
     premises_shown_consistent: bool = True
     asked: int = 0
     """Premises that were sent to Z3."""

@@ -126,7 +126,7 @@ def _is_empty(op: Op, shape: Shape) -> Relation:
 
 
 def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
-    """What all elements are, where those of all inputs are the same.
+    """The one element that all are, where those of all inputs are the same.
 
     Inputs without elements that differ on another axis give one with elements in onnxruntime, which nobody has written.
     """

@@ -99,7 +99,7 @@ def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
-    """What elements that are all the same and the constant have in common. `pads` are None if they are unknown."""
+    """The join of elements that are all the same and the constant. `pads` are None if they are unknown."""
     if x.contents is None or not x.contents.is_fill:
         return None
     if pads is not None and all(pad.bounds.leq(_CROPPED) for pad in pads):

@@ -66,7 +66,7 @@ def in_double(op: Op, value: Dim) -> bool:
 
 
 def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
-    """Whether integers are ordered rightly where onnxruntime looks at the low 32 bits of INT64.
+    """Integers are ordered rightly where onnxruntime looks at the low 32 bits of INT64.
 
     It does so where it works on several at once: in Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
     """

@@ -73,7 +73,7 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
 
 
 def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
-    """What onnxruntime wants of the parameters beside that."""
+    """The rest that onnxruntime wants of the parameters."""
     if op.integer("block_size", 0):
         op.may_fail("onnxruntime wants a scale for each block")
     shapes = [op.tensor(name).shape for name in (scale, zero_point) if name == scale or op.has(name)]

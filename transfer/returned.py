@@ -1,4 +1,4 @@
-"""What a rule returned, checked: a value for each output that it names."""
+"""Values that a rule returned, checked: one for each output that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
-    """What a rule returned, one value for each output of the node that it names."""
+    """The values that a rule returned, one for each output of the node that it names."""
     formals = rule.outputs
     if isinstance(result, Value):
         outputs: tuple[Value, ...] = (result,)

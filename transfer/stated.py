@@ -1,4 +1,4 @@
-"""What a rule states of a node, how it says that there is no run, and what one application of it gave."""
+"""Statements of a rule about a node, errors that say that there is no run, and the result of one application."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BadNodeError(Exception):
 
 
 class Applied(NamedTuple):
-    """What one application of a rule gave."""
+    """The result of one application of a rule."""
 
     outputs: tuple[Value, ...]
     statements: tuple[Statement, ...]

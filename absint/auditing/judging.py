@@ -227,7 +227,7 @@ class _Judging:
     # The outcome
 
     def needs(self, judged: Sequence[Judged]) -> str:
-        """What is missing here for a verdict on some claims, in one line; empty if nothing is."""
+        """One line about a thing that is missing here for some verdicts; empty if nothing is."""
         left = sum(item.judgement is Judgement.NOT_ENTAILED for item in judged)
         if not self._runs.missing or self._runs.observed or not left:
             return ""

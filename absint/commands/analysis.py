@@ -89,7 +89,7 @@ def settings_options(command: Command) -> Command:
 
 
 class SolverLimits(NamedTuple):
-    """What an answer may take; the fields are keywords of `Result.prove` and the like."""
+    """Limits of an answer; the fields are keywords of `Result.prove` and the like."""
 
     seconds: float
     rlimit: int

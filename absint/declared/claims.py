@@ -1,4 +1,4 @@
-"""What declared dims say, as relations over inferred dims.
+"""Declared dims as relations over inferred dims.
 
 A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the
 graph that declares it: its first place there, of inputs and initialisers before others, stands for it. A name at one
@@ -25,14 +25,14 @@ _STANDS: Final = "\\%that"
 
 
 class Claim(NamedTuple):
-    """What a declared dim says."""
+    """The claim of a declared dim."""
 
     relation: Relation
     """The statement over inferred dims; never TRUE or OPEN."""
     name: str = ""
     """The name, or expression, of the author's own that another place gives a size; empty if it has none."""
     place: str = ""
-    """That place."""
+    """The other place that gives it."""
     size: Dim | None = None
     """The size that is inferred there."""
 

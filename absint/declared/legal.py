@@ -124,7 +124,7 @@ class LegalSizes:
 
     @cached_property
     def _required(self) -> Sequence[Relation]:
-        """What is declared, assumed and required of the sizes of the inputs alone."""
+        """Declarations, assumptions and requirements over sizes of the inputs alone."""
         inputs = set(self._result.symbols)
         return [formula for formula in self._result.recorded.base.distinct if formula.free_symbols <= inputs]
 

@@ -113,7 +113,7 @@ def groups(result: Result) -> Iterator[Group]:
 
 
 class Inferred:
-    """What `Result.states` has, for a few values."""
+    """The values of `Result.states`, for a few names."""
 
     def __init__(self, result: Result) -> None:
         self._base, self._last = result.base.states, result.last.states

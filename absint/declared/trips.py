@@ -1,4 +1,4 @@
-"""What the symbols of a loop's body are in its first two trips, as far as the start and the body tell."""
+"""Symbols of a loop's body in its first two trips, as far as the start and the body tell."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def first_trips(result: Result, loop: LoopBody, inferred: Inferred) -> tuple[Map
 
 
 def _told(loop: LoopBody, head: Value, value: Value) -> Iterator[tuple[Symbol, Dim]]:
-    """What the symbols that the head has for a carried value are where it is this value."""
+    """The symbols that the head has for a carried value, where it is this value."""
     if not isinstance(head, Tensor) or not isinstance(value, Tensor):
         return
     if head.shape.rank is not None and head.shape.rank == value.shape.rank:

@@ -94,7 +94,7 @@ def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
 
 
 def _check_elements(rule: Rule, case: Case, runs: Sequence[Run], runner: Runner) -> None:
-    """What the rule says where elements of its inputs are known: all, that they are alike, or how they grow."""
+    """Apply the rule where elements of its inputs are known: all, that they are alike, or how they grow."""
     for binding, outputs, seed in runs:
         check_outputs(case, _with(rule, case, known(case, binding, seed), _KNOWN), binding, outputs, f" with {_KNOWN}")
         for what, changed, inputs in special(case, binding, seed):
