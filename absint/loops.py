@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from absint.carried import Carried
 from absint.control import Control, condition_of, integer_of, single
 from absint.graph import Operand
+from absint.loop_premises import premises
 from absint.plain_rank import Alike, agree, inferred
 from absint.trips import trips_by_condition
 from absint.unrolling import Unrolled, is_vague, unrolled
@@ -24,7 +25,7 @@ from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Va
 from lattices.tensor import Sequence as SequenceValue
 from lattices.truth import NO, YES
 from transfer.op import HOLE, Statement
-from transfer.ordinary import LOOP_TAG, PROBE_TAG, ordinary
+from transfer.ordinary import LOOP_TAG, PROBE_TAG
 
 if TYPE_CHECKING:
     from absint.graph import Node
@@ -372,51 +373,4 @@ def _of_no_trip(declared: Value) -> Value:
     return Tensor(declared.dtype, shape_of((ZERO_EXPR, *(UNKNOWN_SIZE for _ in declared.shape))))
 
 
-def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Statement]:
-    """Numeric premises of the body, if there is a trip: what they say of all trips, over symbols of the outside."""
-    for node in range(loop.first + 1, loop.last + 1):
-        template = run.applied.get(node)
-        if template is None or not any(statement.role == "assumed" for statement in template.statements):
-            continue
-        for statement in run.statements(node):
-            if statement.role != "assumed":
-                continue
-            relation = statement.relation
-            for part in relation.parts if relation.op == "and" else (relation,):
-                for said in _of_all_trips(loop, part, trips):
-                    premise = implies(ge(trips, 1), said) if isinstance(trips, Expr) else said
-                    if premise not in (TRUE, OPEN):
-                        yield statement._replace(relation=premise)
-
-
-def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Relation]:
-    """Relations outside of the loop that make a premise hold in every trip.
-
-    One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
-    one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of a trip,
-    nothing outside can say so; see `absint.recording`.
-    """
-    inside = [symbol for symbol in premise.symbols if loop.is_inside(symbol)]
-    if (
-        isinstance(trips, Expr)
-        and inside == [loop.iteration]
-        and premise.op == ">="
-        and _is_linear(premise.expr, loop.iteration)
-    ):
-        for at in (ZERO_EXPR, trips - 1):
-            yield premise.substitute({loop.iteration: at})
-    elif inside:
-        for symbol in sorted(premise.symbols - {*inside}, key=lambda s: s.key):
-            lo, hi = ordinary(symbol).bounds
-            yield TRUE if hi is None else le(expr_of(symbol), hi)
-            yield TRUE if lo is None else ge(expr_of(symbol), lo)
-
-
-def _is_linear(e: Expr, symbol: Symbol) -> bool:
-    """The symbol occurs as a factor of terms alone, and once in each."""
-    return all(
-        factor is symbol or symbol not in expr_of(factor).symbols for mono, _ in e.terms for factor in mono
-    ) and all(mono.count(symbol) <= 1 for mono, _ in e.terms)
-
-
-__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "premises", "slices_may_differ", "stacked"]
+__all__ = ["Carried", "LoopBody", "LoopExit", "LoopHead", "never_runs", "slices_may_differ", "stacked"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from absint.loops import LoopBody, premises
+from absint.loop_premises import premises
+from absint.loops import LoopBody
 from absint.unrolling import MAX_TRIPS, Body, named
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr

@@ -16,7 +16,7 @@ from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 from absint.errors import UsageError
 from absint.loops import LoopBody
 from absint.templates import birthplace
-from absint.types import read_dim
+from absint.types import FIELDS, read_dim
 from lattices.expr import Dim, Expr
 from lattices.facts import Facts
 from lattices.relation import OPEN, Relation, eq
@@ -56,7 +56,7 @@ class Merger:
 
     def _type(self, declared: TypeProto, value: Value, inferred: TypeProto | None) -> None:
         kind = declared.WhichOneof("value")
-        found = _KINDS.get(type(value))
+        found = FIELDS.get(type(value))
         if found is None:
             return  # nothing is known, or the value is never computed
         if kind != found:
@@ -160,12 +160,3 @@ class Merger:
                 f"the declaration of {self._where!r} says {declared}, but it is {found}: "
                 f"correct the model, or merge with 'refine' or 'override'"
             )
-
-
-_KINDS = {
-    Tensor: "tensor_type",
-    SparseTensor: "sparse_tensor_type",
-    SequenceValue: "sequence_type",
-    Optional: "optional_type",
-    Map: "map_type",
-}

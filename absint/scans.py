@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 from absint.control import ALLOTTED, Control, may_lie
 from absint.graph import Operand
-from absint.loops import Carried, LoopBody, premises, slices_may_differ, stacked
+from absint.loop_premises import premises
+from absint.loops import Carried, LoopBody, slices_may_differ, stacked
 from absint.plain_rank import agree, inferred
 
 

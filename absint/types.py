@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from onnx import TensorShapeProto, TypeProto
 
 from absint.errors import ModelError
@@ -11,6 +13,15 @@ from lattices.shape import Shape
 from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
 from lattices.text import read_dim_param
+
+FIELDS: Final = {
+    Tensor: "tensor_type",
+    SparseTensor: "sparse_tensor_type",
+    SequenceValue: "sequence_type",
+    Optional: "optional_type",
+    Map: "map_type",
+}
+"""The field of a TypeProto for each kind of value."""
 
 
 def read_type(proto: TypeProto, *, total: bool = False) -> Value:

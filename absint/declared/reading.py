@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.graph import Operand
 from absint.loops import LoopHead
 from absint.tensors import dtype_of
-from absint.types import read_type
+from absint.types import FIELDS, read_type
 from lattices.dtype import DType
 from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from lattices.tensor import Sequence as SequenceValue
@@ -139,7 +139,7 @@ class Inferred:
 def problem(proto: TypeProto, value: Value) -> str | None:
     """Why no value of the inferred kind and element type is of the declared type; None if one is."""
     kind = proto.WhichOneof("value")
-    found = _KINDS.get(type(value))
+    found = FIELDS.get(type(value))
     if kind is None or found is None:
         return None
     if kind != found:
@@ -166,15 +166,6 @@ def _article(kind: str) -> str:
     return f"{'an' if noun.startswith('o') else 'a'} {noun}"
 
 
-_KINDS = {
-    Tensor: "tensor_type",
-    SparseTensor: "sparse_tensor_type",
-    SequenceValue: "sequence_type",
-    Optional: "optional_type",
-    Map: "map_type",
-}
-
-
 def dims(proto: TypeProto, value: Value) -> Dims | None:
     """The declared dims of a tensor of known rank; of the elements of a sequence or optional that surely has one."""
     while True:
@@ -189,7 +180,7 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
             proto, value = proto.optional_type.elem_type, value.element
         else:
             break
-    if not isinstance(value, (Tensor, SparseTensor)) or kind != _KINDS[type(value)]:
+    if not isinstance(value, (Tensor, SparseTensor)) or kind != FIELDS[type(value)]:
         return None
     tensor = getattr(proto, kind)
     if value.shape.is_bottom or value.shape.rank is None or not tensor.HasField("shape"):
