@@ -104,6 +104,7 @@ unet.onnx: 5 values in 4 classes of equal buffers
 
   12*H*W bytes  2 values: x, up
   and 3 values equal to no other (all: --all)
+assuming W <= 33554433; H <= 33554433
 """,
         ),
         (
@@ -128,7 +129,7 @@ def test_classes(arguments: list[str], printed: str, capsys: pytest.CaptureFixtu
 def test_pairs_are_told_apart_by_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["equal", "product.onnx", "--distinct", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"schema", "model", "what", "classes", "undecided", "distinct"}
+    assert found.keys() == {"schema", "model", "what", "classes", "undecided", "reason", "assuming", "distinct"}
     assert (found["schema"], found["model"], found["what"]) == ("absint.classes/1", "product.onnx", "dims")
     assert found["classes"][1] == {"what": "N", "members": ["x[0]", "y[0]", "z[0]"]}
     assert len(found["distinct"]) == 6
@@ -151,7 +152,7 @@ def test_a_text_asks_for_no_more_pairs_than_it_shows(
             asked.append(1)
             yield Distinct("M", "N", None)
 
-    monkeypatch.setattr(absint.Result, "equal_dims", lambda _: Equalities((), endless))
+    monkeypatch.setattr(absint.Result, "equal_dims", lambda _, **limits: Equalities((), endless))
     assert run(["equal", "free.onnx", "--distinct"]) == 0
     out = capsys.readouterr().out
     assert len(asked) == 41

@@ -112,7 +112,7 @@ def forgets_clauses(contract: Faulty) -> Faulty:
 
 FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty]]] = {
     "proved, but false": (absint.Result, "prove", proves_everything),
-    "refuted, but true": (absint.Result, "prove", refutes_what_it_proves),
+    "refuted, but not false": (absint.Result, "prove", refutes_what_it_proves),
     "contradiction, but it runs": (absint.Result, "prove", contradicts),
     "check says fails": (absint.Result, "check", always(Outcome.FAILS)),
     "check says runs": (absint.Result, "check", always(Outcome.RUNS)),

@@ -19,15 +19,18 @@ def names(text: str) -> frozenset[str]:
 
 
 MOVED = names(
-    """Cast Concat Constant ConstantOfShape Dropout Expand Flatten Gather GatherElements GatherND Identity Pad Reshape
+    """Cast CastLike EyeLike ReverseSequence
+    Concat Constant ConstantOfShape Dropout Expand Flatten Gather GatherElements GatherND Identity Pad Reshape
     Shape Slice Split Squeeze Tile Transpose Unsqueeze OneHotEncoder ZipMap StringNormalizer Tokenizer Size
     ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty
     SequenceErase SequenceInsert SequenceLength SplitToSequence Compress DepthToSpace OneHot SpaceToDepth Trilu"""
 )
 UNCOSTED = names("TopK NonMaxSuppression TreeEnsembleClassifier TfIdfVectorizer")
 ONE = names(
-    """Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
-    IsNaN Less LessOrEqual Log Mod Mul Neg Not Or Pow Range Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub
+    """BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
+    Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
+    IsInf IsNaN
+    Less LessOrEqual Log Mod Mul Neg Not Or Pow Range Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub
     Tanh Where Xor"""
 )
 

@@ -135,7 +135,7 @@ def test_what_z3_denies_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ask = Backend.check
 
     def deny(backend: Backend, text: str, **options: Any) -> Answer:
-        return ask(backend, text, **options) if "core" in options else Answer("sat")  # the text that is written
+        return Answer("sat") if "x0" in text else ask(backend, text, **options)  # the text that is written
 
     monkeypatch.setattr(Backend, "check", deny)
     with pytest.raises(NoQueryError, match="denied by Z3"):
