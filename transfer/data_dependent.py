@@ -25,6 +25,7 @@ from transfer.rule import transfer
 def non_max_suppression(op: Op) -> Tensor:
     """(batch, class, box) of each box that survives: at most `max_output` of each batch and class."""
     boxes, scores = op.tensor("boxes").shape, op.tensor("scores").shape
+    op.flag("center_point_box")
     op.require_rank(boxes, 3, "boxes")
     op.require_rank(scores, 3, "scores")
     if boxes.is_top or scores.is_top:

@@ -11,6 +11,7 @@ from lattices.relation import FALSE
 from lattices.tensor import Tensor, Value
 from transfer import arithmetic as ar
 from transfer.arithmetic import Unary
+from transfer.caveats import single
 from transfer.conversion import bitwise_not, cast, type_attribute
 from transfer.folding import pointwise
 from transfer.logic import invert
@@ -98,8 +99,13 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
         ratios = op.elements("ratio")
         if ratios is None or not all(_is_probability(e) for e in ratios.ravel().tolist()):
             op.may_fail("ratio is in [0, 1)")
+    for name in ("ratio", "training_mode"):
+        if op.has(name) and op.tensor(name).shape.rank:
+            op.load_risk(f"{name} must be a scalar, found shape {op.tensor(name).shape}")
+    single(op, "training_mode")
     modes = op.elements("training_mode")
-    training = op.has("training_mode") and (modes is None or any(e is not FALSE for e in modes.ravel().tolist()))
+    known = modes is not None and modes.size == 1 and modes.ravel().tolist() == [FALSE]
+    training = op.has("training_mode") and not known
     return _dropped(op.tensor("X"), DType.BOOL, unchanged=not training)
 
 

@@ -101,6 +101,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
+                if s[axis].is_concrete and other[axis].is_concrete:
+                    op.load_risk(f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}")
                 op.require(agree, f"the inputs agree on axis {axis}", found=found)
     if many and not full:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, but for empty ones")
@@ -219,6 +221,7 @@ def split(op: Op) -> list[Tensor]:
         return _split(op, None)
     if op.integer("num_outputs") is not None:
         op.reject("both split and num_outputs are given")
+    op.require_rank(op.tensor("split").shape, 1, "split")
     sizes = op.integers("split")
     if sizes is None:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
@@ -322,6 +325,8 @@ def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")
     target = op.integers("shape")
+    if op.tensor("shape").shape.rank not in (None, 1):
+        op.load_risk(f"shape must have rank 1, found shape {op.tensor('shape').shape}")
     if target is None:
         op.may_fail("the target, which is unknown, must broadcast with the input")
         return moved(x, TOP_SHAPE, lambda array: array)

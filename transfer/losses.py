@@ -25,7 +25,7 @@ def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
 def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
     """The scalar of a reduced loss, else the dims of the labels.
 
-    onnxruntime gathers the scores at the labels, so labels smaller than the scores, and weights of any length, may run.
+    onnxruntime gathers the scores at the labels, so labels smaller than the scores, and weights of any shape, may run.
     """
     x, target = op.tensor(scores).shape, op.tensor(labels).shape
     if not x.is_top:
@@ -37,7 +37,9 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
         if (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
             op.may_fail(f"{labels} has the dims of {scores} but the classes")
     if op.has(weights):
-        op.require_rank(op.tensor(weights).shape, 1, weights)
+        given = op.tensor(weights).shape
+        if given.rank not in (None, 1):
+            op.load_risk(f"{weights} must have rank 1, found shape {given}")
         op.may_fail(f"{weights} has one value for each class")
     op.may_fail(f"{labels} are classes")
     return SCALAR if op.string("reduction", "mean") != "none" else target

@@ -26,7 +26,9 @@ def softmax(op: Op) -> Tensor:
     elif not -len(x.shape) <= axis < len(x.shape):
         # onnxruntime returns an empty input before it looks at the axis.
         empty = disjunction(*(eq(size, 0) for size in x.shape))
-        op.require(empty, f"axis {axis} is out of range for rank {len(x.shape)}")
+        reason = f"axis {axis} is out of range for rank {len(x.shape)}"
+        op.require(empty, reason)
+        op.load_risk(reason)
     return Tensor(x.dtype, x.shape)
 
 
@@ -51,9 +53,13 @@ def mean_variance_normalization(op: Op) -> Tensor:
     x = op.tensor("X")
     if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
         op.may_fail("onnxruntime normalises images of float32")
-    elif op.version >= 9 and sorted(a % 4 for a in op.ints("axes") or (0, 2, 3)) not in ([0, 2, 3], [0, 1, 2, 3]):
+    elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
         op.may_fail("onnxruntime normalises over all spatial axes, and the batch")
     return Tensor(x.dtype, x.shape)
+
+
+def _has_image_axes(axes: list[int] | None) -> bool:
+    return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
 
 
 @transfer("LRN", inputs="X", complete=True)

@@ -10,7 +10,7 @@ import numpy as np
 from lattices.contents import Contents, Element, ObjectArray, join_elements
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr
 from lattices.interval import Interval
-from lattices.relation import disjunction, ge, le
+from lattices.relation import FALSE, conjunction, disjunction, eq, ge, le
 from lattices.shape import TOP_SHAPE, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
@@ -57,6 +57,7 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     rank = len(x.shape)
     if rank == 0:
         op.may_fail("onnxruntime pads no scalars")
+    _may_refuse_constant(op)
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(pads) != 2 * len(at):
         op.reject(f"{len(pads)} pads for {len(at)} axes")
@@ -73,6 +74,17 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
     return Tensor(x.dtype, result, fill or (_padded_contents(op, x, added) if result.concrete is not None else None))
+
+
+def _may_refuse_constant(op: Op) -> None:
+    """onnxruntime wants one element in every mode, whatever the rank; only the mode `constant` reads it."""
+    if "constant_value" not in op.rule.inputs or not op.has("constant_value"):
+        return
+    shape, reason = op.tensor("constant_value").shape, "constant_value is one element"
+    if shape.is_top:
+        op.may_fail(reason)
+        return
+    op.may_fail(reason, unless=conjunction(*(FALSE if d.is_unknown else eq(d, 1) for d in shape)))
 
 
 def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:

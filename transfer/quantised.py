@@ -13,6 +13,8 @@ from transfer.conversion import type_attribute
 from transfer.op import Op
 from transfer.rule import transfer
 
+_FLOATS_OF_8_BITS = (DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2, DType.FLOAT8E5M2FNUZ)
+
 
 @transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", complete=True)
 def quantize_linear(op: Op) -> Tensor:
@@ -86,8 +88,9 @@ def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
     for (sizes, other), single in zip(pairwise(shapes), others, strict=True):
         if sizes != other:
             op.may_fail("scale and zero point have one shape", unless=conjunction(first, single))
-    if op.dtype("x") is DType.INT32 and op.has(zero_point) and not _is_zero(op, zero_point):
-        op.may_fail("onnxruntime wants no zero point other than 0 for int32")
+    dtype = op.dtype("x")
+    if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and op.has(zero_point) and not _is_zero(op, zero_point):
+        op.may_fail(f"onnxruntime wants no zero point other than 0 for {dtype}")
 
 
 def _is_zero(op: Op, name: str) -> bool:

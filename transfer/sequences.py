@@ -17,7 +17,7 @@ from lattices.dtype import DTYPES, DType
 from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from lattices.interval import Interval
 from lattices.normal import ceildiv, minimum
-from lattices.relation import FALSE, TRUE, conjunction, divisible, eq, ge, le, lt
+from lattices.relation import FALSE, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
 from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape, shape_of
 from lattices.tensor import MAX_ITEMS, TOP, Map, Optional, Sequence, Tensor, Value
 from lattices.truth import YES
@@ -194,12 +194,18 @@ def split_to_sequence(op: Op) -> Value:
     op.require(ge(size, 1), f"a chunk is not empty, found {size}")
     if not keep:
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
+        single = disjunction(*_at_most_one(extent), *_at_most_one(size))
+        op.may_fail("onnxruntime wants chunks of size 1 where keepdims is 0", unless=single)
         return Sequence(Tensor(x.dtype), ceildiv(extent, size))
     if isinstance(extent, Expr) and isinstance(size, Expr) and extent.const is not None and size.const is not None:
         count, rest = divmod(extent.const, size.const)
         if rest and count < MAX_ITEMS:
             return Sequence.of((_chunk(x, axis, const(n)) for n in [size.const] * count + [rest]), _nothing(x.dtype))
     return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
+
+
+def _at_most_one(size: Dim) -> list[Relation]:
+    return [] if size.is_unknown else [le(size, 1)]
 
 
 def _chunk_size(op: Op, extent: Dim, size: Dim) -> Dim:
@@ -229,6 +235,7 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None, keep: bool)
         chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
         return Sequence(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
+        op.load_risk("split must have elements, found none")
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     total: Dim = ZERO_EXPR
     for size in sizes:
@@ -309,6 +316,8 @@ def optional(op: Op) -> Value:
     if value is not None:
         return Optional(value, True)
     declared = op.attributes.get("type")
+    if declared is None:
+        op.ill_formed("Optional must have an input or the attribute type, found neither")
     return Optional(declared if isinstance(declared, Value) else TOP, False)
 
 

@@ -97,8 +97,12 @@ def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
 def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
     """What it takes that the window fits, and its positions."""
     if window.same:
+        positions = ceildiv(size, window.stride)
+        if window.stride == 1:
+            # A kernel of size 0 has one position more (onnxruntime, which looks at it where the batch is empty).
+            positions = positions + maximum(1 - window.kernel, 0)
         # A window that fits nowhere but in the padding of an empty axis is refused.
-        return ge(size, 1), as_size(ceildiv(size, window.stride))
+        return ge(positions, 1), as_size(positions)
     slack = size + (window.before + window.after) - window.span
     return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 

@@ -24,6 +24,14 @@ UNTRUSTED: Final[tuple[tuple[str, str], ...]] = (
 
 REDUCTIONS: Final = re.compile("Reduce[A-Z].*|ArgMax|ArgMin")
 
+PRODUCTS: Final = {
+    **dict.fromkeys(
+        ("MatMul", "MatMulInteger", "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"), (0, 1)
+    ),
+    "QLinearMatMul": (0, 3),
+}
+"""Matrix products, and where their matrices stand among the inputs."""
+
 
 def misreduces(nodes: Sequence[NodeProto], values: Mapping[str, Any]) -> bool:
     """onnxruntime 1.31 ignores an axis of a reduction that is negative or out of range if the input is empty."""
@@ -38,12 +46,14 @@ def misreduces(nodes: Sequence[NodeProto], values: Mapping[str, Any]) -> bool:
 
 
 def multiplies_nothing(nodes: Sequence[NodeProto], values: Mapping[str, Any]) -> bool:
-    """onnxruntime 1.31 does not broadcast the batch dims of a MatMul whose inner dim is 0."""
+    """onnxruntime 1.31 does not broadcast the batch dims of a product whose inner dim is 0."""
     for node in nodes:
-        a, b = (values.get(name) for name in (*node.input, "", "")[:2])
-        if node.op_type != "MatMul" or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        if node.op_type not in PRODUCTS:
             continue
-        if a.shape[-1:] == (0,) and a.shape[:-2] != b.shape[:-2]:
+        a, b = (values.get(node.input[at]) for at in PRODUCTS[node.op_type])
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+            continue
+        if 0 in a.shape[-2:] and 0 in b.shape[-2:] and a.shape[:-2] != b.shape[:-2]:
             return True
     return False
 

@@ -93,6 +93,8 @@ def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
     if not loaded and NOT_THERE.search(str(reply)):
         verdict.missing = True
         return verdict
+    if loaded and not draft.looped:
+        verdict.broken += _unloadable(result, model, draft)
     names = [info.name for info in runnable.graph.output]
     for number, binding in enumerate(bindings(draft)):
         for seed in (0, 1) if number == 0 else (0,):
@@ -124,6 +126,16 @@ def examine(draft: NodeDraft, *, every: bool = True) -> Verdict:
         if not every and (verdict.wrong or verdict.broken or verdict.ill_typed or verdict.premises):
             break
     return verdict
+
+
+def _unloadable(result: absint.Result, model: onnx.ModelProto, draft: NodeDraft) -> Iterator[str]:
+    """The failure to load the model whose inputs have the shapes that the analysis saw, where `check` says it runs."""
+    loaded, reply = ENGINE.load(model.SerializeToString())
+    if not loaded and not NOT_THERE.search(str(reply)):
+        for binding in bindings(draft):
+            if _says_runs(result, binding):
+                yield f"at {binding}: check says that it runs, but as declared: {shortened(str(reply))}"
+                return
 
 
 def inside(model: onnx.ModelProto) -> list[onnx.NodeProto]:

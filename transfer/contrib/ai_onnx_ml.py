@@ -90,6 +90,9 @@ def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
     count = _count(op, names.get(op.dtype("X"), ""))
+    found = [name for name in names.values() if _count(op, name)]
+    if len(found) != 1:
+        op.ill_formed(f"one of {' and '.join(names.values())} must hold values, found {' and '.join(found) or 'none'}")
     if not count:
         op.may_fail("there is a value of the type of X")
     _per_feature(op, count, "the values fit the features")
@@ -111,6 +114,8 @@ def one_hot_encoder(op: Op) -> Tensor:
     _require_one_of(op, "cats_int64s", "cats_strings")
     if _count(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
         op.may_fail("the categories have the type of X")
+    if not categories:
+        op.ill_formed("OneHotEncoder must have categories, found none")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
 
 

@@ -7,14 +7,16 @@ leaves weights and all else as ONNX has them. An operator here is a view of the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
-from lattices.expr import UNKNOWN_SIZE
-from lattices.relation import ge
+from lattices.expr import UNKNOWN_SIZE, product
+from lattices.relation import conjunction, ge
 from lattices.shape import TOP_SHAPE, Shape
 from lattices.tensor import Tensor, Value
 from lattices.truth import YES
 from transfer import convolution, normalisation, pooling, resize, sampling, spatial
-from transfer.contrib.parameters import may_refuse_channels, may_refuse_parameters
+from transfer.arithmetic import constant
+from transfer.contrib.parameters import may_refuse_channels, may_refuse_parameters, may_refuse_vectors
 from transfer.contrib.views import channels_last, of_rank, restate, retyped
 from transfer.op import AttributeValue, Op
 from transfer.rule import MICROSOFT, ONNX, Rule, transfer
@@ -100,7 +102,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
 @transfer("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
-    may_refuse_parameters(op, *_POOLED.split()[1:])
+    may_refuse_vectors(op, *_POOLED.split()[1:])
     outputs = _laid_out(op, pooling.average_pool, op.inputs[:1])
     for value in (op.tensor("X"), *outputs):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
@@ -116,7 +118,31 @@ def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
     shape = op.tensor("X").shape
     if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
         op.may_fail("onnxruntime may refuse an image without elements")
+    _may_leave_the_range(op, shape)
     return _laid_out(op, pooling.global_pool, op.inputs[:1])
+
+
+def _may_leave_the_range(op: Op, shape: Shape) -> None:
+    """onnxruntime multiplies by x_scale / (y_scale * elements of an image), which it wants in [2**-32, 256)."""
+    reason = "the scales are in the range that onnxruntime computes with"
+    scales = [_number(op, name) for name in ("x_scale", "y_scale")]
+    if shape.is_top or len(shape) < 3 or not all(scale > 0 for scale in scales):
+        op.may_fail(reason)
+        return
+    ratio = scales[0] / scales[1]
+    size = product(shape[1:-1] if op.integer("channels_last", 0) else shape[2:])
+    if size.is_unknown:
+        op.may_fail(reason)
+        return
+    # A factor of 2 covers the rounding of float32.
+    op.may_fail(reason, unless=conjunction(ge(size, int(ratio / 128) + 1), ge(int(ratio * 2**31), size)))
+
+
+def _number(op: Op, name: str) -> Fraction:
+    """The one element of an input; 0 if it is not known."""
+    elements = op.elements(name)
+    value = constant(elements.item()) if elements is not None and elements.size == 1 else None
+    return Fraction(0 if value is None else value)
 
 
 @transfer("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)

@@ -21,6 +21,13 @@ def may_refuse_parameters(op: Op, *names: str) -> None:
             op.may_fail(f"{name} is one value")
 
 
+def may_refuse_vectors(op: Op, *names: str) -> None:
+    """Kernels take a vector of one element for a scalar, type inference does not where it sees the shape."""
+    for name in names:
+        if op.has(name) and op.tensor(name).shape.rank != 0:
+            op.may_fail(f"{name} is a scalar")
+
+
 def is_one_value(value: Value | None) -> bool:
     """A scalar or a vector of one element."""
     return isinstance(value, Tensor) and value.shape in _ONE_VALUE
@@ -59,4 +66,11 @@ def _require_vector(op: Op, name: str, what: str, *instead: Relation) -> None:
         op.may_fail(f"{name} {what}")
 
 
-__all__ = ["is_one_value", "may_refuse_channels", "may_refuse_parameters", "require_one_or_each", "require_one_value"]
+__all__ = [
+    "is_one_value",
+    "may_refuse_channels",
+    "may_refuse_parameters",
+    "may_refuse_vectors",
+    "require_one_or_each",
+    "require_one_value",
+]

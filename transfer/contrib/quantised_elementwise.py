@@ -6,7 +6,7 @@ from lattices.dtype import DType
 from lattices.shape import TOP_SHAPE
 from lattices.tensor import Tensor, Value
 from transfer import quantised
-from transfer.contrib.parameters import require_one_value
+from transfer.contrib.parameters import may_refuse_vectors, require_one_value
 from transfer.contrib.views import restate
 from transfer.op import Op
 from transfer.reduction import by_attribute
@@ -22,7 +22,9 @@ from transfer.rule import MICROSOFT, transfer
 )
 def q_linear_binary(op: Op) -> Tensor:
     """An element-wise operation on quantised tensors with broadcasting."""
-    _require_parameters(op, ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point"))
+    scales, zero_points = ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point")
+    _require_parameters(op, scales, zero_points)
+    may_refuse_vectors(op, *scales, *zero_points)
     return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 
@@ -36,6 +38,7 @@ def q_linear_binary(op: Op) -> Tensor:
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
     _require_parameters(op, ("x_scale", "y_scale", "z_scale"), ("x_zero_point", "y_zero_point", "z_zero_point"))
+    op.may_fail("onnxruntime may end the process if some of the parameters are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 

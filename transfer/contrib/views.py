@@ -37,6 +37,8 @@ def restate(
     inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
     inner.caveats = op.caveats
     result = rule.function(inner)
+    for risk in inner.load_risks:  # nobody else can be asked what onnxruntime's own operators infer
+        op.may_fail(risk)
     return [result] if isinstance(result, Value) else list(result)
 
 
