@@ -196,7 +196,7 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
         op.may_fail("the type of random numbers is a float")
     if op.name.startswith("RandomUniform") and op.number("high", 1.0) < op.number("low", 0.0):
         op.may_fail("high is not below low")
-    if op.name.startswith("RandomNormal") and op.number("scale", 1.0) <= 0:
+    if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
         op.may_fail("onnxruntime may end the process unless scale is positive")
     return Tensor(dtype, shape)
 

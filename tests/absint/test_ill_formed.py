@@ -81,6 +81,40 @@ def called(outputs: list[str]) -> ModelProto:
     return helper.make_model(graph, functions=[function], opset_imports=imports, ir_version=8)
 
 
+def looped(operator: str, item: ValueInfoProto, **attributes: object) -> ModelProto:
+    """The node in the body of a loop of `x_trips` trips, which collects what it computes."""
+    inner = helper.make_node(operator, [item.name], ["slice"], "n", **attributes)
+    going = helper.make_node("Identity", ["going"], ["still"])
+    body = helper.make_graph(
+        [going, inner],
+        "body",
+        [info("i", [], INT64), info("going", [], TensorProto.BOOL)],
+        [info("still", [], TensorProto.BOOL), ValueInfoProto(name="slice")],
+    )
+    loop = helper.make_node("Loop", ["x_trips", "go"], ["y0"], "loop", body=body)
+    graph = helper.make_graph(
+        [loop],
+        "g",
+        [item, info("x_trips", [], INT64)],
+        [ValueInfoProto(name="y0")],
+        [numpy_helper.from_array(np.array(True), "go")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def sequence(operator: str, inputs: Sequence[ValueInfoProto | str], constants: dict[str, np.ndarray]) -> ModelProto:
+    """One node whose output is no tensor."""
+    model = one(operator, inputs, constants=constants)
+    model.graph.output[0].ClearField("type")
+    return model
+
+
+def without_elements(attribute: str, model: ModelProto) -> ModelProto:
+    """The node with a list of no integers as an attribute."""
+    model.graph.node[0].attribute.append(AttributeProto(name=attribute, type=AttributeProto.INTS))
+    return model
+
+
 def encoder(**attributes: object) -> ModelProto:
     return one("LabelEncoder", [info("x", [3], STRING)], domain="ai.onnx.ml", kind=INT64, **attributes)
 
@@ -121,6 +155,34 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     ),
     "Softmax of a scalar": (one("Softmax", [info("x", [])]), "Softmax needs an axis, found a scalar"),
     "Hardmax of a scalar": (one("Hardmax", [info("x", [])], 11), "Hardmax needs an axis, found a scalar"),
+    "axis of Softmax": (one("Softmax", [X], axis=2), "axis 2 is out of range for rank 2; type inference refuses it"),
+    "axis of Hardmax": (one("Hardmax", [X], 11, axis=-3), "axis -3 is out of range for rank 2; type inference refuses"),
+    "axis of LogSoftmax in a loop": (
+        looped("LogSoftmax", X, axis=3),
+        "axis 3 is out of range for rank 2; type inference refuses it as a runtime loads the model",
+    ),
+    "ratio of Dropout": (
+        one("Dropout", [X, "r"], constants={"r": np.full(1, 0.5, np.float32)}),
+        "ratio must be a scalar, found shape [1]; type inference refuses it",
+    ),
+    "training_mode of Dropout": (
+        one("Dropout", [X, "", "t"], constants={"t": np.zeros((1, 1), bool)}),
+        "training_mode must be a scalar, found shape [1, 1]; type inference refuses it",
+    ),
+    "shape of Expand": (one("Expand", [X, info("s", [], INT64)]), "shape must have rank 1, found shape []; type infer"),
+    "Concat of an empty input that differs": (
+        one("Concat", [info("x", ["N", 1]), info("w", [2, 2])], axis=0),
+        "the inputs must agree on axis 1, found 1 and 2; type inference refuses it",
+    ),
+    "split without elements": (
+        sequence("SplitToSequence", [X, "s"], {"s": np.zeros(0, np.int64)}),
+        "split must have elements, found none; type inference refuses it",
+    ),
+    "weights of a loss": (
+        one("NegativeLogLikelihoodLoss", [X, info("t", ["N"], INT64), info("w", [4, 1])]),
+        "weight must have rank 1, found shape [4, 1]; type inference refuses it",
+    ),
+    "Optional of nothing": (sequence("Optional", [], {}), "Optional must have an input or the attribute type, found n"),
     "one-sided DFT of complex numbers": (
         one("DFT", [info("x", [1, "N", 2])], onesided=1),
         "a one-sided DFT transforms real numbers, found 2 in the last axis; type inference refuses it as a runtime ",
@@ -155,6 +217,14 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     "OneHotEncoder": (
         one("OneHotEncoder", [info("x", [3], INT64)], domain="ai.onnx.ml", cats_int64s=[1], cats_strings=["a"]),
         "one of cats_int64s and cats_strings must be given, found cats_int64s and cats_strings",
+    ),
+    "OneHotEncoder of nothing": (
+        without_elements("cats_int64s", one("OneHotEncoder", [info("x", [3], INT64)], domain="ai.onnx.ml")),
+        "OneHotEncoder must have categories, found none",
+    ),
+    "Imputer of two types": (
+        one("Imputer", [X], domain="ai.onnx.ml", imputed_value_floats=[1.0], imputed_value_int64s=[1]),
+        "one of imputed_value_floats and imputed_value_int64s must hold values, found imputed_value_floats and imputed",
     ),
     "default of LabelEncoder has two elements": (
         encoder(keys_tensor=TEXTS, values_tensor=numpy_helper.from_array(np.ones(2, np.int64)), default_tensor=TEXTS),
@@ -309,9 +379,15 @@ def test_what_onnxruntime_runs_is_no_error(name: str) -> None:
     assert errors(absint.analyze(RUN[name])) == []
 
 
+LOSS = [info("x", [2, 2]), info("t", [2], INT64), info("w", [1, 2])]
 HIDDEN = {
     "Conv": ("Conv", [info("x", [1, 1, 5, 5]), W], {"pads": [-1, 0, 0, 0]}, "[1, 1, 2, 3]"),
     "DFT": ("DFT", [info("x", [1, 4, 2])], {"onesided": 1}, "[1, 3, 2]"),
+    "Softmax": ("Softmax", [info("x", [0, 4])], {"axis": 3}, "[0, 4]"),
+    "Concat": ("Concat", [info("x", [0, 1]), info("w", [2, 2])], {"axis": 0}, "[2, 2]"),
+    "SoftmaxCrossEntropyLoss": ("SoftmaxCrossEntropyLoss", LOSS, {}, "[]"),
+    "NegativeLogLikelihoodLoss": ("NegativeLogLikelihoodLoss", LOSS, {}, "[]"),
+    "Dropout": ("Dropout", [info("x", [2, 4]), info("w", [1])], {}, "[2, 4]"),
     "Einsum": ("Einsum", [info("x", [2, 3]), info("w", [])], {"equation": "...,...->..."}, "[2, 3]"),
 }
 

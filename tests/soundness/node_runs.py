@@ -23,6 +23,7 @@ NOT_THERE: Final = re.compile(
     "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|No Op registered|under development"
     "|ONNX Runtime only \\*guarantees\\*|Unsupported type proto|Unable to handle object of type"
     "|not supported in this build|No corresponding Numpy type|InsertedPrecisionFreeCast"
+    r"|bound to different types \(.*\) in node \(\)"  # inside of the function that defines the operator
 )
 """Failures that speak of the runtime, not of the node."""
 

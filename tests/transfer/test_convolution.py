@@ -104,6 +104,20 @@ CHANNELS = [
 ]
 
 
+SAME = [
+    # A kernel of size 0: onnxruntime convolves an empty batch by it, and hangs otherwise.
+    Case(
+        operator,
+        [Arg([0, 2, "H", 4], dtype), Arg([2, 2, "K", 1], dtype)],
+        {"auto_pad": pad, "strides": [stride, 2]},
+        bindings=sizes(H=list(range(6)), K=[0, 1, 2, 3]),
+        expect=["[0, 2, H + max(1 - K, 0), 2]"] if stride == 1 else None,
+    )
+    for operator, dtype in (("Conv", TensorProto.FLOAT), ("ConvInteger", U8))
+    for pad, stride in product(("SAME_UPPER", "SAME_LOWER"), (1, 2, 3))
+]
+
+
 def transposed(kernel: int, expect: str | None = None, **attributes: object) -> Case:
     return Case(
         "ConvTranspose",
@@ -176,6 +190,6 @@ COL2IM = [
 ]
 
 
-@pytest.mark.parametrize("case", WINDOWS + GRID + CHANNELS + TRANSPOSED + COL2IM, ids=str)
+@pytest.mark.parametrize("case", WINDOWS + GRID + CHANNELS + SAME + TRANSPOSED + COL2IM, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)

@@ -45,6 +45,8 @@ def unfold_tensor(op: Op) -> Tensor:
     x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
     if size is None or size < 0 or step < 1:
         op.reject(f"a window of size {size} that moves by {step} is none")
+    if size == 0:
+        op.may_fail("the window is not empty")
     if x.dtype in (DType.STRING, DType.COMPLEX128, DType.UNDEFINED):
         op.may_fail("onnxruntime unfolds elements of at most 8 bytes")
     if x.shape.is_top:

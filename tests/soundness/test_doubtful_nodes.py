@@ -1,0 +1,135 @@
+"""Nodes that onnxruntime refuses, or that end its process, beside ones that run: `check` promises the latter alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import ModelProto, helper
+
+import absint
+from absint.checking import Outcome
+from tests.soundness.runs import ENGINE
+
+QUANTISED: Final = "<float a = {0.5}, uint8 z = {1}>"
+PARAMETERS: Final = "float s, uint8 z"
+VECTORS: Final = "float[1] s, uint8[1] z"
+IMAGE: Final = "uint8[N, 1, 4, 4] x"
+
+PAIRS: Final[dict[str, tuple[str, str]]] = {
+    "RandomNormal": (
+        "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.0>() }",
+        "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.5>() }",
+    ),
+    "RandomNormalLike": (
+        "(float[N] x) => (float[N] y) { y = RandomNormalLike<scale = -1.0>(x) }",
+        "(float[N] x) => (float[N] y) { y = RandomNormalLike(x) }",
+    ),
+    "RandomUniform": (
+        "() => (float[2] y) { y = RandomUniform<shape = [2], low = 2.0, high = 1.0>() }",
+        "() => (float[2] y) { y = RandomUniform<shape = [2], low = 1.0, high = 1.0>() }",
+    ),
+    "RandomUniformLike": (
+        "(float[N] x) => (float[N] y) { y = RandomUniformLike<low = 1.5>(x) }",
+        "(float[N] x) => (float[N] y) { y = RandomUniformLike<low = -1.5>(x) }",
+    ),
+    "MaxPool": (
+        "(float[N, 1, 4] x) => (y) { y = MaxPool<kernel_shape = [2], storage_order = 2>(x) }",
+        "(float[N, 1, 4] x) => (y) { y = MaxPool<kernel_shape = [2], storage_order = 1>(x) }",
+    ),
+    "MeanVarianceNormalization": (
+        "(float[N, 1, 4, 4] x) => (y) { y = MeanVarianceNormalization<axes: ints = []>(x) }",
+        "(float[N, 1, 4, 4] x) => (y) { y = MeanVarianceNormalization<axes = [0, 1, 2, 3]>(x) }",
+    ),
+    "Pad": (
+        "(float[N] x, float[0] c) => (y) <int64[2] p = {1, 1}> { y = Pad(x, p, c) }",
+        "(float[N] x, float[1] c) => (y) <int64[2] p = {1, 1}> { y = Pad(x, p, c) }",
+    ),
+    "Pad by a constant that the mode does not read": (
+        '(float[N] x, float[0] c) => (y) <int64[2] p = {-1, 0}> { y = Pad<mode = "edge">(x, p, c) }',
+        '(float[3] x, float c) => (y) <int64[2] p = {-1, 0}> { y = Pad<mode = "edge">(x, p, c) }',
+    ),
+    "DequantizeLinear of 8-bit floats": (
+        "(float[N] x, float s) => (y) { q = Cast<to = 19>(x) z = Cast<to = 19>(s) y = DequantizeLinear(q, s, z) }",
+        "(float[N] x, float s) => (y) { q = Cast<to = 19>(x) y = DequantizeLinear(q, s) }",
+    ),
+    "QLinearGlobalAveragePool": (
+        f"({IMAGE}) => (y) <float s = {{20000.0}}, float a = {{0.5}}, uint8 z = {{1}}> "
+        "{ y = com.microsoft.QLinearGlobalAveragePool(x, s, z, a, z) }",
+        f"({IMAGE}) => (y) <float s = {{1000.0}}, float a = {{0.5}}, uint8 z = {{1}}> "
+        "{ y = com.microsoft.QLinearGlobalAveragePool(x, s, z, a, z) }",
+    ),
+    "QLinearGlobalAveragePool by a negative scale": (
+        f"({IMAGE}) => (y) <float s = {{-1.0}}, float a = {{0.5}}, uint8 z = {{1}}> "
+        "{ y = com.microsoft.QLinearGlobalAveragePool(x, s, z, a, z) }",
+        f"({IMAGE}) => (y) {QUANTISED} {{ y = com.microsoft.QLinearGlobalAveragePool(x, a, z, a, z) }}",
+    ),
+    "QLinearAdd": (
+        f"(uint8[N] x, {VECTORS}) => (y) {{ y = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z) }}",
+        f"(uint8[N] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z) }}",
+    ),
+    "QLinearAveragePool": (
+        f"({IMAGE}, {VECTORS}) => (y) {{ y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z) }}",
+        f"({IMAGE}, {PARAMETERS}) => (y) "
+        "{ y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z) }",
+    ),
+    "SplitToSequence": (
+        "(float[N, 2] x) => (seq(float) y) <int64 k = {2}> { y = SplitToSequence<keepdims = 0>(x, k) }",
+        "(float[N, 2] x) => (seq(float) y) <int64 k = {1}> { y = SplitToSequence<keepdims = 0>(x, k) }",
+    ),
+    "UnfoldTensor": (
+        "(float[2] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 0>(x) }",
+        "(float[N] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 1>(x) }",
+    ),
+    "NonMaxSuppression": (
+        "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 2>(x, s) }",
+        "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 1>(x, s) }",
+    ),
+    "Split": (
+        "(float[3, N] x) => (y) <int64 k = {3}> { y = Split(x, k) }",
+        "(float[3, N] x) => (y) <int64[1] k = {3}> { y = Split(x, k) }",
+    ),
+}
+"""Texts of models, a node that fails and one that runs, where N is 2 and all elements are 1."""
+
+WHERE: Final = (
+    f"(bool[2] c, uint8[2] x, {PARAMETERS}) => (y) <float a = {{0.5}}, uint8 b = {{1}}> "
+    "{ y = com.microsoft.QLinearWhere(c, x, s, z, x, s, z, a, b) }"
+)
+
+
+def parsed(text: str) -> ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20, "com.microsoft" : 1]> G {text}')
+
+
+def runs(model: ModelProto) -> bool:
+    feeds = {}
+    for info in model.graph.input:
+        kind = info.type.tensor_type
+        feeds[info.name] = np.ones(
+            [dim.dim_value if dim.HasField("dim_value") else 2 for dim in kind.shape.dim],
+            helper.tensor_dtype_to_np_dtype(kind.elem_type),
+        )
+    serialised = model.SerializeToString()
+    return bool(ENGINE.load(serialised)[0] and ENGINE.run(serialised, feeds)[0])
+
+
+def outcome(model: ModelProto) -> Outcome:
+    result = absint.analyze(model)
+    return result.check(dict.fromkeys(result.symbols, 2)).outcome
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_one_fails_and_one_runs(name: str) -> None:
+    bad, good = map(parsed, PAIRS[name])
+    assert not runs(bad)
+    assert outcome(bad) is not Outcome.RUNS
+    assert runs(good)
+    assert outcome(good) is Outcome.RUNS
+
+
+def test_constants_beside_other_parameters_of_qlinear_where_end_the_process() -> None:
+    assert not runs(parsed(WHERE))
+    assert outcome(parsed(WHERE)) is not Outcome.RUNS
