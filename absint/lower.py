@@ -336,7 +336,7 @@ class Lowerer:
         if rule is None or rule is not shipped().lookup(domain, op_type, version):
             types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
             return Kernel(domain, op_type, version, rule, decoded, outputs, types=types)
-        fatal, harmless = schemas.departures(domain, op_type, version, decoded)
+        fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
         form = schemas.form(domain, op_type, version)
         for text in () if form is not None else fatal:
             self._warn("malformed-node", place, f"{text}; runtimes refuse it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -87,7 +87,8 @@ class Form(NamedTuple):
 
     name: str
     """The operator with the opset in which the schema came, such as `Conv-11`."""
-    attributes: frozenset[str]
+    attributes: Mapping[str, int]
+    """Their types, as numbers of AttributeProto."""
     required: tuple[str, ...]
     """Attributes that must be there."""
     min_inputs: int
@@ -147,7 +148,7 @@ def _form(domain: str, name: str, version: int) -> Form | None:
     attributes = found.attributes
     return Form(
         f"{name}-{found.since_version}",
-        frozenset(attributes),
+        {attribute: _number(what.type) for attribute, what in attributes.items()},
         tuple(attribute for attribute, what in attributes.items() if what.required),
         found.min_input,
         found.max_input,
@@ -156,6 +157,13 @@ def _form(domain: str, name: str, version: int) -> Form | None:
         max((index + 1 for index, _ in single), default=0),
         single,
     )
+
+
+def _number(kind: object) -> int:
+    """The number of a kind of attribute in AttributeProto, where kinds of schemas have the same ones."""
+    number = getattr(kind, "value", 0)
+    assert isinstance(number, int)
+    return number
 
 
 _COUNTED: Final = frozenset({"MemcpyFromHost", "MemcpyToHost", "SimplifiedLayerNormalization"})
@@ -170,7 +178,7 @@ def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
     least = max((at + 1 for at in found.required), default=0)
     return Form(
         f"{domain}::{name}" if domain else name,
-        frozenset(),
+        {},
         (),
         least,
         _UNBOUNDED if found.repeats_input else len(found.inputs),
@@ -258,14 +266,27 @@ def _range(lowest: int, highest: int, noun: str) -> str:
 _UNBOUNDED: Final = (1 << 31) - 1
 
 
-def departures(domain: str, name: str, version: int, attributes: Collection[str]) -> Departures:
-    """What is wrong with the attributes of a node, by the schema in force at an opset version."""
+def departures(domain: str, name: str, version: int, attributes: Mapping[str, int]) -> Departures:
+    """What is wrong with the attributes of a node, by the schema in force at an opset version.
+
+    `attributes` are their types, as numbers of AttributeProto; 0 where a file leaves one out.
+    """
     found = form(domain, name, version)
     if found is None:
         return _without_schema(domain, name, version)
     missing = [f"required attribute {a} of {found.name} is missing" for a in found.required if a not in attributes]
     unknown = [f"{found.name} has no attribute {a}" for a in attributes if a not in found.attributes]
-    return Departures(tuple(missing), tuple(unknown)) if missing or unknown else _NONE
+    wrong = [
+        f"attribute {a} of {found.name} must be {_kind(expected)}, found {_kind(kind)}"
+        for a, kind in attributes.items()
+        if (expected := found.attributes.get(a, kind)) != kind and kind
+    ]
+    return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
+
+
+def _kind(number: int) -> str:
+    kinds = onnx.AttributeProto.AttributeType
+    return kinds.Name(number) if number in kinds.values() else str(number)
 
 
 def _without_schema(domain: str, name: str, version: int) -> Departures:

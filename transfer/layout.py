@@ -211,7 +211,7 @@ def split_attribute(op: Op) -> list[Tensor]:
 
 def _split_by_attribute(op: Op) -> list[Tensor]:
     sizes = op.ints("split")
-    return _split(op, None if sizes is None else [Dim(size) for size in sizes])
+    return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
 @transfer("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)

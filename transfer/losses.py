@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lattices.shape import SCALAR, Shape
+from lattices.shape import SCALAR, TOP_SHAPE, Shape
 from lattices.tensor import Tensor
 from transfer.op import Op
 from transfer.rule import transfer
@@ -41,6 +41,8 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
         if given.rank not in (None, 1):
             op.load_risk(f"{weights} must have rank 1, found shape {given}")
         op.may_fail(f"{weights} has one value for each class")
+        if given.rank != 1 and op.string("reduction", "mean") == "none":
+            target = TOP_SHAPE  # they are gathered at the labels, and the loss is broadcast against that
     op.may_fail(f"{labels} are classes")
     return SCALAR if op.string("reduction", "mean") != "none" else target
 

@@ -102,9 +102,16 @@ def looped(operator: str, item: ValueInfoProto, **attributes: object) -> ModelPr
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def sequence(operator: str, inputs: Sequence[ValueInfoProto | str], constants: dict[str, np.ndarray]) -> ModelProto:
+def sequence(
+    operator: str,
+    inputs: Sequence[ValueInfoProto | str],
+    constants: dict[str, np.ndarray],
+    *,
+    domain: str = "",
+    **attributes: object,
+) -> ModelProto:
     """One node whose output is no tensor."""
-    model = one(operator, inputs, constants=constants)
+    model = one(operator, inputs, constants=constants, domain=domain, **attributes)
     model.graph.output[0].ClearField("type")
     return model
 
@@ -222,6 +229,25 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
         without_elements("cats_int64s", one("OneHotEncoder", [info("x", [3], INT64)], domain="ai.onnx.ml")),
         "OneHotEncoder must have categories, found none",
     ),
+    "ZipMap of two types": (
+        sequence(
+            "ZipMap",
+            [info("x", ["N", 2])],
+            {},
+            domain="ai.onnx.ml",
+            classlabels_strings=["a", "b"],
+            classlabels_int64s=[1, 2],
+        ),
+        "one of classlabels_strings and classlabels_int64s must hold values, found classlabels_strings and classlabels",
+    ),
+    "attribute of another type": (
+        one("GlobalLpPool", [IMAGE], p=2.0),
+        "attribute p of GlobalLpPool-2 must be INT, found FLOAT",
+    ),
+    "attribute of another type that is read": (
+        one("Softmax", [X], axis=[1]),
+        "attribute axis of Softmax-13 must be INT, found INTS",
+    ),
     "Imputer of two types": (
         one("Imputer", [X], domain="ai.onnx.ml", imputed_value_floats=[1.0], imputed_value_int64s=[1]),
         "one of imputed_value_floats and imputed_value_int64s must hold values, found imputed_value_floats and imputed",
@@ -314,6 +340,7 @@ RUN: dict[str, ModelProto] = {
     "sums that overflow": one(
         "Add", [info("x", [1], INT64), "c"], kind=INT64, constants={"c": np.array([HUGE], np.int64)}
     ),
+    "split without sizes": without_elements("split", one("Split", [info("x", [2])], 11)),
     "negative pads of Pad": one("Pad", [info("x", [5]), "p"], constants={"p": np.array([-1, -1])}),
 }
 RUN["a false shape of an intermediate value"].graph.value_info.append(info("y0", [7, 7]))

@@ -78,6 +78,8 @@ class Draft:
     fresh: int = 0
     optionals: set[str] = field(default_factory=set)
     """Values that a run shows as the tensor they hold, and that few operators take."""
+    unloadable: bool = False
+    """A run contradicts the claims, of a model that onnxruntime does not load: nodes that run one by one are no run."""
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -189,6 +191,9 @@ class Draft:
                 analysed[key] = Recorded(self.model(nodes))
             problems = analysed[key].at(binding, run)
             count += 1
+            if problems and not RUNTIME.load(analysed[key].model.SerializeToString())[0]:
+                self.unloadable = True
+                continue
             if problems:
                 return count, [f"at {binding}: {problem}" for problem in problems]
         return count, []

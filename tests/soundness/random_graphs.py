@@ -123,7 +123,7 @@ def main() -> int:
             break
         found = draft(seed)
         runs, problems = found.wrong()
-        totals.update(graphs=1, runs=runs, nodes=len(found.nodes), wrong=bool(problems))
+        totals.update(graphs=1, runs=runs, nodes=len(found.nodes), wrong=bool(problems), unloadable=found.unloadable)
         operators.update(node.op_type for node in found.nodes)
         if problems:
             key = signature(problems[0])

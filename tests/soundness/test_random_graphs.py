@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from onnx import TensorProto
 
-from tests.soundness.graph_drafts import Draft, Recorded
+from tests.soundness.graph_drafts import Draft, Input, Recorded
 from tests.soundness.graph_shrinks import shrunk
 from tests.soundness.random_graphs import draft
 
@@ -48,6 +49,14 @@ def test_a_wrong_claim_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> N
     found = next(d for d in map(draft, range(20)) if has_concat(d) and len(d.nodes) > 8)
     assert found.wrong()[1]
     assert len(shrunk(found).nodes) < len(found.nodes) // 2
+
+
+def test_nodes_that_run_one_by_one_are_no_run_of_a_model_that_is_refused() -> None:
+    """A Concat of an empty input that differs on another axis, whose sizes type inference sees."""
+    found = Draft(0, 20, [Input("x", TensorProto.FLOAT, (2, 4))], [{}])
+    found.one("Concat", found.one("Tile", "x", found.constant([0, 2])), "x", axis=0)
+    assert found.wrong() == (1, [])
+    assert found.unloadable
 
 
 def has_concat(found: Draft) -> bool:

@@ -102,6 +102,7 @@ IMAGES = [
         bindings=sizes(N=[1, 2]),
         expect=["[?, 6]"],
     ),
+    MS("WordConvEmbedding", [Arg([2, 2], I32), Arg([0, 1, 1, 0]), Arg([0]), Arg([2, 0, 2])], expect=["[2, 0]"]),
 ]
 
 

@@ -90,9 +90,7 @@ def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
     count = _count(op, names.get(op.dtype("X"), ""))
-    found = [name for name in names.values() if _count(op, name)]
-    if len(found) != 1:
-        op.ill_formed(f"one of {' and '.join(names.values())} must hold values, found {' and '.join(found) or 'none'}")
+    _require_values_of_one(op, *names.values())
     if not count:
         op.may_fail("there is a value of the type of X")
     _per_feature(op, count, "the values fit the features")
@@ -161,6 +159,13 @@ def _require_one_of(op: Op, *names: str) -> None:
     found = [name for name in names if name in op.attributes]
     if len(found) != 1:
         op.ill_formed(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}")
+
+
+def _require_values_of_one(op: Op, *names: str) -> None:
+    """One of these lists has elements, and no other."""
+    found = [name for name in names if _count(op, name)]
+    if len(found) != 1:
+        op.ill_formed(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
@@ -315,6 +320,7 @@ def feature_vectorizer(op: Op) -> Tensor:
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
+    _require_values_of_one(op, "classlabels_strings", "classlabels_int64s")
     shape = op.tensor("X").shape
     rows = _rows(op)
     if shape.is_top or not labels:

@@ -78,8 +78,9 @@ def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
     filters, _, window, size = sizes(op, "W", 4)
     require_dims(op, "B", filters)
-    require_dims(op, "C", sizes(op, "C", 2)[0], size)
     op.may_fail("every character has a vector")
+    if op.tensor("C").shape.rank == 2:  # onnxruntime looks at one more axis of another rank
+        require_dims(op, "C", sizes(op, "C", 2)[0], size)
     words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
     if words.rank == 1 or words.rank == 0:
         op.reject(f"Sequence holds no words: {words}")
