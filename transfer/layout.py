@@ -211,6 +211,8 @@ def split_attribute(op: Op) -> list[Tensor]:
 
 def _split_by_attribute(op: Op) -> list[Tensor]:
     sizes = op.ints("split")
+    if sizes == []:  # kernels take it for one that is left out
+        op.load_risk("split must have a size for each output, found none")
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 

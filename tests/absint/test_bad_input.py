@@ -190,7 +190,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
     ),
     "attribute-type": (
         lambda: model([node("Concat", ["x", "x"], ["y"], axis="zero", name="cat")]),
-        ["warning: Concat cat: attribute axis is not an integer [node]"],
+        ['error: Concat cat (output "y"): attribute axis of Concat-13 must be INT, found STRING [ill-formed]'],
         None,
     ),
     "missing-operand": (

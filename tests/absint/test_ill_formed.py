@@ -248,6 +248,10 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
         one("Softmax", [X], axis=[1]),
         "attribute axis of Softmax-13 must be INT, found INTS",
     ),
+    "split of an old Split without elements": (
+        without_elements("split", one("Split", [info("x", [2])], 11)),
+        "split must have a size for each output, found none; type inference refuses it",
+    ),
     "Imputer of two types": (
         one("Imputer", [X], domain="ai.onnx.ml", imputed_value_floats=[1.0], imputed_value_int64s=[1]),
         "one of imputed_value_floats and imputed_value_int64s must hold values, found imputed_value_floats and imputed",
@@ -340,7 +344,7 @@ RUN: dict[str, ModelProto] = {
     "sums that overflow": one(
         "Add", [info("x", [1], INT64), "c"], kind=INT64, constants={"c": np.array([HUGE], np.int64)}
     ),
-    "split without sizes": without_elements("split", one("Split", [info("x", [2])], 11)),
+    "split without sizes": without_elements("split", one("Split", [X], 11)),
     "negative pads of Pad": one("Pad", [info("x", [5]), "p"], constants={"p": np.array([-1, -1])}),
 }
 RUN["a false shape of an intermediate value"].graph.value_info.append(info("y0", [7, 7]))

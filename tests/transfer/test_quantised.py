@@ -83,7 +83,7 @@ LOSSES = [
 LOSSES += [
     # Weights of rank 2 are gathered at the labels too, and the loss is broadcast against that.
     Case(
-        op, [Arg([2, 2]), Arg([2], I64, low=0, high=0), Arg([1, "C"])], {"reduction": reduction}, 1, sizes(C=[1, 2]), 13
+        op, [Arg([2, 2]), Arg([2], I64, low=0, high=1), Arg([1, "C"])], {"reduction": reduction}, 1, sizes(C=[1, 2]), 13
     )
     for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
     for reduction in ("none", "mean")
