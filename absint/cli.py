@@ -5,6 +5,7 @@ An error is one line on stderr; one in a text that was given (a relation, say) i
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ from absint.report.plain import plain
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _LONGEST = 1000
+_FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
+"""Errors of writing, which name no file where a stream was written to."""
 
 
 class ClosedPipeError(Exception):
@@ -105,8 +108,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _tell(f"error: {error}")
     except OSError as error:
         _debug()
-        name = f"{error.filename}: " if error.filename else ""
-        return _tell(f"error: {name}{error.strerror or error}")
+        where = error.filename or ("standard output" if error.errno in _FULL else "")
+        return _tell(f"error: {where}{': ' if where else ''}{error.strerror or error}")
     except MemoryError:
         _debug()
         return _tell("error: out of memory")

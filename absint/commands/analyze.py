@@ -77,6 +77,8 @@ def analyze(
 
     The table shows inputs, outputs, totals and diagnostics. A dim is a number, an expression over the symbols of the
     inputs, or a name like _d0 for a size that only a run can tell.
+
+    Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
     from absint.report import summary
     from absint.report.tracing import Recorder

@@ -48,12 +48,12 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
     Raises UsageError for a target that holds weights of the model.
     """
     _check_weights(_locations(model), Path(source).parent, target)
-    _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
+    _write(text.encode("utf-8", "backslashreplace"), target)
 
 
 def write_file(text: str, target: str | os.PathLike[str]) -> None:
     """Write the text to a temporary file beside the target, then rename it."""
-    _write(text.encode("utf-8", "backslashreplace"), Path(os.path.realpath(target)))
+    _write(text.encode("utf-8", "backslashreplace"), target)
 
 
 def write_model(model: ModelProto, source: str, target: str) -> None:
@@ -75,7 +75,7 @@ def write_model(model: ModelProto, source: str, target: str) -> None:
         sys.stdout.buffer.write(content)
         return
     path = Path(os.path.realpath(target))
-    if _write(content, path) and weights and path.parent != folder.resolve():
+    if _write(content, target) and weights and path.parent != folder.resolve():
         print(
             f"absint: note: the weights stay in {weights[0]}"
             + (f" and {len(weights) - 1} more files" if len(weights) > 1 else "")
@@ -106,13 +106,23 @@ def _is_same(path: Path, target: str) -> bool:
         return False
 
 
-def _write(content: bytes, path: Path) -> bool:
-    """Whether the target is a file, which is then replaced as a whole."""
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)  # a device or a pipe
-        return False
-    _replace(path, content)
-    return True
+def _write(content: bytes, target: str | os.PathLike[str]) -> bool:
+    """Replace a file as a whole, or write to a device or a pipe: the answer is False for these.
+
+    Raises UsageError if that fails.
+    """
+    path = Path(target)
+    is_stream = path.exists() and not path.is_file()
+    try:
+        if is_stream:
+            path.write_bytes(content)
+        else:
+            _replace(Path(os.path.realpath(path)), content)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+    return not is_stream
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -550,7 +550,7 @@ def test_a_failed_write_leaves_nothing_behind(
 
     monkeypatch.setattr(os, "replace", full)
     assert run(["annotate", small, "-o", "out.onnx"]) == 2
-    assert capsys.readouterr().err == "absint: error: out.onnx: No space left on device\n"
+    assert capsys.readouterr().err == "absint: error: out.onnx cannot be written: No space left on device\n"
     assert Path("out.onnx").read_bytes() == b"precious"
     assert sorted(os.listdir()) == ["out.onnx", "small.onnx"]
 

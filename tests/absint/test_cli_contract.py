@@ -289,7 +289,7 @@ def test_a_failed_write_leaves_what_was_there(
 
     monkeypatch.setattr(os, "replace", full)
     assert run(["constraints", "product.onnx", "-o", "out"]) == 2
-    assert capsys.readouterr().err == "absint: error: out: No space left on device\n"
+    assert capsys.readouterr().err == "absint: error: out cannot be written: No space left on device\n"
     assert Path("out").read_text() == "precious"
     assert sorted(os.listdir()) == before
 

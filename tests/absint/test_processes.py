@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,16 @@ def test_no_file_takes_the_number_of_a_closed_stream(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the platform has no /dev/full")
 def test_a_full_device_is_one_line() -> None:
     done = shell(f"'{sys.executable}' -m absint analyze {DECODER} >/dev/full")
-    assert (done.returncode, done.stderr) == (2, "absint: error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "absint: error: standard output: No space left on device\n")
+    for command in ("constraints", "annotate"):
+        done = shell(f"'{sys.executable}' -m absint {command} {DECODER} -o /dev/full")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "absint: error: /dev/full cannot be written: No space left on device\n"
+
+
+def test_a_stream_is_a_target() -> None:
+    done = shell(f"'{sys.executable}' -m absint constraints {DECODER} --format json -o /dev/stdout | cat")
+    assert json.loads(done.stdout)["format"] == "absint.constraints/1"
 
 
 INTERRUPTING = """
