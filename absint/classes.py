@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from lattices.deadline import within
+from lattices.deadline import DeadlineError, on_time, within
 from lattices.escapes import json_text
 from lattices.expr import Dim, Expr, substitute
 from lattices.shape import Shape
@@ -32,11 +33,15 @@ class Place(NamedTuple):
 
 Member = TypeVar("Member")
 
+TEXT_SECONDS: Final = 1.0
+"""What writing the expressions of the classes down may take; past it a class is named after its first member."""
+
 
 class Class(NamedTuple, Generic[Member]):
     """Members that are equal in every run that succeeds, and what they are."""
 
     what: str
+    """An expression, or the first member where to write it down would take too long."""
     members: tuple[Member, ...]
 
 
@@ -108,7 +113,8 @@ def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
                     yield Distinct(shown(a), shown(b), _apart(result, found, prover, *pair))
 
     ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
-    classes = tuple(Class(shown(shape), tuple(names)) for shape, names in ordered)
+    with within(TEXT_SECONDS):
+        classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
     return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
 
 
@@ -147,9 +153,20 @@ def _equalities(
         for a, b in combinations([members[0] for members in found.classes], 2):
             yield Distinct(text(a), text(b), _apart(result, found, prover, a, b))
 
-    classes = [Class(text(members[0]), tuple(m for term in members for m in terms[term])) for members in found.classes]
-    classes.sort(key=lambda c: -len(c.members))
+    ordered = [(members[0], tuple(m for term in members for m in terms[term])) for members in found.classes]
+    ordered.sort(key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
     return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason)
+
+
+def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
+    """The text, or the first member once the time for texts is over."""
+    try:
+        on_time()
+        return text()
+    except DeadlineError:
+        return str(members[0])
 
 
 def _apart(result: Result, found: Classes, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:

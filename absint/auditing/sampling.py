@@ -49,6 +49,10 @@ class Sampler:
         spread = self._spread(found[0] if found else {})
         formulas = list(self._prover.constraints.distinct)
         found += [at for at in spread if meets(formulas, at)]
+        unneeded = [c.formula for c in self._result.recorded.base if not c.needed]
+        if unneeded:  # a run executes these nodes too
+            running = {**(found[0] if found else {}), **self._prover.decide(FALSE, unneeded).model}
+            found = [at for at in [*found, running] if meets([*formulas, *unneeded], at)] or found
         names = self._result.symbols
         return sorted(found, key=lambda at: -len({at.get(name, 1) for name in names} - {0, 1}))
 

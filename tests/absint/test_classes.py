@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 
 import onnx
+import pytest
 from onnx import TensorProto, helper
 
 import absint
@@ -100,3 +101,28 @@ def test_json() -> None:
     document = json.loads(absint.analyze(padded()).equal_shapes().to_json())
     assert document["schema"] == "absint.classes/1"
     assert {"what": "[N, K]", "members": ["X", "same", "half", "product", "sum"]} in document["classes"]
+
+
+def long_texts(count: int) -> onnx.ModelProto:
+    """A chain of Reshape and Concat whose dims have ever longer texts."""
+    infos = [helper.make_tensor_value_info(f"x{i}", F, [f"N{i}", f"M{i}"]) for i in range(count)]
+    nodes, last = [], "x0"
+    for i in range(1, count):
+        nodes += [
+            helper.make_node("Shape", [f"x{i}"], [f"s{i}"], start=0, end=1),
+            helper.make_node("Concat", ["m1", f"s{i}"], [f"t{i}"], axis=0),
+            helper.make_node("Reshape", [last, f"t{i}"], [f"c{i}"]),
+            helper.make_node("Concat", [f"c{i}", f"x{i}"], [f"d{i}"], axis=0),
+        ]
+        last = f"d{i}"
+    weights = [helper.make_tensor("m1", TensorProto.INT64, [1], [-1])]
+    graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name=last)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def test_classes_whose_expressions_take_long_to_write_are_named_after_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = absint.analyze(long_texts(6))
+    assert {c.what for c in result.equal_dims(seconds=5)} >= {"N1", "M0"}
+    monkeypatch.setattr(absint.classes, "TEXT_SECONDS", 0.0)
+    for found in (result.equal_dims(seconds=5), result.equal_shapes(seconds=5), result.equal_buffers(seconds=5)):
+        assert [c.what for c in found] == [str(c.members[0]) for c in found]
