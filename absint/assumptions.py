@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from absint.errors import UsageError
 from lattices.expr import symbol
@@ -14,8 +15,15 @@ Assumption = str | Relation
 """A relation over input symbols, or its text."""
 
 
+_TRUTHS: Final = (0, 1)
+"""Bounds of a name that a text has in the place of a condition."""
+
+
 def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str]) -> list[Relation]:
-    """The user's assumptions as relations over input symbols."""
+    """The user's assumptions as relations over input symbols.
+
+    Raises UsageError for a text that does not parse, a name that is no symbol, and a size that stands as a condition.
+    """
     relations = []
     for item in assume:
         try:
@@ -25,6 +33,8 @@ def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symb
                 f"assumption {item!r} does not parse: {error.reason}, at column {error.column + 1}"
             ) from None
         known_symbols(relation.free_symbols, symbols, f"assumption {item!s}")
+        for name in sorted(s.name for s in relation.symbols if s.bounds == _TRUTHS):
+            raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition; expected {name} >= 1, say")
         relations.append(relation)
     for name, size in bind.items():
         known_symbols([name], symbols, f"{name}={size}")

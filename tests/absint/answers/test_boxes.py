@@ -101,3 +101,14 @@ def test_a_clause_that_divides_by_zero_is_not_met() -> None:
     assert Contract((Clause(parse_relation("M == 0 or N % M == 0"), ()),)).allows({"N": 4, "M": 0})
     with pytest.raises(KeyError, match="no size for 'M'"):
         contract.allows({"N": 4})
+
+
+@pytest.mark.parametrize("text", ["N", "not N", "N >= 1 and N", "N -> N >= 1"])
+def test_a_size_is_no_condition(text: str) -> None:
+    """As one it would be a symbol from 0 to 1 that only shares the name of the size."""
+    model = parser.parse_model('<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y) {y = Relu(x)}')
+    with pytest.raises(absint.UsageError) as caught:
+        absint.analyze(model, assume=[text])
+    assert str(caught.value) == f"assumption {text}: 'N' is a size, not a condition; expected N >= 1, say"
+    with pytest.raises(absint.UsageError, match="expected a condition such as N >= 1"):
+        absint.analyze(model).prove("N >= 0", assume=[text])
