@@ -54,9 +54,10 @@ class LoopBody(Control):
 
     @property
     def iteration(self) -> Symbol:
+        """The number of the trip, from 0: below the number of trips."""
         from absint.templates import born
 
-        return born(self.first, f"{LOOP_TAG}trip", 0, MAX_DIM)
+        return born(self.first, f"{LOOP_TAG}trip", 0, MAX_DIM - 1)
 
     def symbol(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.

@@ -253,3 +253,23 @@ def loop_whose_condition_is_forgotten() -> Flow:
     nodes = [*size_is("x0", 0, 1), node("Loop", ["m", "", "is", "w"], ["flag_last", "y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x0", "N"), floats("w", 1)], ["flag_last", "y"])
     return Flow(made, sizes("N"), [{"m": m} for m in range(4)])
+
+
+@flow
+def loop_counts_in_int32() -> Flow:
+    """The number of a trip is below the number of trips, so one more is no overflow."""
+    step = body(
+        [const("one", 1, np.int32), node("Add", ["c", "one"], ["c_next"]), node("Identity", ["go"], ["go_next"])],
+        [ints("i"), boolean("go"), untyped("c", TensorProto.INT32)],
+        [boolean("go_next"), untyped("c_next", TensorProto.INT32)],
+    )
+    nodes = [
+        node("Size", ["n"], ["m"]),
+        const("zero", 0, np.int32),
+        node("Loop", ["m", "", "zero"], ["count"], body=step),
+        node("Cast", ["count"], ["wide"], to=TensorProto.INT64),
+        const("axis", [0]),
+        node("Unsqueeze", ["wide", "axis"], ["target"]),
+        node("ConstantOfShape", ["target"], ["y"]),
+    ]
+    return Flow(model(nodes, [floats("n", "T")], ["y"]), sizes("T"), expect={"y": "[T]"})
