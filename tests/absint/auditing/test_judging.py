@@ -25,7 +25,7 @@ HALVED = """(float[N] x) => (y) <int64[1] five = {5}, int64[1] two = {2}, int64[
 SQUEEZED = "(float[N, M] x) => (y) {y = Squeeze(x)}"
 COUNTED = "(float[N] x) => (y) {y = NonZero(x)}"
 COUNTED_ALL = "(float[N] x) => (y) {a = Exp(x) y = NonZero(a)}"
-UNNEEDED = "(float[N, M] x) => (y) {y = NonZero(x) t = Constant<value_ints = [%d]>() d = Reshape(x, t)}"
+UNNEEDED = "(float[N, M] x) => (y) {y = NonZero(x) t = Constant<value_ints = [12]>() d = Reshape(x, t)}"
 TARGET = "(float[N] x, int64[K] s) => (y) {y = Reshape(x, s)}"
 
 CASES: list[tuple[str, dict[str, tuple[Stated, ...] | None], dict[str, Judgement]]] = [
@@ -52,8 +52,7 @@ CASES: list[tuple[str, dict[str, tuple[Stated, ...] | None], dict[str, Judgement
     # what data decide
     (COUNTED, {"y": (1, "N")}, {"rank(y) == 2": PROVED, "y[0] == 1": PROVED, "y[1] == N": REFUTED}),
     # a run executes nodes that no output needs
-    (UNNEEDED % 12, {"y": (2, "N")}, {"rank(y) == 2": PROVED, "y[0] == 2": PROVED, "y[1] == N": REFUTED}),
-    (UNNEEDED % 30, {"y": (2, "N")}, {"rank(y) == 2": PROVED, "y[0] == 2": PROVED, "y[1] == N": REFUTED}),
+    (UNNEEDED, {"y": (2, "N")}, {"rank(y) == 2": PROVED, "y[0] == 2": PROVED, "y[1] == N": REFUTED}),
     (COUNTED_ALL, {"y": (1, "N")}, {"rank(y) == 2": PROVED, "y[0] == 1": PROVED, "y[1] == N": NOT_ENTAILED}),
     ("(float[] x) => (y) {y = Relu(x)}", {"y": (3,)}, {"rank(y) == 1": UNPROVED, "y[0] == 3": UNPROVED}),
     # one name at two places; a name alone claims nothing
