@@ -257,19 +257,26 @@ def loop_whose_condition_is_forgotten() -> Flow:
 
 @flow
 def loop_counts_in_int32() -> Flow:
-    """The number of a trip is below the number of trips, so one more is no overflow."""
+    """The number of a trip is below the number of trips, so one more is no overflow, whatever ends the loop."""
     step = body(
-        [const("one", 1, np.int32), node("Add", ["c", "one"], ["c_next"]), node("Identity", ["go"], ["go_next"])],
+        [
+            const("one", 1, np.int32),
+            node("Add", ["c", "one"], ["c_next"]),
+            node("Cast", ["c_next"], ["wide"], to=TensorProto.INT64),
+            node("Less", ["wide", "m"], ["go_next"]),
+        ],
         [ints("i"), boolean("go"), untyped("c", TensorProto.INT32)],
         [boolean("go_next"), untyped("c_next", TensorProto.INT32)],
     )
     nodes = [
         node("Size", ["n"], ["m"]),
         const("zero", 0, np.int32),
-        node("Loop", ["m", "", "zero"], ["count"], body=step),
-        node("Cast", ["count"], ["wide"], to=TensorProto.INT64),
+        const("zeros", 0),
+        node("Less", ["zeros", "m"], ["any"]),
+        node("Loop", ["", "any", "zero"], ["count"], body=step),
+        node("Cast", ["count"], ["long"], to=TensorProto.INT64),
         const("axis", [0]),
-        node("Unsqueeze", ["wide", "axis"], ["target"]),
+        node("Unsqueeze", ["long", "axis"], ["target"]),
         node("ConstantOfShape", ["target"], ["y"]),
     ]
     return Flow(model(nodes, [floats("n", "T")], ["y"]), sizes("T"), expect={"y": "[T]"})
