@@ -47,7 +47,10 @@ Element = tuple[Case, ...]
 @transfer("Reshape", inputs="data", until=4, complete=True, elements=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
-    return _reshape(op, [const(d) for d in op.ints("shape") or []])
+    sizes = op.ints("shape")
+    if sizes is None:
+        op.may_fail("onnxruntime wants attribute shape")
+    return _reshape(op, [const(d) for d in sizes or []])
 
 
 @transfer("Reshape", inputs="data shape", since=5, complete=True, elements=True)

@@ -100,6 +100,12 @@ WHERE: Final = (
 )
 
 
+OLD: Final = (
+    "(float[1] x) => (float y) { y = Reshape(x) }",
+    "(float[1] x) => (float[1, 1] y) { y = Reshape<shape = [1, 1]>(x) }",
+)
+
+
 def parsed(text: str) -> ModelProto:
     return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20, "com.microsoft" : 1]> G {text}')
 
@@ -124,6 +130,16 @@ def outcome(model: ModelProto) -> Outcome:
 @pytest.mark.parametrize("name", PAIRS)
 def test_one_fails_and_one_runs(name: str) -> None:
     bad, good = map(parsed, PAIRS[name])
+    assert not runs(bad)
+    assert outcome(bad) is not Outcome.RUNS
+    assert runs(good)
+    assert outcome(good) is Outcome.RUNS
+
+
+def test_an_old_reshape_needs_its_attribute() -> None:
+    bad, good = map(parsed, OLD)
+    for made in (bad, good):
+        made.opset_import[0].version = 4
     assert not runs(bad)
     assert outcome(bad) is not Outcome.RUNS
     assert runs(good)
