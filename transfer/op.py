@@ -287,8 +287,13 @@ class Op(Attributes):
         raise RefusedError(reason, "ill-formed")
 
     def load_risk(self, reason: str) -> None:
-        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.loadable`."""
-        if reason not in self.load_risks:
+        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.loadable`.
+
+        An operator of onnxruntime's own may fail: nobody else can be asked what is inferred for it.
+        """
+        if self.rule.domain:
+            self.may_fail(reason)
+        elif reason not in self.load_risks:
             self.load_risks.append(reason)
 
     def decide(self, relation: Relation) -> Truth:

@@ -70,6 +70,12 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         f"(uint8[N] x, {VECTORS}) => (y) {{ y = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z) }}",
         f"(uint8[N] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z) }}",
     ),
+    "QLinearConcat": (
+        f"(uint8[2, 2] x, uint8[0, 4] e, {PARAMETERS}) => (y) "
+        "{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, z, e, s, z) }",
+        f"(uint8[2, 2] x, uint8[0, 2] e, {PARAMETERS}) => (y) "
+        "{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, z, e, s, z) }",
+    ),
     "QLinearAveragePool": (
         f"({IMAGE}, {VECTORS}) => (y) {{ y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z) }}",
         f"({IMAGE}, {PARAMETERS}) => (y) "

@@ -16,6 +16,7 @@ SOFTMAX = [
     for attributes, expect in (({}, ["[N, C]"]), ({"axis": 0}, ["[N, C]"]), ({"axis": 2}, None), ({"axis": -3}, None))
 ] + [
     *(Case(op, [Arg([])], {"axis": -1}) for op in ("Softmax", "LogSoftmax", "Hardmax", "LpNormalization")),
+    Case("Softmax", [Arg([], TensorProto.FLOAT16)], opset=13, expect=["[]"]),
     Case("Softmax", [Arg(["N"])], opset=13, bindings=sizes(N=[0, 1, 3]), expect=["[N]"]),
     Case("Softmax", [Arg(["N"])], opset=11, bindings=sizes(N=[3])),  # the default axis 1 is out of range
     Case("Softmax", [Arg([2, 3], TensorProto.DOUBLE, unknown_rank=True)], expect=["?"]),

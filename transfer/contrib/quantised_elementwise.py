@@ -37,8 +37,7 @@ def q_linear_binary(op: Op) -> Tensor:
 )
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
-    _require_parameters(op, ("x_scale", "y_scale", "z_scale"), ("x_zero_point", "y_zero_point", "z_zero_point"))
-    op.may_fail("onnxruntime may end the process if some of the parameters are constants")
+    op.may_fail("the parameters are single values, of which onnxruntime may end the process if some are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 

@@ -58,10 +58,19 @@ def unfold_tensor(op: Op) -> Tensor:
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
+def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
+    """The dims of an input of fixed rank; onnxruntime leaves further axes out of account."""
+    shape = op.tensor(name).shape
+    if shape.rank is None or shape.rank <= rank:
+        return sizes(op, name, rank)
+    op.may_fail(f"{name} has rank {rank}")
+    return shape.dims
+
+
 @transfer("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT)
 def crop_and_resize(op: Op) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
-    channels = sizes(op, "X", 4)[1]
+    channels = _leading(op, "X", 4)[1]
     (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
     require_dims(op, "rois", indices, 4)
     require_dims(op, "crop_size", 2)
@@ -76,10 +85,10 @@ def crop_and_resize(op: Op) -> Tensor:
 @transfer("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
 def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
-    filters, _, window, size = sizes(op, "W", 4)
+    op.may_fail("every character has a vector, and W has rank 4")
+    filters, _, window, size, *_ = _leading(op, "W", 4)
     require_dims(op, "B", filters)
-    op.may_fail("every character has a vector")
-    if op.tensor("C").shape.rank == 2:  # onnxruntime looks at one more axis of another rank
+    if op.tensor("W").shape.rank == 4 and op.tensor("C").shape.rank == 2:  # onnxruntime takes other ranks too
         require_dims(op, "C", sizes(op, "C", 2)[0], size)
     words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
     if words.rank == 1 or words.rank == 0:
