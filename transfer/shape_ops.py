@@ -49,7 +49,9 @@ def flatten(op: Op) -> Tensor:
     x = op.tensor("input")
     axis = op.integer("axis", 1)
     if axis < 0 and op.version < 11:
-        op.reject(f"axis {axis} is negative, which opset 11 began to allow")
+        reason = f"axis {axis} is negative, which opset 11 began to allow"
+        op.may_fail(reason)
+        op.load_risk(reason)
     if x.shape.is_top:
         op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
         return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), lambda array: array)

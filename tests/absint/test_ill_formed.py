@@ -162,6 +162,10 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     ),
     "Softmax of a scalar": (one("Softmax", [info("x", [])]), "Softmax needs an axis, found a scalar"),
     "Hardmax of a scalar": (one("Hardmax", [info("x", [])], 11), "Hardmax needs an axis, found a scalar"),
+    "negative axis of an old Flatten": (
+        one("Flatten", [X], 9, axis=-1),
+        "axis -1 is negative, which opset 11 began to",
+    ),
     "axis of Softmax": (one("Softmax", [X], axis=2), "axis 2 is out of range for rank 2; type inference refuses it"),
     "axis of Hardmax": (one("Hardmax", [X], 11, axis=-3), "axis -3 is out of range for rank 2; type inference refuses"),
     "axis of LogSoftmax in a loop": (

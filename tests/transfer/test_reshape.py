@@ -209,6 +209,7 @@ AXES = [
     Case("Flatten", [Arg(["A"])], {"axis": 2}, bindings=sizes(A=[2]), may_differ=True),
     Case("Flatten", [Arg(["A", 2], unknown_rank=True)], {"axis": 0}, bindings=sizes(A=[2]), expect=["[1, ?]"]),
     Case("Flatten", [Arg(["A", 2])], opset=8, bindings=sizes(A=[0, 2]), expect=["[A, 2]"]),
+    Case("Flatten", [Arg(["A", 2])], {"axis": -1}, opset=9, bindings=sizes(A=[0, 2]), expect=["[A, 2]"]),
     Case("Squeeze", [Arg(["A", 1, "C"]), ints(1)], bindings=sizes(A=[0, 2], C=[1, 2]), expect=["[A, C]"]),
     Case("Squeeze", [Arg(["A", 1, "C"]), ints(-3, 1)], bindings=sizes(A=[0, 1, 2], C=[1, 2]), expect=["[C]"]),
     Case("Squeeze", [Arg(["A", 1, "C"]), ints(1, 1)], bindings=sizes(A=[0, 1, 2], C=[1, 2]), expect=["[A, C]"]),
