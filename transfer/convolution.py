@@ -213,6 +213,9 @@ def col2im(op: Op) -> Tensor:
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes are not negative")
+    if any(op.decide(ge(size, 1)) is not YES for size in block if isinstance(size, Expr)):
+        op.may_fail("block sizes are positive")
+        return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
     _require_columns(op, rows, length, sizes, block)
     return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
 

@@ -26,7 +26,8 @@ REDUCTIONS: Final = re.compile("Reduce[A-Z].*|ArgMax|ArgMin")
 
 PRODUCTS: Final = {
     **dict.fromkeys(
-        ("MatMul", "MatMulInteger", "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"), (0, 1)
+        ("MatMul", "MatMulInteger", "FusedMatMul", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"),
+        (0, 1),
     ),
     "QLinearMatMul": (0, 3),
 }

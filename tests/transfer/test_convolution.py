@@ -177,6 +177,8 @@ def columns(
 COL2IM = [
     columns(["N", "R", "L"], [5, 5], [1, 5], sizes(N=[0, 1], R=[0, 5, 7, 10], L=[0, 5, 6])),
     columns([1, 4, "L"], [5, 5], [2, 2], sizes(L=[4, 5]), strides=[3, 3]),
+    columns([1, 2, 2], [3], [0], [{}]),
+    columns([1, 4, "L"], [3, 3], [2, -1], sizes(L=[0, 4])),
     columns([1, "R", "L"], ["P"], [3], sizes(R=[3, 6], L=[3, 4], P=[1, 2, 5, 6])),
     columns([1, 4, "L"], [3, 3], [2, 2], sizes(L=[16, 9]), pads=[1, 1, 1, 1], dilations=[1, 1]),
     Case(
