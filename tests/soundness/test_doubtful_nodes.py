@@ -18,7 +18,15 @@ PARAMETERS: Final = "float s, uint8 z"
 VECTORS: Final = "float[1] s, uint8[1] z"
 IMAGE: Final = "uint8[N, 1, 4, 4] x"
 
+EMBEDDING: Final = (
+    "(float[4, 8] w, float[4, 8] p, float[8] g, float[8] b) => (float[1, 2, 8] y) <int32[1, 2] ids = {0, 1}>"
+)
+
 PAIRS: Final[dict[str, tuple[str, str]]] = {
+    "EmbedLayerNormalization": (
+        f'{EMBEDDING} {{ y = com.microsoft.EmbedLayerNormalization(ids, "", w, p, "", g, b) }}',
+        f'{EMBEDDING} {{ y, m = com.microsoft.EmbedLayerNormalization(ids, "", w, p, "", g, b) }}',
+    ),
     "RandomNormal": (
         "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.0>() }",
         "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.5>() }",
