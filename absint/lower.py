@@ -85,6 +85,7 @@ class Lowerer:
         program = self.program
         for scope in program.scopes.values():
             self._check_texts(scope.names)
+        self._check_texts(self.signature.outputs)
         self._check_texts([node.name for node in program.nodes])
         check_texts(lowered)
         return lowered

@@ -105,6 +105,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: GOOD.replace(b"\x01x", b"\x01\xff"),
         r"MODEL: a name in it is not valid UTF-8: b'\xff'",
     ),
+    "utf8-output": (
+        lambda: model([node("Relu", ["x"], ["y"])], outputs=[value("zz", FLOAT, None)]).replace(b"zz", b"\xffz"),
+        r"MODEL: a name in it is not valid UTF-8: b'\xffz'",
+    ),
     "utf8-operator": (
         lambda: GOOD.replace(b"Relu", b"R\xff\xfeu"),
         r"MODEL: a name in it is not valid UTF-8: b'R\xff\xfeu'",
