@@ -1,4 +1,4 @@
-"""`python -m absint`, and the `absint` command: an interrupt while modules are loaded is told in one line too."""
+"""`python -m absint`, and the `absint` command: an interrupt during imports prints one line too."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Place(NamedTuple):
 Member = TypeVar("Member")
 
 TEXT_SECONDS: Final = 1.0
-"""What writing the expressions of the classes down may take; past it a class is named after its first member."""
+"""Limit for printing the expressions of the classes; past it a class is named after its first member."""
 
 
 class Class(NamedTuple, Generic[Member]):

@@ -160,7 +160,7 @@ class LoopHead(LoopBody):
         self.condition = condition
 
     def handed(self, condition: Value) -> Value:
-        """What a runtime hands to the body as its condition, whatever inference takes it for."""
+        """The condition that a runtime passes to the body, whatever type inference assumes."""
         return Tensor(DType.BOOL, condition.shape) if isinstance(condition, Tensor) else condition
 
     def counter(self, number: Element) -> Tensor:

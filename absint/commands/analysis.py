@@ -175,7 +175,7 @@ def analysed(
 ) -> Result:
     """The analysis of the model, under the assumptions and with the symbols that `--set` fixes.
 
-    A limit that was reached is told on stderr, unless the command shows all diagnostics itself.
+    A limit that was reached is reported on stderr, unless the command shows all diagnostics itself.
     """
     from absint.api import analyze
     from absint.commands.sizes import read_bindings

@@ -1,4 +1,4 @@
-"""Boxes of sizes, one size of each symbol, and contracts: none says less than another, and assumptions are told."""
+"""Boxes of sizes, one size of each symbol, and contracts: none says less than another, and assumptions are shown."""
 
 from __future__ import annotations
 
