@@ -63,8 +63,27 @@ def _inferred(result: Result) -> Iterator[LoadError]:
     for node, reasons in risks.items():
         item = result.nodes[node]
         name = "" if "#" in item.name else item.name
-        if f"{item.operator} {name}".strip() in refused:
+        if f"{item.operator} {name}".strip() in refused and not _is_hidden(result, node):
             yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
+
+
+def _is_hidden(result: Result, node: int) -> bool:
+    """Some shape that reaches the node passes through a sequence or an optional.
+
+    onnxruntime keeps the shapes of elements only where the type of the sequence is declared.
+    """
+    declared = {operand for found in result._lowered.declaring for _, operand, _ in _compared(result, found)}
+    stack, seen = [node], {node}
+    while stack:
+        for operand in result.nodes[stack.pop()].operands:
+            if operand == ABSENT or operand[0] in seen:
+                continue
+            is_bare = isinstance(_value(result, operand), (SequenceValue, Optional)) and operand not in declared
+            if is_bare and _is_computed(result.nodes[operand[0]]):
+                return True
+            seen.add(operand[0])
+            stack.append(operand[0])
+    return False
 
 
 def _unreached(result: Result) -> Iterator[LoadError]:

@@ -14,7 +14,7 @@ from lattices.truth import YES
 from transfer.caveats import single
 from transfer.op import Op
 from transfer.rule import transfer
-from transfer.window import Window, as_size, kernel_of, slides, windows
+from transfer.window import Window, as_size, kernel_of, slides, values_of, windows
 
 
 @transfer("Conv", inputs="X W B", complete=True)
@@ -165,7 +165,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
     extra = _output_padding(op, found)
     for axis, size in enumerate(spatial):
         op.may_fail(f"onnxruntime takes no empty spatial axis {axis}", unless=ge(size, 1))
-    given = op.ints("output_shape")
+    given = values_of(op, "output_shape")
     if given:
         op.may_fail("output_shape is one that the input and the window can give")
         if len(given) not in (len(spatial), len(spatial) + 2):
@@ -185,7 +185,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
 
 
 def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
-    extra = op.ints("output_padding") or [0] * len(found)
+    extra = values_of(op, "output_padding") or [0] * len(found)
     if len(extra) != len(found):
         op.reject(f"output_padding must have {len(found)} values, found {len(extra)}")
     for value, window in zip(extra, found, strict=True):

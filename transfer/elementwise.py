@@ -201,6 +201,8 @@ def _converted(op: Op, target: DType) -> Tensor:
         op.may_fail("onnxruntime takes saturate for 8-bit floats alone")
     if x.dtype is target:
         return x
+    if op.integer("saturate", 1) not in (0, 1):
+        return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are what the memory held
     if x.dtype in (DType.STRING, DType.UNDEFINED):
         op.may_fail("every string is a number")
     if x.contents is None or target is DType.UNDEFINED:

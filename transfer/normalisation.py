@@ -90,6 +90,8 @@ def instance_normalization(op: Op) -> Tensor:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
         op.may_fail("the input has no spatial axis")
+    if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
+        not_empty(op, "onnxruntime may end the process on empty images of FLOAT16", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 

@@ -27,6 +27,8 @@ def quantize_linear(op: Op) -> Tensor:
         op.ill_typed(f"output_dtype must be the type of y_zero_point, found {given} and {zero_point}")
     if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
         op.may_fail(f"onnxruntime does not quantise to {given}")
+    if op.dtype("y_scale") is not x.dtype:
+        op.may_fail(f"onnxruntime wants y_scale in the type of x, found {op.dtype('y_scale')} and {x.dtype}")
     if given is DType.UNDEFINED:
         given = DType.UINT8
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)

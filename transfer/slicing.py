@@ -35,6 +35,8 @@ def slice_attribute(op: Op) -> Tensor:
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
     if starts is None or ends is None:
         op.reject("attributes starts and ends are required")
+    if axes == [] and starts:
+        op.load_risk(f"axes must be left out or hold {len(starts)} values, found none")
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 

@@ -50,7 +50,7 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         op.reject(f"auto_pad {auto_pad!r} is not known")
     pads = [0] * (2 * rank)
     if auto_pad == "NOTSET":
-        pads = op.ints("pads") or pads
+        pads = values_of(op, "pads") or pads
         if len(pads) < 2 * rank:
             op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
         if len(pads) > 2 * rank:
@@ -59,8 +59,16 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 
 
+def values_of(op: Op, name: str) -> list[int]:
+    """A list of integers, empty if it is left out. Kernels take an empty one as left out, type inference does not."""
+    values = op.ints(name)
+    if values == []:
+        op.load_risk(f"{name} must be left out or hold values, found none")
+    return values or []
+
+
 def _positive(op: Op, name: str, rank: int) -> list[int]:
-    values = op.ints(name) or [1] * rank
+    values = values_of(op, name) or [1] * rank
     if len(values) < rank:
         op.reject(f"{name} must have {rank} values, found {len(values)}")
     if len(values) > rank:
@@ -73,7 +81,7 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
 
 def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
     """The kernel sizes: the attribute, which the spatial dims of the weight must equal, or those dims."""
-    given = op.ints("kernel_shape")
+    given = values_of(op, "kernel_shape")
     if not given:
         return None if weight is None else list(weight)
     if weight is not None:
@@ -185,4 +193,4 @@ def as_size(dim: Dim) -> Dim:
     return Unknown(dim.bounds.meet(NATURAL), dim.congruence)
 
 
-__all__ = ["SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "windows"]
+__all__ = ["SAME", "Window", "as_size", "kernel_of", "monotone", "pooled", "slides", "values_of", "windows"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim, as_dim
-from lattices.relation import divisible, ge
+from lattices.relation import disjunction, divisible, eq, ge
 from lattices.shape import Shape, shape_of
 from lattices.tensor import Tensor
 from transfer.op import Op
@@ -74,9 +74,17 @@ def positive(op: Op, name: str) -> int:
     return value
 
 
-def head_size(op: Op, hidden: Dim, heads: int) -> Dim:
-    """The size of one of the heads that make up a hidden size."""
-    op.require(divisible(hidden, heads), f"the hidden size is a multiple of {heads} heads", found=f"{hidden}")
+def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
+    """The size of one of the heads that make up a hidden size, which kernels do not split where there are no rows.
+
+    There are none if one of the given sizes is 0.
+    """
+    no_rows = [eq(size, 0) for size in rows]
+    op.require(
+        disjunction(divisible(hidden, heads), *no_rows),
+        f"the hidden size is a multiple of {heads} heads",
+        found=f"{hidden}",
+    )
     return hidden // heads
 
 

@@ -16,7 +16,12 @@ from lattices.tensor import Tensor, Value
 from lattices.truth import YES
 from transfer import convolution, normalisation, pooling, resize, sampling, spatial
 from transfer.arithmetic import constant
-from transfer.contrib.parameters import may_refuse_channels, may_refuse_parameters, may_refuse_vectors
+from transfer.contrib.parameters import (
+    may_refuse_channels,
+    may_refuse_parameters,
+    may_refuse_vectors,
+    may_want_zero_points,
+)
 from transfer.contrib.views import channels_last, of_rank, restate, retyped
 from transfer.op import AttributeValue, Op
 from transfer.rule import MICROSOFT, ONNX, Rule, transfer
@@ -103,6 +108,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     may_refuse_vectors(op, *_POOLED.split()[1:])
+    may_want_zero_points(op, "x_zero_point", "y_zero_point")
     outputs = _laid_out(op, pooling.average_pool, op.inputs[:1])
     for value in (op.tensor("X"), *outputs):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE

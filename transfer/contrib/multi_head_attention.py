@@ -72,7 +72,8 @@ def _multi_head(op: Op, *, shared: bool) -> Sequence[Tensor]:
     if found is None:
         cache = of_dims(dtype, UNKNOWN_SIZE, heads, UNKNOWN_SIZE, UNKNOWN_SIZE)
         return Tensor(dtype, Shape([None] * 3)), cache, cache, Tensor(DType.UNDEFINED, cache.shape)
-    head, value_head = head_size(op, found.query_size, heads), head_size(op, found.value_size, heads)
+    head = head_size(op, found.query_size, heads, found.batch, found.length)
+    value_head = found.value_size // heads
     _require_rows(op, "key", found, heads, found.query_size)
     _require_rows(op, "value", found, heads, found.value_size)
     stored = seen = found.key_length

@@ -28,6 +28,12 @@ def may_refuse_vectors(op: Op, *names: str) -> None:
             op.may_fail(f"{name} is a scalar")
 
 
+def may_want_zero_points(op: Op, *names: str) -> None:
+    """Type inference takes no empty name for a zero point."""
+    if not all(op.has(name) for name in names):
+        op.may_fail("onnxruntime wants every zero point")
+
+
 def is_one_value(value: Value | None) -> bool:
     """A scalar or a vector of one element."""
     return isinstance(value, Tensor) and value.shape in _ONE_VALUE
@@ -71,6 +77,7 @@ __all__ = [
     "may_refuse_channels",
     "may_refuse_parameters",
     "may_refuse_vectors",
+    "may_want_zero_points",
     "require_one_or_each",
     "require_one_value",
 ]

@@ -6,7 +6,7 @@ from lattices.dtype import DType
 from lattices.shape import TOP_SHAPE
 from lattices.tensor import Tensor, Value
 from transfer import quantised
-from transfer.contrib.parameters import may_refuse_vectors, require_one_value
+from transfer.contrib.parameters import may_refuse_vectors, may_want_zero_points, require_one_value
 from transfer.contrib.views import restate
 from transfer.op import Op
 from transfer.reduction import by_attribute
@@ -56,8 +56,7 @@ def q_linear_unary(op: Op) -> Tensor:
 
 def _require_parameters(op: Op, scales: tuple[str, ...], zero_points: tuple[str, ...]) -> None:
     require_one_value(op, *scales, *zero_points)
-    if not all(op.has(name) for name in zero_points):
-        op.may_fail("onnxruntime wants every zero point")
+    may_want_zero_points(op, *zero_points)
 
 
 @transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT)
