@@ -116,6 +116,8 @@ def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
     if kernel is None or kernel.domain or kernel.rule is None:
         return False
     name = kernel.op_type
+    if kernel.attributes.get("noop_with_empty_axes", 0) not in (0, 1):
+        return False  # kernels take it for 0, inference for 1
     if name in BY_RANKS:
         return True
     if name in SINCE:

@@ -142,7 +142,10 @@ def require_single(op: Op, name: str) -> None:
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
     x = op.tensor("X")
-    lo, hi = (None if v is None else _end_of_type(x.dtype, v) for v in (op.number("min"), op.number("max")))
+    least, most = op.number("min"), op.number("max")
+    if least is not None and most is not None and not least <= most:
+        op.may_fail(f"onnxruntime wants min to be at most max, found {least} and {most}")
+    lo, hi = (None if v is None else _end_of_type(x.dtype, v) for v in (least, most))
     return _clipped(op, x, lo, hi)
 
 

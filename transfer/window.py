@@ -49,8 +49,11 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     if auto_pad not in ("NOTSET", "VALID", *SAME):
         op.reject(f"auto_pad {auto_pad!r} is not known")
     pads = [0] * (2 * rank)
+    given = values_of(op, "pads")
+    if auto_pad != "NOTSET" and given and len(given) != 2 * rank:
+        op.load_risk(f"pads must have {2 * rank} values, found {len(given)}")
     if auto_pad == "NOTSET":
-        pads = values_of(op, "pads") or pads
+        pads = given or pads
         if len(pads) < 2 * rank:
             op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
         if len(pads) > 2 * rank:

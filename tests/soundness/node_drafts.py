@@ -248,7 +248,7 @@ def computed(graph: GraphProto, name: str, item: Input) -> str:
     pairs = [e for e in item.elements if isinstance(e, tuple)]
     graph.input.append(helper.make_tensor_value_info(f"{name}_sizes", TensorProto.BOOL, [s for s, _ in pairs]))
     constants = {
-        f"{name}_offsets": [offset for _, offset in pairs],
+        f"{name}_offsets": [(offset + (1 << 63)) % (1 << 64) - (1 << 63) for _, offset in pairs],  # sums wrap as well
         f"{name}_shape": [int(d) for d in item.dims],
     }
     for constant, values in constants.items():

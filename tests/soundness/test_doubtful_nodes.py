@@ -119,6 +119,17 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         f"({IMAGE}, {PARAMETERS}) => (y) "
         "{ y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z) }",
     ),
+    "QLinearConcat of a zero point of another type": (
+        f"(uint8[2] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, s) }}",
+        f"(uint8[2] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, z) }}",
+    ),
+    **{
+        f"{node} with pads that padding on its own leaves out": (
+            f"(float[N, 1, 4] x) => (y) {{ y = {node}<kernel_shape = [2], auto_pad = {padding}, pads = [3]>(x) }}",
+            f"(float[N, 1, 4] x) => (y) {{ y = {node}<kernel_shape = [2], auto_pad = {padding}>(x) }}",
+        )
+        for node, padding in (("MaxPool", '"SAME_UPPER"'), ("AveragePool", '"VALID"'), ("LpPool", '"SAME_LOWER"'))
+    },
     **{
         f"{node} with empty {name}": (
             f"({inputs}) => (y) {{ y = {node}<{window}{name}: ints = []>({passed}) }}",
@@ -222,6 +233,16 @@ def test_a_cast_that_saturates_in_a_way_that_is_none_has_no_known_elements() -> 
     result = absint.analyze(parsed("() => (float[1] y) <int64[1] c = {3}> { y = Cast<to = 1, saturate = 2>(c) }"))
     assert result["y"].contents is None
     assert absint.analyze(parsed("() => (y) <int64[1] c = {3}> { y = Cast<to = 1>(c) }"))["y"].contents is not None
+
+
+def test_ends_of_an_old_clip_must_not_cross() -> None:
+    bad, good = (parsed(f"(float[N] x) => (y) {{ y = Clip<min = {least}, max = 0.5>(x) }}") for least in (1.0, 0.5))
+    for made in (bad, good):
+        made.opset_import[0].version = 7
+    assert not runs(bad)
+    assert outcome(bad) is not Outcome.RUNS
+    assert runs(good)
+    assert outcome(good) is Outcome.RUNS
 
 
 def test_an_old_reshape_needs_its_attribute() -> None:

@@ -40,6 +40,8 @@ def q_linear_concat(op: Op) -> Tensor:
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
     if any(tensor.dtype is not dtype for tensor in tensors):
         op.may_fail("all tensors have one type")
+    if any(isinstance(part, Tensor) and part.dtype is not dtype for part in parts[2::3]):
+        op.may_fail("all zero points have the type of the tensors")
     return joined(op, [Tensor(dtype, tensor.shape) for tensor in tensors], axis)
 
 
