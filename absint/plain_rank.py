@@ -20,7 +20,7 @@ BY_RANKS: Final = frozenset(
     """
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Bernoulli BitCast BitShift
     BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu CenterCropPad Clip Compress Concat Constant Cos
-    Cosh CumProd CumSum DFT DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp
+    Cosh CumProd CumSum DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp
     EyeLike Flatten Floor GRU Gather GatherElements Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater
     GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LSTM
     LayerNormalization LeakyRelu Less Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool
@@ -36,7 +36,7 @@ BY_RANKS: Final = frozenset(
 
 BY_CONSTANTS: Final = frozenset(
     """
-    AffineGrid BlackmanWindow Col2Im ConstantOfShape Expand GatherND HammingWindow HannWindow Pad ReduceL1 ReduceL2
+    AffineGrid BlackmanWindow Col2Im ConstantOfShape DFT Expand GatherND HammingWindow HannWindow Pad ReduceL1 ReduceL2
     ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Split
     Unsqueeze
     """.split()  # noqa: SIM905

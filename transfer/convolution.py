@@ -11,7 +11,7 @@ from lattices.relation import divisible, eq, ge
 from lattices.shape import TOP_SHAPE, Shape, shape_of
 from lattices.tensor import Tensor
 from lattices.truth import YES
-from transfer.caveats import single
+from transfer.caveats import not_empty, single
 from transfer.op import Op
 from transfer.rule import transfer
 from transfer.window import Window, as_size, kernel_of, slides, values_of, windows
@@ -46,6 +46,7 @@ def qlinear_conv(op: Op) -> Tensor:
     w = op.tensor("w").shape
     for name in ("w_scale", "w_zero_point"):
         single(op, name, count=w[0] if w.rank else None)
+    not_empty(op, "onnxruntime may end the process over zero points of no channels", op.tensor("w_zero_point").shape)
     return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
 
 

@@ -97,6 +97,10 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(float[2] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 0>(x) }",
         "(float[N] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 1>(x) }",
     ),
+    "UnfoldTensor of narrow integers": (
+        "(int8[2] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 1>(x) }",
+        "(float[N] x) => (y) { y = com.microsoft.UnfoldTensor<dim = 0, size = 1>(x) }",
+    ),
     "NonMaxSuppression": (
         "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 2>(x, s) }",
         "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 1>(x, s) }",
@@ -119,6 +123,14 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         f"({IMAGE}, {PARAMETERS}) => (y) "
         "{ y = com.microsoft.QLinearAveragePool<kernel_shape = [2, 2]>(x, s, z, s, z) }",
     ),
+    **{
+        f"{node} of no channels": tuple(
+            f"(uint8[1, 3, 2, 2] x, int8[{rows}, 3, 2, 2] w, {PARAMETERS}) => (y) <int8[{rows}] c = {{{zeros}}}> "
+            f"{{ y = {node}(x, s, z, w, s, c, s, z) }}"
+            for rows, zeros in ((0, ""), (1, "0"))
+        )
+        for node in ("QLinearConv", "com.microsoft.QLinearConv")
+    },
     "QLinearConcat of a zero point of another type": (
         f"(uint8[2] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, s) }}",
         f"(uint8[2] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, z) }}",

@@ -116,6 +116,10 @@ BODIES: Mapping[str, tuple[str, int | None]] = {
     "a squeezed axis": ("k = Constant <value_ints = [0]> () w = Unsqueeze(x, k) z = Squeeze(w, k)", 3),
     "all squeezed axes": ("z = Squeeze(x)", None),
     "axes that are not listed": ("k = Shape <start = 2> (x) z = Squeeze(x, k)", None),
+    "a length that is no constant": (
+        "w = Unsqueeze(x, two) k = Shape<start = 1>(x) n = Squeeze(k) z = DFT(w, n)",
+        None,
+    ),
     "a flag that is neither 0 nor 1": ("z = ReduceSum<keepdims = 0, noop_with_empty_axes = 2>(x)", None),
     "a function of another version": ("w = GreaterOrEqual(x, x) z = Cast <to = 1> (w)", 3),
 }

@@ -47,8 +47,8 @@ def unfold_tensor(op: Op) -> Tensor:
         op.reject(f"a window of size {size} that moves by {step} is none")
     if size == 0:
         op.may_fail("the window is not empty")
-    if x.dtype in (DType.STRING, DType.COMPLEX128, DType.UNDEFINED):
-        op.may_fail("onnxruntime unfolds elements of at most 8 bytes")
+    if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
+        op.may_fail(f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
     if x.shape.is_top:
         op.may_fail("the axis exists, and a window fits")
         return Tensor(x.dtype)
