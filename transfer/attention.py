@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim
 from lattices.normal import floordiv
 from lattices.relation import disjunction, divisible, eq, ge, le
@@ -36,6 +37,9 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     rank = op.tensor("Q").shape.rank
     _require_form(op)
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
+    if op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16) and not _do_agree(op, q, k, v):
+        op.may_fail("batches, heads and lengths of Q, K and V agree")
+        q = k = v = UNKNOWN_HEADS
     _require_agreement(op, q, k, v)
     if op.has("attn_mask"):
         op.may_fail("attn_mask broadcasts to the scores")
@@ -91,6 +95,13 @@ def _heads(op: Op, name: str, attribute: str = "") -> Heads:
     batch, steps, width = shape.dims
     op.require(divisible(width, count), f"the last dim of {name} is a multiple of {attribute}")
     return Heads(batch, Dim(count), steps, floordiv(width, count))
+
+
+def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
+    """The sizes are known to agree. Where they do not, the function that defines the operator, which onnxruntime runs
+    for types without a kernel, may broadcast or regroup them."""
+    pairs = ((q.batch, k.batch), (q.batch, v.batch), (q.size, k.size), (k.steps, v.steps), (k.heads, v.heads))
+    return all(op.is_equal(a, b) is YES for a, b in pairs)
 
 
 def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:

@@ -73,6 +73,8 @@ def resize(op: Op) -> Tensor:
     if sizes is YES or scales is NO:
         return _sized(op, x)
     if scales is YES or sizes is NO:
+        if not _stretches(op):
+            op.load_risk("keep_aspect_ratio_policy must be stretch where scales are given")
         return _scaled(op, x, _scale_elements(op))
     op.may_fail("one of scales and sizes is empty")
     return _kept(op, x)

@@ -18,14 +18,11 @@ PARAMETERS: Final = "float s, uint8 z"
 VECTORS: Final = "float[1] s, uint8[1] z"
 IMAGE: Final = "uint8[N, 1, 4, 4] x"
 
-EMBEDDING: Final = (
-    "(float[4, 8] w, float[4, 8] p, float[8] g, float[8] b) => (float[1, 2, 8] y) <int32[1, 2] ids = {0, 1}>"
-)
-
 PAIRS: Final[dict[str, tuple[str, str]]] = {
-    "EmbedLayerNormalization": (
-        f'{EMBEDDING} {{ y = com.microsoft.EmbedLayerNormalization(ids, "", w, p, "", g, b) }}',
-        f'{EMBEDDING} {{ y, m = com.microsoft.EmbedLayerNormalization(ids, "", w, p, "", g, b) }}',
+    "Resize": (
+        "(float[1, N] x) => (y) <float[2] s = {1.0, 2.0}> "
+        '{ y = Resize<keep_aspect_ratio_policy = "not_larger", mode = "nearest">(x, "", s) }',
+        '(float[1, N] x) => (y) <float[2] s = {1.0, 2.0}> { y = Resize<mode = "nearest">(x, "", s) }',
     ),
     "RandomNormal": (
         "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.0>() }",
@@ -158,6 +155,15 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
 }
 """Texts of models, a node that fails and one that runs, where N is 2 and all elements are 1."""
 
+EMBEDDING: Final = (
+    "(float[4, 8] w, float[4, 8] p, float[{size}] g, float[8] b) => (float[1, 2, 8] y) <int32[1, 2] ids = {{0, 1}}> "
+    '{{ {outputs} = com.microsoft.EmbedLayerNormalization(ids, "", w, p, "", g, b) }}'
+)
+ATTENTION: Final = (
+    "({kind}[1, 2, 2, 2] q, {kind}[1, 2, 5, 2] k, {kind}[1, {heads}, {steps}, 2] v) => (y) {{ y = Attention(q, k, v) }}"
+)
+"""The runtime has no kernel for doubles: it runs the function that defines the operator, which broadcasts."""
+
 RUN: Final = {
     "DecoderMaskedMultiHeadAttention without rows": (
         "(float[0, 1, 17] q, float[0, 4, 2, 4] k) => (y) "
@@ -228,6 +234,24 @@ def test_what_runs_is_not_claimed_to_fail(name: str) -> None:
     model = parsed(RUN[name])
     assert runs(model)
     assert absint.analyze(model).can_run
+
+
+@pytest.mark.parametrize(("size", "outputs"), [("8", "y"), ("K", "y, m")])
+def test_embeddings_whose_sizes_inference_does_not_see(size: str, outputs: str) -> None:
+    model = parsed(EMBEDDING.format(size=size, outputs=outputs))
+    assert not runs(model)
+    assert outcome(model) is not Outcome.RUNS
+    assert runs(parsed(EMBEDDING.format(size=8, outputs="y, m")))
+
+
+@pytest.mark.parametrize(("heads", "steps"), [(2, 1), (1, 5), (1, 1)])
+def test_attention_that_runs_as_a_function_may_broadcast(heads: int, steps: int) -> None:
+    double, single = (parsed(ATTENTION.format(kind=kind, heads=heads, steps=steps)) for kind in ("double", "float"))
+    double.opset_import[0].version = single.opset_import[0].version = 23
+    assert runs(double)
+    assert absint.analyze(double).can_run
+    assert not runs(single)
+    assert not absint.analyze(single).can_run
 
 
 def test_axes_of_an_old_slice_must_not_be_empty() -> None:

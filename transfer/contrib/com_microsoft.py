@@ -177,13 +177,11 @@ _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
     inputs="input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids",
     outputs="output mask_index embedding_sum",
     domain=MICROSOFT,
-    complete=True,
 )
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; how many tokens of each row are unmasked; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
-    if not op.wants(1):
-        op.may_fail("onnxruntime's inference wants a place for mask_index, if an unnamed one")
+    op.may_fail("onnxruntime's inference wants to see the sizes of tables and weights")
     op.require_rank(ids, 2, "input_ids")
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
