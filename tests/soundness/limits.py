@@ -26,7 +26,15 @@ REDUCTIONS: Final = re.compile("Reduce[A-Z].*|ArgMax|ArgMin")
 
 PRODUCTS: Final = {
     **dict.fromkeys(
-        ("MatMul", "MatMulInteger", "FusedMatMul", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"),
+        (
+            "MatMul",
+            "MatMulInteger",
+            "MatMulInteger16",
+            "FusedMatMul",
+            "TransposeMatMul",
+            "MatMulIntegerToFloat",
+            "DynamicQuantizeMatMul",
+        ),  # fmt: skip
         (0, 1),
     ),
     "QLinearMatMul": (0, 3),

@@ -165,6 +165,9 @@ ATTENTION: Final = (
 """The runtime has no kernel for doubles: it runs the function that defines the operator, which broadcasts."""
 
 RUN: Final = {
+    "BifurcationDetector": (
+        "(int64[2] s, int64[1] c, int64[1, 1] i) => (t, k) { t, k = com.microsoft.BifurcationDetector(s, c, i) }"
+    ),
     "DecoderMaskedMultiHeadAttention without rows": (
         "(float[0, 1, 17] q, float[0, 4, 2, 4] k) => (y) "
         "{ y = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 4>(q, k, k) }"

@@ -12,7 +12,7 @@ from typing import Final
 from lattices.dtype import DType
 from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const
 from lattices.normal import maximum
-from lattices.relation import conjunction, ge, gt, implies, le
+from lattices.relation import conjunction, eq, ge, gt, implies, le
 from lattices.tensor import Tensor
 from transfer.contrib.agreement import first_known, of_dims, one_integer, positive, require_dims, sizes
 from transfer.elementwise import require_scalar
@@ -121,7 +121,11 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     """The current tokens and those of the predicted ones up to where they leave the source; an index as it came."""
     (current,) = sizes(op, "cur_tokens", 1)
     require_dims(op, "src_tokens", *sizes(op, "src_tokens", 1))
-    require_scalar(op, "prev_suffix_match_idx")
+    index = op.tensor("prev_suffix_match_idx")
+    if index.shape.is_top:
+        op.may_fail("prev_suffix_match_idx has one element")
+    else:
+        op.require(eq(index.shape.size, 1), "prev_suffix_match_idx has one element")
     tokens = current
     if op.has("pred_tokens"):
         (predicted,) = sizes(op, "pred_tokens", 1)
@@ -129,7 +133,6 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
         tokens = op.fresh("tokens")
         op.define(ge(tokens, current), "tokens are added")
         op.define(le(tokens, current + predicted), "no more tokens are added than predicted")
-    index = op.tensor("prev_suffix_match_idx")
     return of_dims(DType.INT64, tokens), Tensor(DType.INT64, index.shape)
 
 
