@@ -34,7 +34,7 @@ PRODUCTS: Final = {
             "TransposeMatMul",
             "MatMulIntegerToFloat",
             "DynamicQuantizeMatMul",
-        ),  # fmt: skip
+        ),
         (0, 1),
     ),
     "QLinearMatMul": (0, 3),
