@@ -1,7 +1,7 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
 Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and `ForwardAnalysis` say what to write,
-`absint.fixpoint.fixpoint` runs it, and `check_laws` tests a domain.
+`absint.engine.fixpoint.fixpoint` runs it, and `check_laws` tests a domain.
 
 Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any analysis over any graph, `dataflow` is
 for analyses of values, `shapes` is the shape analysis, `templates` what one application of a rule gives, `kernels` what
@@ -14,33 +14,31 @@ analyses share, `control`, `loops` and `scans` control flow, `rounds` what requi
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from absint.analyses.forward import ForwardAnalysis
     from absint.api import Result, analyze
-    from absint.dataflow import ForwardAnalysis
     from absint.diagnostics import Diagnostic, Severity
+    from absint.engine.fixpoint import Analysis
     from absint.errors import AbsintError, ModelError, UsageError
-    from absint.fixpoint import Analysis
-    from absint.kernels import purge
-    from absint.limits import LimitError
-    from absint.outcomes import Outcome
-    from absint.profiling import Profile
-    from lattices.dtype import DType
-    from lattices.expr import Dim
-    from lattices.lattice import Lattice
-    from lattices.laws import LawError, check_laws
-    from lattices.relation import eq, ne
-    from lattices.shape import Shape
-    from lattices.tensor import Tensor
-    from lattices.text import parse
-    from lattices.unify import POLICIES
-    from solver.prove import Verdict
-    from transfer.op import Op
-    from transfer.rule import Rule, RuleError, transfer
-    from transfer.table import Table
+    from absint.lattices.dtype import DType
+    from absint.lattices.lattice import Lattice
+    from absint.lattices.laws import LawError, check_laws
+    from absint.lattices.logic.relation import eq, ne
+    from absint.lattices.shape import Shape
+    from absint.lattices.terms.expr import Dim
+    from absint.lattices.text import parse
+    from absint.lattices.unify import POLICIES
+    from absint.lattices.value import Tensor
+    from absint.program.limits import LimitError
+    from absint.queries.outcomes import Outcome
+    from absint.shapes.memo.cache import purge
+    from absint.shapes.profiling import Profile
+    from absint.solver.prove import Verdict
+    from absint.transfer.op import Op
+    from absint.transfer.rule import Rule, RuleError, rule
+    from absint.transfer.table import Table
 
     TABLE: Table
 
@@ -52,31 +50,31 @@ _HOMES = {
     "Diagnostic": "absint.diagnostics",
     "Severity": "absint.diagnostics",
     "AbsintError": "absint.errors",
-    "LimitError": "absint.limits",
+    "LimitError": "absint.program.limits",
     "ModelError": "absint.errors",
     "UsageError": "absint.errors",
-    "DType": "lattices.dtype",
-    "Dim": "lattices.expr",
-    "Shape": "lattices.shape",
-    "Tensor": "lattices.tensor",
-    "eq": "lattices.relation",
-    "ne": "lattices.relation",
-    "Outcome": "absint.outcomes",
-    "Profile": "absint.profiling",
-    "purge": "absint.kernels",
-    "Analysis": "absint.fixpoint",
-    "ForwardAnalysis": "absint.dataflow",
-    "Lattice": "lattices.lattice",
-    "LawError": "lattices.laws",
-    "check_laws": "lattices.laws",
-    "Verdict": "solver.prove",
-    "parse": "lattices.text",
-    "POLICIES": "lattices.unify",
-    "Op": "transfer.op",
-    "Rule": "transfer.rule",
-    "RuleError": "transfer.rule",
-    "Table": "transfer.table",
-    "transfer": "transfer.rule",
+    "DType": "absint.lattices.dtype",
+    "Dim": "absint.lattices.terms.expr",
+    "Shape": "absint.lattices.shape",
+    "Tensor": "absint.lattices.value",
+    "eq": "absint.lattices.logic.relation",
+    "ne": "absint.lattices.logic.relation",
+    "Outcome": "absint.queries.outcomes",
+    "Profile": "absint.shapes.profiling",
+    "purge": "absint.shapes.memo.cache",
+    "Analysis": "absint.engine.fixpoint",
+    "ForwardAnalysis": "absint.analyses.forward",
+    "Lattice": "absint.lattices.lattice",
+    "LawError": "absint.lattices.laws",
+    "check_laws": "absint.lattices.laws",
+    "Verdict": "absint.solver.prove",
+    "parse": "absint.lattices.text",
+    "POLICIES": "absint.lattices.unify",
+    "Op": "absint.transfer.op",
+    "Rule": "absint.transfer.rule",
+    "RuleError": "absint.transfer.rule",
+    "Table": "absint.transfer.table",
+    "rule": "absint.transfer.rule",
 }
 
 __all__ = [
@@ -110,30 +108,13 @@ __all__ = [
     "ne",
     "parse",
     "purge",
-    "transfer",
+    "rule",
 ]
-
-
-def _check_siblings() -> None:
-    """`solver` and `transfer` are common names: make sure that ours are the ones that import finds."""
-    root = Path(__file__).resolve().parent.parent
-    for name in ("lattices", "transfer", "solver"):
-        spec = find_spec(name)
-        origin = spec.origin if spec is not None else None
-        if origin is None or Path(origin).resolve().parent != root / name:
-            found = origin or "nothing that can be imported"
-            raise ImportError(
-                f"absint needs its own package {name!r} (at {root / name}), but {found} shadows it: "
-                f"rename that file or folder, or start Python elsewhere"
-            )
-
-
-_check_siblings()
 
 
 def __getattr__(name: str) -> object:
     if name == "TABLE":
-        from transfer.table import shipped
+        from absint.transfer.table import shipped
 
         return shipped()
     home = _HOMES.get(name)

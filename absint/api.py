@@ -8,52 +8,52 @@ from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from absint.assumptions import Assumption, facts_of, known_symbols, read_assumptions
-from absint.collection import uncollected
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
-from absint.graph import Node, Operand
-from absint.inputs import Inputs, read_inputs
-from absint.limits import Progress, Watch
-from absint.load import Loaded, ModelLike, load
-from absint.lookup import Lookup
-from absint.lower import Lowerer
-from absint.lowered import Lowered
-from absint.names import display_names, more_names
-from absint.profiling import Profile
-from absint.rounds import Round, Rounds, run_rounds
-from absint.shapes import ShapeAnalysis, Trace
-from absint.templates import State
-from absint.views import Shapes, View
-from lattices.expr import Dim, Symbol
-from lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
-from lattices.relation import TRUE, Relation
-from lattices.tensor import BOTTOM, TOP, Value
-from lattices.unify import SOUND, Policy
-from transfer.table import Table, shipped
+from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.unify import SOUND, Policy
+from absint.lattices.value import BOTTOM, TOP, Value
+from absint.model.load import Loaded, ModelLike, load
+from absint.program.graph import Node, Operand
+from absint.program.limits import Progress, Watch
+from absint.program.lowered import Lowered
+from absint.program.lowering import Lowerer
+from absint.rules.lookup import Lookup
+from absint.shapes.analysis import ShapeAnalysis, Trace
+from absint.shapes.assumptions import Assumption, facts_of, known_symbols, read_assumptions
+from absint.shapes.inputs import Inputs, read_inputs
+from absint.shapes.memo.gc_pause import uncollected
+from absint.shapes.names import display_names, more_names
+from absint.shapes.profiling import Profile
+from absint.shapes.refinement import Round, Rounds, run_rounds
+from absint.shapes.summaries import State
+from absint.solution.by_name import Shapes, View
+from absint.transfer.table import Table, shipped
 
 if TYPE_CHECKING:
     import networkx as nx
     import onnx
 
-    from absint.annotate import Annotated
-    from absint.boxes import Box
-    from absint.classes import Equalities, Place
-    from absint.comparing import Comparison
-    from absint.contracts import SymbolFacts
-    from absint.cost import Cost
-    from absint.evidence import Evidence
+    from absint.analyses.liveness import InputPolicy, ViewPolicy
+    from absint.costs.cost import Cost
+    from absint.costs.memory import Memory
+    from absint.declared.annotate import Annotated
     from absint.explain import Explanation
-    from absint.liveness import InputPolicy, ViewPolicy
-    from absint.load_errors import LoadError
-    from absint.memory import Memory
-    from absint.outcomes import Check, RangeCheck
-    from absint.policies import Claimed
-    from absint.proving import Given, Proving
-    from absint.recording import Recorded
-    from solver.constraints import Constraint, ConstraintSet
-    from solver.contract import Contract
-    from solver.prove import Proof
+    from absint.queries.contracts import SymbolFacts
+    from absint.queries.equivalence import Equalities, Place
+    from absint.queries.evidence import Evidence
+    from absint.queries.outcomes import Check, RangeCheck
+    from absint.queries.proofs import Given, Proving
+    from absint.queries.size_boxes import Box
+    from absint.runs.comparison import Comparison
+    from absint.solution.constraints import Recorded
+    from absint.solution.load_errors import LoadError
+    from absint.solution.policies import Claimed
+    from absint.solver.constraints import Constraint, ConstraintSet
+    from absint.solver.contracts.contract import Contract
+    from absint.solver.prove import Proof
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
 Refine = bool | Literal["smt"]
@@ -112,7 +112,7 @@ def analyze(
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
-    from absint.policies import policy_of, run_policy
+    from absint.solution.policies import policy_of, run_policy
 
     given = Watch(max_seconds, max_nodes, on_progress)
     watch = None if given.is_off else given
@@ -148,13 +148,13 @@ def analyze(
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
     if refine == "smt" and not rounds.conflict and not given.reached:
-        from absint.settling import settle
+        from absint.queries.smt_refinement import settle
 
         more = settle(result)
         if more:
             result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
     if strict:
-        from absint.verify import refused
+        from absint.solution.verify import refused
 
         wrong = refused(result.diagnostics)
         if wrong:
@@ -231,7 +231,7 @@ class Result:
     @cached_property
     def claims(self) -> tuple[Claimed, ...]:
         """What an unsound policy took for granted where dims broadcast."""
-        from absint.policies import claims
+        from absint.solution.policies import claims
 
         return () if self.policy.sound else tuple(claims(self))
 
@@ -336,14 +336,14 @@ class Result:
     @cached_property
     def recorded(self) -> Recorded:
         """The constraints over internal symbols: of the first round, and of all rounds."""
-        from absint.recording import record
+        from absint.solution.constraints import record
 
         return record(self._lowered, self._declared, self.assumptions, self.rounds, self._load_errors)
 
     @cached_property
     def _load_errors(self) -> tuple[LoadError, ...]:
         """Errors that keep runtimes from loading the model, though no run meets them: types of unreached code, say."""
-        from absint.load_errors import load_errors
+        from absint.solution.load_errors import load_errors
 
         return load_errors(self)
 
@@ -356,14 +356,14 @@ class Result:
     @cached_property
     def all_names(self) -> Mapping[Symbol, Dim]:
         """Printed names of the symbols of values and constraints."""
-        from absint.recording import symbols_in
+        from absint.solution.constraints import symbols_in
 
         return more_names(symbols_in(self.recorded.every), self.names, self.taken)
 
     @cached_property
     def premises(self) -> tuple[Constraint, ...]:
         """Numeric premises: no run requires them, and some claims rest on them."""
-        from absint.premises import all_premises
+        from absint.queries.premises import all_premises
 
         return all_premises(self) if self.policy.sound else ()
 
@@ -393,7 +393,7 @@ class Result:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
-        from absint.verify import declared_diagnostics, default_diagnostics
+        from absint.solution.verify import declared_diagnostics, default_diagnostics
 
         found = self._beside_declarations
         return (*found, *default_diagnostics(self), *declared_diagnostics(self)) if self.policy.sound else found
@@ -401,14 +401,14 @@ class Result:
     @cached_property
     def _beside_declarations(self) -> tuple[Diagnostic, ...]:
         """All diagnostics but false declarations, which no error is among."""
-        from absint.verify import node_diagnostics
+        from absint.solution.verify import node_diagnostics
 
         return (*self._lowered.diagnostics, *self._declared.diagnostics, *node_diagnostics(self))
 
     @property
     def limits_reached(self) -> tuple[str, ...]:
         """The limits that cut the analysis short, with what is missing; empty for a complete result."""
-        from absint.verify import LIMIT_REACHED
+        from absint.solution.verify import LIMIT_REACHED
 
         return tuple(d.message for d in self._lowered.diagnostics if d.code == LIMIT_REACHED)
 
@@ -450,7 +450,7 @@ class Result:
         Raises UsageError for a text that does not parse and for names that are not there.
         """
         self.require_sound("a proof")
-        from absint.premises import with_premises
+        from absint.queries.premises import with_premises
 
         limits = Limits(seconds, rlimit, memory)
         proof = self._proving.prove(
@@ -464,24 +464,24 @@ class Result:
         Limits are as for `prove`; what was not compared in time stands apart, and `reason` says so.
         """
         self.require_sound("a class of equal dims")
-        from absint.classes import equal_dims
-        from absint.proving import checked
+        from absint.queries.equivalence import equal_dims
+        from absint.queries.proofs import checked
 
         return equal_dims(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
     def equal_shapes(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal shape in all runs that succeed."""
         self.require_sound("a class of equal shapes")
-        from absint.classes import equal_shapes
-        from absint.proving import checked
+        from absint.queries.equivalence import equal_shapes
+        from absint.queries.proofs import checked
 
         return equal_shapes(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
     def equal_buffers(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
         self.require_sound("a class of equal buffers")
-        from absint.classes import equal_buffers
-        from absint.proving import checked
+        from absint.queries.equivalence import equal_buffers
+        from absint.queries.proofs import checked
 
         return equal_buffers(self, self._proving.prover(checked(Limits(seconds, rlimit, memory))))
 
@@ -493,7 +493,7 @@ class Result:
         `seconds` the clauses are those of the nodes as they stand, and `reason` says so.
         """
         self.require_sound("a contract")
-        from absint.contracts import contract
+        from absint.queries.contracts import contract
 
         return contract(self, Limits(seconds, rlimit, memory))
 
@@ -503,7 +503,7 @@ class Result:
         Limits are as for `prove`. Raises UsageError if no input has the symbol.
         """
         self.require_sound("what is known of a symbol")
-        from absint.contracts import symbol_facts
+        from absint.queries.contracts import symbol_facts
 
         known_symbols([name], self.symbols, f"symbol {name!r}")
         return symbol_facts(self, name, Limits(seconds, rlimit, memory))
@@ -514,7 +514,7 @@ class Result:
         `inputs` and `outputs` map names to arrays (anything with a shape) or shapes; outputs may be any value of the
         main graph. Raises UsageError for names that are not there.
         """
-        from absint.comparing import compare
+        from absint.runs.comparison import compare
 
         return compare(self, inputs, outputs)
 
@@ -529,7 +529,7 @@ class Result:
 
     @cached_property
     def _proving(self) -> Proving:
-        from absint.proving import Proving
+        from absint.queries.proofs import Proving
 
         return Proving(self)
 
@@ -539,7 +539,7 @@ class Result:
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
         self.require_sound("a check of sizes")
-        from absint.checking import check
+        from absint.queries.size_checks import check
 
         return check(self, binding)
 
@@ -550,15 +550,15 @@ class Result:
         UsageError for an unknown name and an empty or negative range.
         """
         self.require_sound("a check of sizes")
-        from absint.boxes import check_range
-        from absint.proving import checked
+        from absint.queries.proofs import checked
+        from absint.queries.size_boxes import check_range
 
         return check_range(self, box, checked(Limits(seconds, rlimit, memory)))
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""
         self.require_sound("a cost")
-        from absint.cost import Cost
+        from absint.costs.cost import Cost
 
         return Cost(self)
 
@@ -569,7 +569,7 @@ class Result:
         Reshape and the like is a value like others (`copied`), or shares the memory of its input (`shared`).
         """
         self.require_sound("the memory")
-        from absint.memory import Memory
+        from absint.costs.memory import Memory
 
         return Memory(self, inputs, views)
 
@@ -579,7 +579,7 @@ class Result:
         Raises AssertionError naming the first node that is not.
         """
         self.require_sound("verification")
-        from absint.verify import verify
+        from absint.solution.verify import verify
 
         verify(self)
 
@@ -596,7 +596,7 @@ class Result:
 
     def annotated(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
-        from absint.annotate import annotated
+        from absint.declared.annotate import annotated
 
         return annotated(self, merge, outputs=outputs)
 

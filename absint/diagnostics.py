@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lattices.escapes import plain
+from absint.lattices.text.escapes import plain
 
 
 class Severity(Enum):

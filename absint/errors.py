@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lattices.escapes import message
+from absint.lattices.text.escapes import message
 
 
 class AbsintError(ValueError):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 import absint
-from absint.fixpoint import fixpoint
+from absint.engine.fixpoint import fixpoint
 
 Names = frozenset[str]
 

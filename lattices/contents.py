@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lattices.dim import BOTTOM_DIM, DIMS
-from lattices.expr import Dim, Expr, Symbol, Unknown, substitute
-from lattices.intern import InternTable
-from lattices.real import Real
-from lattices.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown, substitute
+from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.real import Real
 
 MAX_ELEMENTS: Final = 1024
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown
-from lattices.interval import EMPTY
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown
+from absint.lattices.terms.interval import EMPTY
 
 BOTTOM_DIM: Final = Unknown(EMPTY)
 """No integer at all."""
 
 
 class DimLattice:
-    """Operations on dims; see `lattices.lattice`."""
+    """Operations on dims; see `absint.lattices.lattice`."""
 
     bottom: Dim = BOTTOM_DIM
     top: Dim = UNKNOWN_DIM

@@ -13,7 +13,7 @@ class Lattice(Protocol[T]):
     `leq` is a partial order with `bottom` least and `top` greatest; `join` is the least upper bound; `meet` describes
     every value that both describe, is the smaller of two comparable operands, and below one of two others (in a
     product, factor by factor); `widen(old, new)` is an upper bound of both, and no chain of widenings grows forever.
-    `lattices.laws` has these laws in executable form.
+    `absint.lattices.laws` has these laws in executable form.
     """
 
     bottom: T

@@ -1,4 +1,4 @@
-"""The laws of an abstract domain, executable: what `lattices.lattice` promises, and soundness against concrete values.
+"""The laws of an abstract domain, executable: the promises of `lattice.py`, and soundness against concrete values.
 
 Whoever writes a domain calls `check_laws` with a dozen elements in a test of it. `LAWS` are the laws one by one, for
 tests that draw elements at random.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, product
 from typing import Final, Generic, TypeVar, cast
 
-from lattices.lattice import Lattice
+from absint.lattices.lattice import Lattice
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, substitute
-from lattices.shape import Shape
-from lattices.sign import nonneg
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, substitute
+from absint.lattices.terms.sign import nonneg
 
 
 class Ramp(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from lattices.lattice import Lattice
+from absint.lattices.lattice import Lattice
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, overload
 
-from lattices.dim import BOTTOM_DIM, DIMS
-from lattices.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, substitute
-from lattices.intern import InternTable
+from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, substitute
+from absint.lattices.terms.intern import InternTable
 
 MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from lattices.dim import DIMS
-from lattices.expr import ONE_EXPR, Dim, Expr, Symbol
-from lattices.normal import broadcast as broadcast_dims
-from lattices.normal import maximum, sole_atom
-from lattices.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
-from lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.dim import DIMS
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
+from absint.lattices.terms.normal import broadcast as broadcast_dims
+from absint.lattices.terms.normal import maximum, sole_atom
 
 
 class Broadcast(NamedTuple):

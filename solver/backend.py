@@ -1,7 +1,7 @@
 """Z3 in a process of its own, which stays warm between queries and can be killed in the middle of one.
 
->>> from lattices.text import parse_relation
->>> from solver.smtlib import query
+>>> from absint.lattices.text import parse_relation
+>>> from absint.solver.smtlib import query
 >>> premises = {"even": parse_relation("N % 2 == 0"), "big": parse_relation("N >= 9")}
 >>> backend = Backend()
 >>> backend.check(query(premises, parse_relation("N // 2 * 2 != N")), rlimit=100_000, seconds=60).core
@@ -27,8 +27,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Final, Literal, cast
 
-from lattices.limits import MEMORY
-from solver.smtlib import unquote
+from absint.lattices.limits import MEMORY
+from absint.solver.smtlib import unquote
 
 
 class SolverError(RuntimeError):
@@ -230,7 +230,7 @@ def _spawn(memory: int) -> subprocess.Popen[bytes]:
     if not sys.executable or getattr(sys, "frozen", False):
         raise SolverError("no Python to run Z3 with: set sys.executable to the path of a Python interpreter")
     path = [os.path.abspath(entry) for entry in sys.path]
-    home = str(Path(__file__).resolve().parents[1])
+    home = str(Path(__file__).absolute().parents[2])
     if home not in path:
         path.append(home)
     try:
@@ -250,7 +250,7 @@ _PROGRAM: Final = """\
 import sys
 sys.path[:] = {path!r}
 try:
-    from solver.child import main
+    from absint.solver.z3_process import main
 except Exception as error:
     import json
     missing = isinstance(error, ModuleNotFoundError) and error.name == "z3"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from lattices.deadline import DeadlineError, on_time
-from lattices.expr import Expr, Symbol, UndefinedError
-from lattices.relation import eq
-from solver.prove import Prover, meets
+from absint.lattices.deadline import DeadlineError, on_time
+from absint.lattices.logic.relation import eq
+from absint.lattices.terms.expr import Expr, Symbol, UndefinedError
+from absint.solver.prove import Prover, meets
 
 _FINGERPRINTS: Final = 8
 _DRAWS: Final = 400

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, overload
 
-from lattices.escapes import plain
-from lattices.expr import Dim, Symbol
-from lattices.relation import TRUE, Relation, implies
+from absint.lattices.logic.relation import TRUE, Relation, implies
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.text.escapes import plain
 
 Role = Literal["required", "defined", "assumed", "declared"]
 """`required`: the node fails without it. `defined`: holds of what the node computes. `assumed`: a numeric premise, or
@@ -180,53 +180,53 @@ class ConstraintSet(Sequence[Constraint]):
     # Exports (solver/export), each read back by the function beside it
 
     def to_json(self) -> str:
-        """The set as a JSON document; see `solver.export.to_json`."""
-        from solver.export import to_json
+        """The set as a JSON document; see `absint.solver.export.to_json`."""
+        from absint.solver.export import to_json
 
         return to_json(self)
 
     @staticmethod
     def from_json(text: str) -> ConstraintSet:
         """The set of a JSON document. Raises ExportError for any other text."""
-        from solver.export import from_json
+        from absint.solver.export import from_json
 
         return from_json(text)
 
     def to_smtlib(self) -> str:
-        """The set as an SMT-LIB 2 script; see `solver.export.to_smtlib`."""
-        from solver.export import to_smtlib
+        """The set as an SMT-LIB 2 script; see `absint.solver.export.to_smtlib`."""
+        from absint.solver.export import to_smtlib
 
         return to_smtlib(self)
 
     @staticmethod
     def from_smtlib(text: str) -> ConstraintSet:
         """The set of a script that `to_smtlib` wrote. Raises ExportError for any other text."""
-        from solver.export import from_smtlib
+        from absint.solver.export import from_smtlib
 
         return from_smtlib(text)
 
     def to_metadata(self) -> dict[str, str]:
-        """The set as properties of a model file; see `solver.export.to_metadata`."""
-        from solver.export import to_metadata
+        """The set as properties of a model file; see `absint.solver.export.to_metadata`."""
+        from absint.solver.export import to_metadata
 
         return to_metadata(self)
 
     @staticmethod
     def from_metadata(properties: Mapping[str, str]) -> ConstraintSet:
         """The set in the properties of a model file. Raises ExportError if there is none."""
-        from solver.export import from_metadata
+        from absint.solver.export import from_metadata
 
         return from_metadata(properties)
 
     def to_python(self, name: str = "check") -> str:
-        """Source of a function that refuses sizes which break a constraint; see `solver.export.to_python`."""
-        from solver.export import to_python
+        """Source of a function that refuses sizes which break a constraint; see `absint.solver.export.to_python`."""
+        from absint.solver.export import to_python
 
         return to_python(self, name)
 
     def to_torch(self, inputs: Mapping[str, Sequence[Dim] | None]) -> str:
-        """Source of the `dynamic_shapes` of torch.export for inputs of these shapes; see `solver.export.to_torch`."""
-        from solver.export import to_torch
+        """Source of the `dynamic_shapes` of torch.export for inputs of these shapes; see `solver.export`."""
+        from absint.solver.export import to_torch
 
         return to_torch(self, inputs)
 

@@ -1,7 +1,7 @@
 """Dims, relations and constraints as Z3 terms, for queries of your own.
 
 >>> import z3
->>> from lattices.text import parse, parse_relation
+>>> from absint.lattices.text import parse, parse_relation
 >>> encoder = Encoder()
 >>> solver = z3.Solver()
 >>> solver.add(encoder.relation(parse_relation("N % 2 == 0")))
@@ -22,11 +22,11 @@ from collections.abc import Iterable, Sequence
 
 import z3
 
-from lattices.expr import Dim, Symbol
-from lattices.interval import Interval
-from lattices.relation import OPEN, Relation
-from solver.constraints import Constraint
-from solver.translate import Comparison, Translator
+from absint.lattices.logic.relation import OPEN, Relation
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.interval import Interval
+from absint.solver.constraints import Constraint
+from absint.solver.translate import Comparison, Translator
 
 
 class Encoder:

@@ -13,17 +13,17 @@ from functools import cached_property
 from time import perf_counter
 from typing import Literal
 
-from lattices.deadline import on_time, remaining
-from lattices.definedness import falsity, truth
-from lattices.escapes import plain
-from lattices.expr import Dim, Symbol, UndefinedError, expr_of
-from lattices.facts import Facts
-from lattices.limits import RLIMIT, SECONDS, Limits
-from lattices.relation import FALSE, TRUE, Relation, conjunction, ge, le
-from lattices.truth import YES
-from solver.backend import Answer, Backend, shared
-from solver.constraints import Constraint, ConstraintSet
-from solver.smtlib import query
+from absint.lattices.deadline import on_time, remaining
+from absint.lattices.limits import RLIMIT, SECONDS, Limits
+from absint.lattices.logic.definedness import falsity, truth
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
+from absint.lattices.text.escapes import plain
+from absint.solver.backend import Answer, Backend, shared
+from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.smtlib import query
 
 ShownBy = Literal["", "rules", "run"]
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 from random import Random
 from typing import Final
 
-from lattices.deadline import on_time
-from lattices.expr import EVALUATE, Atom, Expr, Symbol, UndefinedError, postorder
-from lattices.relation import Relation
+from absint.lattices.deadline import on_time
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import EVALUATE, Atom, Expr, Symbol, UndefinedError, postorder
 
 _DRAWN: Final = 192
 

@@ -1,6 +1,6 @@
 """Dims and relations as SMT-LIB 2 text, for the backend and for any solver.
 
->>> from lattices.text import parse_relation
+>>> from absint.lattices.text import parse_relation
 >>> script = Script()
 >>> script.add(parse_relation("N % 2 == 0"), "even")
 >>> script.add(parse_relation("N//M == 3"))
@@ -29,10 +29,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lattices.expr import Dim, Symbol
-from lattices.interval import Interval
-from lattices.relation import Relation
-from solver.translate import Comparison, Translator
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.interval import Interval
+from absint.solver.translate import Comparison, Translator
 
 
 class Script:

@@ -1,11 +1,11 @@
 """What dims and relations mean, spelled out once in the few operations of an `Algebra`.
 
-An algebra writes literals, sums and comparisons down: `solver.encode` as Z3 terms, `solver.smtlib` as SMT-LIB text.
+An algebra writes literals, sums and comparisons down: `encode` as Z3 terms, `smtlib` as SMT-LIB text.
 `Translator` does the rest, the same for both: `max`, `min` and `broadcast` become choices, and division of any sign
 becomes division by a natural number.
 
->>> from lattices.text import parse
->>> from solver.smtlib import Script
+>>> from absint.lattices.text import parse
+>>> from absint.solver.smtlib import Script
 >>> Script().dim(parse("2*max(N, M - 7)"))
 '(* 2 (ite (>= (+ M (- 7)) N) (+ M (- 7)) N))'
 """
@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Generic, Literal, Protocol, TypeVar, cast
 
-from lattices.expr import Atom, Dim, Expr, Monomial, Symbol
-from lattices.relation import Relation
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol
 
 Term = TypeVar("Term")
 Formula = TypeVar("Formula")

@@ -1,4 +1,4 @@
-"""The laws kit of `lattices.laws`, with strategies that draw elements at random and values in environments."""
+"""The laws kit of `absint.lattices.laws`, with strategies that draw elements at random and values in environments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lattices import laws
-from lattices.lattice import Lattice
-from lattices.laws import LAWS, widening_comes_to_rest
+from absint.lattices import laws
+from absint.lattices.lattice import Lattice
+from absint.lattices.laws import LAWS, widening_comes_to_rest
 
 Env = Mapping[str, int]
 

@@ -24,12 +24,12 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 
 import absint
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.transfer.rule import Rule
+from absint.transfer.table import shipped
+from absint.transfer.training import DOMAIN as TRAINING
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case
-from transfer.rule import Rule
-from transfer.table import shipped
-from transfer.training import DOMAIN as TRAINING
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "operators.md"
 
@@ -38,8 +38,8 @@ Written by `python -m tests.operators_page`, from the table of rules, what the r
 runtimes have. *Versions* are those in which the schema changed. Where an older version has a rule of its own, its words
 follow after the versions that it serves. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
-constants are followed besides where no runtime can differ (`absint/evaluation.py`). *Run by* says which runtimes the
-tests can execute it with."""
+constants are followed besides where no runtime can differ (`absint/shapes/folding.py`). *Run by* says which runtimes
+the tests can execute it with."""
 
 NOT_EXECUTED: Final = """\
 What the rules of these say is held against what onnxruntime infers when it loads a model with them, where it infers

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from lattices import normal, relation
-from lattices.expr import Dim, const, integer_symbol, symbol
-from lattices.relation import Relation
+from absint.lattices.logic import relation
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms import normal
+from absint.lattices.terms.expr import Dim, const, integer_symbol, symbol
 
 Tree = tuple[Any, ...]
 

@@ -15,13 +15,13 @@ import onnxruntime as ort
 from onnx import helper
 
 from absint import Result, analyze
-from absint.control import Gate, IfJoin
-from absint.graph import Operand
-from lattices.contents import replace_in
-from lattices.dtype import DType
-from lattices.expr import Dim, Expr, Symbol, const, substitute
-from lattices.tensor import Sequence as SequenceValue
-from lattices.tensor import Tensor, Value
+from absint.lattices.contents import replace_in
+from absint.lattices.dtype import DType
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
+from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import Tensor, Value
+from absint.program.graph import Operand
+from absint.shapes.branches import Gate, IfJoin
 from tests.soundness.claims import against, learn, truth
 
 ort.set_default_logger_severity(4)

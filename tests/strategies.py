@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from absint.shapes import STATES
-from lattices import relation as rel
-from lattices.contents import CONTENTS, NO_CONTENTS, OPAQUE, Contents, Element
-from lattices.dim import BOTTOM_DIM, DIMS
-from lattices.dtype import DTYPES, DType
-from lattices.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
-from lattices.interval import ANY, EMPTY, FULL, Congruence, Interval
-from lattices.normal import broadcast, maximum
-from lattices.ramp import NO_RAMPS, Ramps, element, ramp
-from lattices.real import Real
-from lattices.relation import FALSE, TRUE, Relation
-from lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import BOTTOM, TOP, VALUES, Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.contents import CONTENTS, NO_CONTENTS, OPAQUE, Contents, Element
+from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
+from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
+from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
+from absint.lattices.terms.normal import broadcast, maximum
+from absint.lattices.terms.real import Real
+from absint.lattices.value import BOTTOM, TOP, VALUES, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.shapes.analysis import STATES
 from tests.laws import Domain, Env
 
 N, M = symbol("N"), symbol("M")

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import absint
-import absint.fixpoint
+import absint.engine.fixpoint
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted(
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for package in ("absint", "lattices", "transfer", "solver")
+    for package in ("absint", "absint/lattices", "absint/transfer", "absint/solver")
     for file in (ROOT / package).rglob("*.py")
     if file.name != "__main__.py"
 )
@@ -33,7 +33,7 @@ PUBLIC = {
         "Verdict",
         "analyze",
     ),
-    *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "transfer"),
+    *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
     *("Analysis", "ForwardAnalysis", "Lattice", "LawError", "check_laws", "POLICIES", "Profile", "purge"),
 }
 ENGINE = {"Analysis", "DivergenceError", "Policy", "Solution", "fixpoint"}
@@ -126,7 +126,7 @@ def test_a_remark_that_is_not_printed_is_found(remarks: list[str], output: str, 
 def test_the_public_names() -> None:
     assert set(absint.__all__) == PUBLIC
     assert [name for name in absint.__all__ if not hasattr(absint, name)] == []
-    assert [name for name in ENGINE if not hasattr(absint.fixpoint, name)] == []
+    assert [name for name in ENGINE if not hasattr(absint.engine.fixpoint, name)] == []
 
 
 @pytest.mark.parametrize("name", MODULES)

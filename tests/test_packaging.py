@@ -1,4 +1,4 @@
-"""The wheel, installed where the checkout cannot be seen, holds all four packages and a working command."""
+"""The wheel, installed where the checkout cannot be seen, holds one package with a working command."""
 
 import importlib.util
 import os
@@ -13,12 +13,24 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"absint", "lattices", "solver", "transfer"}
+FOLDERS = {"absint": "absint", "lattices": "absint/lattices", "solver": "absint/solver", "transfer": "absint/transfer"}
+"""Folders of the repository, and where they stand in the wheel."""
+
+THEIRS = ("lattices", "solver", "transfer")
 
 WHERE_FROM = """
-import absint, lattices, solver, transfer
-for package in (absint, lattices, solver, transfer):
+import absint, absint.lattices, absint.solver, absint.transfer
+for package in (absint, absint.lattices, absint.solver, absint.transfer):
     print(package.__name__, package.__file__, sep="\\t")
+"""
+
+THEIR_OWN = """
+import solver, transfer, lattices.boxes
+import absint
+result = absint.analyze("tiny_decoder.onnx")
+assert result.prove("1 == 1").verdict is absint.Verdict.PROVED, result
+assert not result.prove("logits[1] == 0").verdict is absint.Verdict.PROVED
+print(solver.MINE, transfer.MINE, lattices.boxes.MINE)
 """
 
 
@@ -72,24 +84,53 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, site, scripts, base / "outside")
 
 
-def test_the_wheel_holds_the_four_packages_and_nothing_else(installed: Installed) -> None:
+def test_the_wheel_holds_one_package_and_nothing_else(installed: Installed) -> None:
     names = zipfile.ZipFile(installed.wheel).namelist()
     tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == PACKAGES
-    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"absint"}
+    assert "absint/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
-    sources = {file.relative_to(ROOT).as_posix() for package in PACKAGES for file in (ROOT / package).rglob("*.py")}
+    sources = {
+        f"{home}/{file.relative_to(ROOT / folder).as_posix()}"
+        for folder, home in FOLDERS.items()
+        for file in (ROOT / folder).rglob("*.py")
+    }
+    assert len(sources) > 300
     assert sources <= set(names)
 
 
-def test_the_packages_come_from_the_wheel(installed: Installed) -> None:
+def test_the_package_comes_from_the_wheel(installed: Installed) -> None:
     done = installed.run("python", "-c", WHERE_FROM)
     assert done.returncode == 0, done.stderr
     found = dict(line.split("\t") for line in done.stdout.splitlines())
-    assert found.keys() == PACKAGES
+    assert found.keys() == {home.replace("/", ".") for home in FOLDERS.values()}
     for name, file in found.items():
         assert Path(file).resolve().is_relative_to(installed.site.resolve()), f"{name} was found at {file}"
+
+
+def beside_modules_of_ones_own(folder: Path) -> None:
+    (folder / "lattices").mkdir()
+    for name in ("solver.py", "transfer.py", "lattices/__init__.py", "lattices/boxes.py"):
+        (folder / name).write_text("MINE = 'mine'\n")
+    (folder / "tiny_decoder.onnx").write_bytes((ROOT / "examples" / "tiny_decoder.onnx").read_bytes())
+    (folder / "script.py").write_text(THEIR_OWN)
+
+
+def test_a_script_keeps_its_own_modules_beside_the_wheel(installed: Installed, tmp_path: Path) -> None:
+    beside_modules_of_ones_own(tmp_path)
+    done = run([installed.scripts / "python", "script.py"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["mine"] * 3
+
+
+def test_a_script_keeps_its_own_modules_beside_a_checkout(tmp_path: Path) -> None:
+    """An editable install puts the root of the repository at the end of the path."""
+    beside_modules_of_ones_own(tmp_path)
+    code = f"import sys; sys.path.insert(1, {str(ROOT)!r}); import runpy; runpy.run_path('script.py')"
+    done = run([sys.executable, "-c", code], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["mine"] * 3
 
 
 def test_the_command_analyzes_an_example(installed: Installed) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.normal import floordiv
-from lattices.relation import disjunction, divisible, eq, ge, le
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.op import Op
-from transfer.rule import PREVIEW, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, divisible, eq, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.normal import floordiv
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import PREVIEW, rule
 
 
 class Heads(NamedTuple):
@@ -27,7 +27,7 @@ class Heads(NamedTuple):
 UNKNOWN_HEADS = Heads(*[UNKNOWN_SIZE] * 4)
 
 
-@transfer(
+@rule(
     "Attention",
     inputs="Q K V attn_mask past_key past_value nonpad_kv_seqlen",
     outputs="Y present_key present_value qk_matmul_output",
@@ -125,7 +125,7 @@ def _past(op: Op, name: str, new: Heads) -> Dim:
     return shape[2]
 
 
-@transfer("FlexAttention", inputs="Q K V", domain=PREVIEW)
+@rule("FlexAttention", inputs="Q K V", domain=PREVIEW)
 def flex_attention(op: Op) -> Tensor:
     """softmax(Q K^T) V by heads of rank 4 inputs; the graphs score_mod and prob_mod change no shape."""
     for name in ("Q", "K", "V"):
@@ -135,7 +135,7 @@ def flex_attention(op: Op) -> Tensor:
     return Tensor(op.dtype("Q"), shape_of((q.batch, q.heads, q.steps, v.size)))
 
 
-@transfer("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids")
+@rule("RotaryEmbedding", inputs="X cos_cache sin_cache position_ids")
 def rotary_embedding(op: Op) -> Tensor:
     """Each pair of features turned by an angle: the shape of X."""
     x = op.tensor("X")
@@ -144,7 +144,7 @@ def rotary_embedding(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
 
-@transfer("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache")
+@rule("TensorScatter", inputs="past_cache update write_indices", outputs="present_cache")
 def tensor_scatter(op: Op) -> Tensor:
     """A cache with new steps written at the given positions: the shape of the cache."""
     cache, update = op.tensor("past_cache"), op.tensor("update")
@@ -159,7 +159,7 @@ def tensor_scatter(op: Op) -> Tensor:
     return Tensor(op.common_dtype("past_cache", "update"), cache.shape)
 
 
-@transfer("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
+@rule("LinearAttention", inputs="query key value past_state decay beta", outputs="output present_state")
 def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
     """Packed (batch, seq, heads * size) inputs to (batch, seq, q_heads * value size) and the state of each head."""
     for name in ("query", "key", "value"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast, overload
 
-from lattices.tensor import Tensor
-from transfer.stated import BadNodeError
+from absint.lattices.value import Tensor
+from absint.transfer.stated import BadNodeError
 
 AttributeValue = int | float | str | bytes | Tensor | list[int] | list[float] | list[str] | object
 

@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import Final
 
-from lattices import relation as rel
-from lattices.contents import OPAQUE, Contents
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_DIM, Dim, Expr
-from lattices.ramp import Ramps, added, scaled
-from lattices.relation import FALSE
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer import arithmetic as ar
-from transfer.arithmetic import Binary
-from transfer.conversion import bitwise, shift_left, shift_right
-from transfer.folding import Combine, elementwise, pointwise
-from transfer.logic import Comparison, compare, conjoin, differ, disjoin, where
-from transfer.op import BadNodeError, Op
-from transfer.premises import integer
-from transfer.ramps import combined
-from transfer.rule import Rule, transfer
+from absint.lattices.contents import OPAQUE, Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.relation import FALSE
+from absint.lattices.ramp import Ramps, added, scaled
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr
+from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.arithmetic import Binary
+from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
+from absint.transfer.elements.folding import Combine, elementwise, pointwise
+from absint.transfer.elements.logic import Comparison, compare, conjoin, differ, disjoin, where
+from absint.transfer.elements.premises import integer
+from absint.transfer.elements.ramps import combined
+from absint.transfer.op import BadNodeError, Op
+from absint.transfer.rule import Rule, rule
 
 
 def _binary(
@@ -31,7 +31,7 @@ def _binary(
 ) -> Rule:
     """The rule of operators A, B -> C of one element type; `grow` combines ramps."""
 
-    def rule(op: Op) -> Tensor:
+    def transfer(op: Op) -> Tensor:
         result = arithmetic(op, fold)
         if grow is None:
             return result
@@ -39,7 +39,7 @@ def _binary(
         return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
 
     rule.__doc__ = says
-    return transfer(names, inputs="A B", outputs="C", since=since, complete=True, elements=True)(rule)
+    return rule(names, inputs="A B", outputs="C", since=since, complete=True, elements=True)(transfer)
 
 
 def arithmetic(op: Op, fold: Binary) -> Tensor:
@@ -59,13 +59,13 @@ logical_or = _binary("Or", "numpy.logical_or.", lambda op, dtype, a, b: disjoin(
 logical_xor = _binary("Xor", "numpy.logical_xor.", lambda op, dtype, a, b: differ(a, b))
 
 
-@transfer("SwiGLU", inputs="A B", complete=True)
+@rule("SwiGLU", inputs="A B", complete=True)
 def swiglu(op: Op) -> Tensor:
     """Swish(A) * B: both inputs have one shape."""
     return Tensor(op.common_dtype("A", "B"), _same_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("Div", inputs="A B", outputs="C", since=7, complete=True, elements=True)
+@rule("Div", inputs="A B", outputs="C", since=7, complete=True, elements=True)
 def divide(op: Op) -> Tensor:
     """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a divisor that is not 0."""
     result = arithmetic(op, ar.div)
@@ -73,7 +73,7 @@ def divide(op: Op) -> Tensor:
     return result
 
 
-@transfer("Mod", inputs="A B", outputs="C", complete=True, elements=True)
+@rule("Mod", inputs="A B", outputs="C", complete=True, elements=True)
 def modulo(op: Op) -> Tensor:
     """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
     c_sign = op.flag("fmod")
@@ -111,7 +111,7 @@ def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     op.require(rel.disjunction(nonzero, empty), "no element of the divisor is 0")
 
 
-@transfer("Pow", inputs="X Y", outputs="Z", since=7, complete=True, elements=True)
+@rule("Pow", inputs="X Y", outputs="Z", since=7, complete=True, elements=True)
 def power(op: Op) -> Tensor:
     """numpy.power, in the type of X."""
     x, y = op.tensor("X"), op.tensor("Y")
@@ -120,7 +120,7 @@ def power(op: Op) -> Tensor:
     return Tensor(x.dtype, shape, contents)
 
 
-@transfer("BitShift", inputs="X Y", outputs="Z", complete=True, elements=True)
+@rule("BitShift", inputs="X Y", outputs="Z", complete=True, elements=True)
 def bit_shift(op: Op) -> Tensor:
     """numpy.left_shift or right_shift, by attribute direction."""
     fold = {"LEFT": shift_left, "RIGHT": shift_right}.get(op.string("direction", ""))
@@ -136,13 +136,13 @@ def bit_shift(op: Op) -> Tensor:
 def _comparison(name: str, test: Comparison, *, since: int = 7) -> Rule:
     """The rule of a comparison A, B -> C."""
 
-    def rule(op: Op) -> Tensor:
+    def transfer(op: Op) -> Tensor:
         dtype, shape = op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape)
         contents = elementwise(op, ("A", "B"), lambda a, b: compare(op, dtype, test, a, b), shape)
         return Tensor(DType.BOOL, shape, contents)
 
     rule.__doc__ = f"A {test.__name__} B, booleans in the broadcast shape."
-    return transfer(name, inputs="A B", outputs="C", since=since, complete=True, elements=True)(rule)
+    return rule(name, inputs="A B", outputs="C", since=since, complete=True, elements=True)(transfer)
 
 
 equal = _comparison("Equal", rel.eq)
@@ -159,7 +159,7 @@ _FOLDS_1: Final[Mapping[str, Binary]] = {"Add": ar.add, "Sub": ar.sub, "Mul": ar
 _TESTS_1: Final[Mapping[str, Comparison]] = {"Equal": rel.eq, "Less": rel.lt, "Greater": rel.gt}
 
 
-@transfer("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True, elements=True)
+@rule("Add Sub Mul Div Pow And Or Xor", inputs="A B", outputs="C", until=6, complete=True, elements=True)
 def arithmetic_1(op: Op) -> Tensor:
     """Inputs of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, fold = op.common_dtype("A", "B"), _limited_broadcast(op), _FOLDS_1.get(op.name)
@@ -170,7 +170,7 @@ def arithmetic_1(op: Op) -> Tensor:
     return result
 
 
-@transfer("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True, elements=True)
+@rule("Equal Less Greater", inputs="A B", outputs="C", until=6, complete=True, elements=True)
 def comparison_1(op: Op) -> Tensor:
     """Booleans of one shape; with `broadcast` B may be one element, or a part of the shape of A from `axis` on."""
     dtype, shape, test = op.common_dtype("A", "B"), _limited_broadcast(op), _TESTS_1[op.name]
@@ -211,12 +211,12 @@ def _aligned(op: Op, shape: Shape, combine: Combine) -> Contents | None:
 def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
     """The rule of an operator of one or more inputs, which broadcast."""
 
-    def rule(op: Op) -> Tensor:
+    def transfer(op: Op) -> Tensor:
         inputs = _given(op)
         return _combined(op, inputs, op.broadcast(*(t.shape for t in inputs)), fold)
 
     rule.__doc__ = says
-    return transfer(name, inputs="data_0*", since=8, complete=True, elements=True)(rule)
+    return rule(name, inputs="data_0*", since=8, complete=True, elements=True)(transfer)
 
 
 def _given(op: Op) -> list[Tensor]:
@@ -244,7 +244,7 @@ total = _variadic("Sum", "The sum of all inputs, broadcast.", ar.add)
 mean = _variadic("Mean", "The mean of all inputs, broadcast.", None)
 
 
-@transfer("Max Min Sum Mean", inputs="data_0*", until=7, complete=True)
+@rule("Max Min Sum Mean", inputs="data_0*", until=7, complete=True)
 def variadic_1(op: Op) -> Tensor:
     """Before opset 8 all inputs have one shape."""
     inputs = _given(op)
@@ -268,7 +268,7 @@ def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
 # Selection
 
 
-@transfer("Where", inputs="condition X Y", outputs="output", complete=True, elements=True)
+@rule("Where", inputs="condition X Y", outputs="output", complete=True, elements=True)
 def choose(op: Op) -> Tensor:
     """numpy.where: all three inputs broadcast."""
     inputs = [op.tensor("condition"), op.tensor("X"), op.tensor("Y")]
@@ -279,14 +279,14 @@ def choose(op: Op) -> Tensor:
     return Tensor(dtype, shape, pointwise(inputs, shape, partial(where, op), missing=OPAQUE))
 
 
-@transfer("PRelu", inputs="X slope", since=7, complete=True)
+@rule("PRelu", inputs="X slope", since=7, complete=True)
 def parametric_relu(op: Op) -> Tensor:
     """X or slope * X; the spec broadcasts slope to X, onnxruntime both ways, so the shape is that of the broadcast."""
     x, slope = op.tensor("X"), op.tensor("slope")
     return Tensor(op.common_dtype("X", "slope"), op.broadcast(x.shape, slope.shape))
 
 
-@transfer("PRelu", inputs="X slope", until=6)
+@rule("PRelu", inputs="X slope", until=6)
 def parametric_relu_1(op: Op) -> Tensor:
     """X or slope * X, slope given for each channel."""
     return Tensor(op.common_dtype("X", "slope"), op.tensor("X").shape)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from lattices.expr import Dim
-from lattices.relation import FALSE, conjunction, disjunction, eq, ge
-from lattices.shape import Shape
-from transfer.op import Op
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
+from absint.transfer.op import Op
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:

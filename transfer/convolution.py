@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, product
-from lattices.normal import exact_quotient, floordiv, maximum
-from lattices.relation import divisible, eq, ge
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.caveats import not_empty, single
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.window import Window, as_size, kernel_of, slides, values_of, windows
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import divisible, eq, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
+from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import not_empty, single
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.window import Window, as_size, kernel_of, slides, values_of, windows
 
 
-@transfer("Conv", inputs="X W B", complete=True)
+@rule("Conv", inputs="X W B", complete=True)
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
     bias = op.optional("B")
     return Tensor(op.common_dtype("X", "W", "B"), conv_shape(op, "X", "W", None if bias is None else bias.shape))
 
 
-@transfer("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
+@rule("ConvInteger", inputs="x w x_zero_point w_zero_point", outputs="y", complete=True)
 def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
     single(op, "x_zero_point")
@@ -32,7 +32,7 @@ def conv_integer(op: Op) -> Tensor:
     return Tensor(DType.INT32, conv_shape(op, "x", "w", None))
 
 
-@transfer(
+@rule(
     "QLinearConv",
     inputs="x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B",
     outputs="y",
@@ -50,7 +50,7 @@ def qlinear_conv(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
 
 
-@transfer("DeformConv", inputs="X W offset B mask")
+@rule("DeformConv", inputs="X W offset B mask")
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
     bias = op.optional("B")
@@ -139,7 +139,7 @@ def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
     return count if outputs.is_unknown else outputs
 
 
-@transfer("ConvTranspose", inputs="X W B", complete=True)
+@rule("ConvTranspose", inputs="X W B", complete=True)
 def conv_transpose(op: Op) -> Tensor:
     """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape where it is given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
@@ -197,7 +197,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     return extra
 
 
-@transfer("Col2Im", inputs="input image_shape block_shape", outputs="output")
+@rule("Col2Im", inputs="input image_shape block_shape", outputs="output")
 def col2im(op: Op) -> Tensor:
     """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
     columns = op.tensor("input")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lattices.dtype import DType
-from lattices.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
-from lattices.normal import maximum, minimum
-from lattices.real import Real
-from lattices.relation import disjunction, eq, ge, le
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, eq, ge, le
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from absint.lattices.terms.normal import maximum, minimum
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer(
+@rule(
     "NonMaxSuppression",
     inputs="boxes scores max_output_boxes_per_class iou_threshold score_threshold",
     outputs="selected_indices",
@@ -66,7 +66,7 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     return count
 
 
-@transfer("StringNormalizer", inputs="X")
+@rule("StringNormalizer", inputs="X")
 def string_normalizer(op: Op) -> Tensor:
     """[C] or [1, C] without the stop words; one empty string where nothing is left (onnxruntime wants C > 0)."""
     shape = op.tensor("X").shape
@@ -85,7 +85,7 @@ def string_normalizer(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of((*shape[:-1], kept)))
 
 
-@transfer("TfIdfVectorizer", inputs="X")
+@rule("TfIdfVectorizer", inputs="X")
 def tf_idf_vectorizer(op: Op) -> Tensor:
     """Counts of n-grams: one column for each index, of one row or of a batch."""
     indexes = op.ints("ngram_indexes")
@@ -100,7 +100,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 
-@transfer("StringSplit", inputs="X", outputs="Y Z")
+@rule("StringSplit", inputs="X", outputs="Y Z")
 def string_split(op: Op) -> Sequence[Tensor]:
     """The parts of each string, padded to the largest number of parts, and how many there are."""
     shape, limit = op.tensor("X").shape, op.integer("maxsplit")
@@ -111,13 +111,13 @@ def string_split(op: Op) -> Sequence[Tensor]:
     return Tensor(DType.STRING, shape_of((*shape, parts))), Tensor(DType.INT64, shape)
 
 
-@transfer("StringConcat", inputs="X Y", outputs="Z", complete=True)
+@rule("StringConcat", inputs="X Y", outputs="Z", complete=True)
 def string_concat(op: Op) -> Tensor:
     """Element-wise concatenation with broadcasting."""
     return Tensor(DType.STRING, op.broadcast(op.tensor("X").shape, op.tensor("Y").shape))
 
 
-@transfer("RegexFullMatch", inputs="X")
+@rule("RegexFullMatch", inputs="X")
 def regex_full_match(op: Op) -> Tensor:
     """Whether each string matches."""
     op.may_fail("the pattern is valid")
@@ -127,7 +127,7 @@ def regex_full_match(op: Op) -> Tensor:
 _CHANNELS: Final = {"RGB": 3, "BGR": 3, "Grayscale": 1}
 
 
-@transfer("ImageDecoder", inputs="encoded_stream", outputs="image")
+@rule("ImageDecoder", inputs="encoded_stream", outputs="image")
 def image_decoder(op: Op) -> Tensor:
     """An image of (height, width, channels)."""
     op.require_rank(op.tensor("encoded_stream").shape, 1, "encoded_stream")

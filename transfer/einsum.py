@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.expr import Dim
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.caveats import not_empty
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import not_empty
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 ELLIPSIS = "…"
 """One label for the axes that an ellipsis stands for."""
 
 
-@transfer("Einsum", inputs="Inputs*", outputs="Output", complete=True)
+@rule("Einsum", inputs="Inputs*", outputs="Output", complete=True)
 def einsum(op: Op) -> Tensor:
     """numpy.einsum with letters, ellipses and an implicit or explicit output."""
     tensors = op.variadic()

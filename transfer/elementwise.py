@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_DIM
-from lattices.ramp import NO_RAMPS
-from lattices.real import Real
-from lattices.relation import FALSE
-from lattices.tensor import Tensor, Value
-from transfer import arithmetic as ar
-from transfer.arithmetic import Unary
-from transfer.caveats import single
-from transfer.conversion import bitwise_not, cast, type_attribute
-from transfer.folding import pointwise
-from transfer.logic import invert
-from transfer.op import BadNodeError, Op
-from transfer.premises import representable
-from transfer.ramps import within
-from transfer.rule import Rule, transfer
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE
+from absint.lattices.ramp import NO_RAMPS
+from absint.lattices.terms.expr import UNKNOWN_DIM
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor, Value
+from absint.transfer.caveats import single
+from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.arithmetic import Unary
+from absint.transfer.elements.conversion import bitwise_not, cast, type_attribute
+from absint.transfer.elements.folding import pointwise
+from absint.transfer.elements.logic import invert
+from absint.transfer.elements.premises import representable
+from absint.transfer.elements.ramps import within
+from absint.transfer.op import BadNodeError, Op
+from absint.transfer.rule import Rule, rule
 
 
 def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | None = None) -> Rule:
     """The rule of operators that change each element alone; `fold` follows the contents, `gives` fixes the type."""
 
-    def rule(op: Op) -> Tensor:
+    def transfer(op: Op) -> Tensor:
         x = op.tensor("X")
         contents = None if fold is None or x.contents is None else _folded(op, fold, x)
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
     rule.__doc__ = says
-    return transfer(names, inputs="X", complete=True, elements=fold is not None)(rule)
+    return rule(names, inputs="X", complete=True, elements=fold is not None)(transfer)
 
 
 def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
@@ -64,7 +64,7 @@ float_class = _unary(
 )
 
 
-@transfer("Identity", inputs="X", complete=True, elements=True)
+@rule("Identity", inputs="X", complete=True, elements=True)
 def identity(op: Op) -> Value:
     """The input itself, of any kind."""
     value = op.value("X")
@@ -73,25 +73,25 @@ def identity(op: Op) -> Value:
     return value
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", until=6, complete=True, elements=True)
+@rule("Dropout", inputs="X", outputs="Y mask", until=6, complete=True, elements=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X for both outputs; elements change unless is_test is set."""
     return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True, elements=True)
+@rule("Dropout", inputs="X", outputs="Y mask", since=7, until=9, complete=True, elements=True)
 def dropout_7(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a mask of its shape and type."""
     return _dropped(op.tensor("X"), op.dtype("X"))
 
 
-@transfer("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True, elements=True)
+@rule("Dropout", inputs="X", outputs="Y mask", since=10, until=11, complete=True, elements=True)
 def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
     """X itself, and a boolean mask of its shape."""
     return _dropped(op.tensor("X"), DType.BOOL)
 
 
-@transfer("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True, elements=True)
+@rule("Dropout", inputs="X ratio training_mode", outputs="Y mask", since=12, complete=True, elements=True)
 def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
@@ -138,7 +138,7 @@ def require_single(op: Op, name: str) -> None:
         op.require_equal(size, 1, f"{name} has one element")
 
 
-@transfer("Clip", inputs="X", until=10, complete=True, elements=True)
+@rule("Clip", inputs="X", until=10, complete=True, elements=True)
 def clip_1(op: Op) -> Tensor:
     """min(max(x, min), max) of each element, the ends as attributes."""
     x = op.tensor("X")
@@ -155,7 +155,7 @@ def _end_of_type(dtype: DType, value: float) -> Element:
     return ar.float_element(value) if found is not None and dtype.is_float and representable(dtype, found) else OPAQUE
 
 
-@transfer("Clip", inputs="X min max", since=11, complete=True, elements=True)
+@rule("Clip", inputs="X min max", since=11, complete=True, elements=True)
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
@@ -184,7 +184,7 @@ def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tenso
     return Tensor(x.dtype, x.shape, pointwise([x], x.shape, fold, missing))
 
 
-@transfer("Cast", inputs="input", complete=True, elements=True)
+@rule("Cast", inputs="input", complete=True, elements=True)
 def cast_to(op: Op) -> Tensor:
     """numpy.astype to the type of attribute `to`."""
     if op.version < 6 and not isinstance(op.attributes.get("to"), str):
@@ -192,7 +192,7 @@ def cast_to(op: Op) -> Tensor:
     return _converted(op, type_attribute(op, "to"))
 
 
-@transfer("CastLike", inputs="input target_type", complete=True, elements=True)
+@rule("CastLike", inputs="input target_type", complete=True, elements=True)
 def cast_like(op: Op) -> Tensor:
     """numpy.astype to the type of the second input."""
     return _converted(op, op.dtype("target_type"))
@@ -213,7 +213,7 @@ def _converted(op: Op, target: DType) -> Tensor:
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
 
 
-@transfer("BitCast", inputs="input")
+@rule("BitCast", inputs="input")
 def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape stays."""
     source, target = op.dtype("input"), type_attribute(op, "to")

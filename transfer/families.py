@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from transfer import (
+from absint.transfer import (
     attention,
     broadcasting,
     convolution,
@@ -34,7 +34,7 @@ from transfer import (
     spatial,
     training,
 )
-from transfer.contrib import (
+from absint.transfer.contrib import (
     ai_onnx_ml,
     blocked_layout,
     channels_last,

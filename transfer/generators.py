@@ -8,27 +8,27 @@ from typing import Final, cast
 
 import numpy as np
 
-from lattices import relation as rel
-from lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
-from lattices.dtype import DType
-from lattices.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
-from lattices.normal import ceildiv, maximum
-from lattices.ramp import NO_RAMPS, ramp
-from lattices.real import Real
-from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import SparseTensor, Tensor
-from lattices.truth import YES
-from transfer import arithmetic as ar
-from transfer.conversion import type_attribute
-from transfer.elementwise import require_scalar, require_single
-from transfer.op import BadNodeError, Op
-from transfer.premises import fit, in_double, integer, representable
-from transfer.rule import transfer
+from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import NO_RAMPS, ramp
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
+from absint.lattices.terms.normal import ceildiv, maximum
+from absint.lattices.terms.real import Real
+from absint.lattices.value import SparseTensor, Tensor
+from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.elements.premises import fit, in_double, integer, representable
+from absint.transfer.elementwise import require_scalar, require_single
+from absint.transfer.op import BadNodeError, Op
+from absint.transfer.rule import rule
 
 # Constants
 
 
-@transfer("Constant", inputs="", outputs="output", complete=True, elements=True)
+@rule("Constant", inputs="", outputs="output", complete=True, elements=True)
 def constant(op: Op) -> Tensor:
     """The tensor that the one attribute gives."""
     sparse = op.attributes.get("sparse_value")
@@ -66,7 +66,7 @@ _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
 }
 
 
-@transfer("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)
+@rule("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)
 def constant_of_shape(op: Op) -> Tensor:
     """numpy.full: attribute value, or 0.0, in the shape that the input gives."""
     value = op.attribute_tensor("value")
@@ -104,7 +104,7 @@ def as_size(op: Op, value: Dim, what: str) -> Dim:
 # Range
 
 
-@transfer("Range", inputs="start limit delta", outputs="output", complete=True, elements=True)
+@rule("Range", inputs="start limit delta", outputs="output", complete=True, elements=True)
 def arange(op: Op) -> Tensor:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
     dtype = op.common_dtype("start", "limit", "delta")
@@ -175,7 +175,7 @@ def _progression(dtype: DType, start: Element, delta: Element, count: Dim) -> Co
 # Random numbers
 
 
-@transfer("RandomNormal RandomUniform", inputs="", outputs="output", complete=True)
+@rule("RandomNormal RandomUniform", inputs="", outputs="output", complete=True)
 def random(op: Op) -> Tensor:
     """Random numbers in the shape of attribute `shape`."""
     sizes = op.ints("shape")
@@ -184,7 +184,7 @@ def random(op: Op) -> Tensor:
     return _drawn(op, shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes)), DType.FLOAT)
 
 
-@transfer("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True)
+@rule("RandomNormalLike RandomUniformLike", inputs="input", outputs="output", complete=True)
 def random_like(op: Op) -> Tensor:
     """Random numbers in the shape of the input, and in its type if no other is given."""
     return _drawn(op, op.tensor("input").shape, op.dtype("input"))
@@ -201,13 +201,13 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     return Tensor(dtype, shape)
 
 
-@transfer("Bernoulli", inputs="input", outputs="output")
+@rule("Bernoulli", inputs="input", outputs="output")
 def bernoulli(op: Op) -> Tensor:
     """A trial for each probability of the input, in its type if no other is given."""
     return Tensor(type_attribute(op, "dtype", op.dtype("input")), op.tensor("input").shape)
 
 
-@transfer("Multinomial", inputs="input", outputs="output")
+@rule("Multinomial", inputs="input", outputs="output")
 def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
@@ -223,7 +223,7 @@ def multinomial(op: Op) -> Tensor:
 # Matrices and windows
 
 
-@transfer("EyeLike", inputs="input", outputs="output", complete=True, elements=True)
+@rule("EyeLike", inputs="input", outputs="output", complete=True, elements=True)
 def eye_like(op: Op) -> Tensor:
     """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
     shape = op.tensor("input").shape
@@ -244,7 +244,7 @@ def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
     return Contents.of(sizes, [one if j - i == k else ar.zero(dtype) for i in range(rows) for j in range(columns)])
 
 
-@transfer("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True)
+@rule("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True)
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
     found = scalar(op, "depth")
@@ -290,7 +290,7 @@ def _require_pair(op: Op, values: Shape) -> None:
         op.require_equal(values[0], 2, "values has two elements")
 
 
-@transfer("HannWindow HammingWindow BlackmanWindow", inputs="size", outputs="output", complete=True)
+@rule("HannWindow HammingWindow BlackmanWindow", inputs="size", outputs="output", complete=True)
 def window(op: Op) -> Tensor:
     """A window of the given size."""
     size = _count(op, "size")
@@ -299,7 +299,7 @@ def window(op: Op) -> Tensor:
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 
 
-@transfer("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output")
+@rule("MelWeightMatrix", inputs="num_mel_bins dft_length sample_rate lower upper", outputs="output")
 def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):

@@ -8,17 +8,29 @@ from typing import Final, cast
 
 import numpy as np
 
-from lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small, join_elements
-from lattices.expr import ZERO_EXPR, Dim, Expr, product
-from lattices.intern import remembered
-from lattices.ramp import Ramp, ends
-from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, ite, lt
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer import arithmetic
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small, join_elements
+from absint.lattices.logic.relation import (
+    FALSE,
+    OPEN,
+    TRUE,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    ite,
+    lt,
+)
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import Ramp, ends
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
+from absint.lattices.terms.intern import remembered
+from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 _MAX_CASES: Final = 4
 """An element at a symbolic index is a choice of at most this many, else what they have in common."""
@@ -30,7 +42,7 @@ _MAX_SYMBOLIC: Final = 64
 # Gather
 
 
-@transfer("Gather", inputs="data indices", complete=True, elements=True)
+@rule("Gather", inputs="data indices", complete=True, elements=True)
 def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -143,7 +155,7 @@ def _reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
     return OPEN if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
 
 
-@transfer("GatherElements", inputs="data indices", complete=True, elements=True)
+@rule("GatherElements", inputs="data indices", complete=True, elements=True)
 def gather_elements(op: Op) -> Tensor:
     """numpy.take_along_axis; the result has the shape of the indices, which the data must cover on every other axis."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -185,7 +197,7 @@ def _gathered_elements(op: Op, axis: int) -> Contents | None:
     return Contents.from_array(result)
 
 
-@transfer("GatherND", inputs="data indices", complete=True, elements=True)
+@rule("GatherND", inputs="data indices", complete=True, elements=True)
 def gather_nd(op: Op) -> Tensor:
     """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
@@ -303,7 +315,7 @@ def _positions(indices: ObjectArray, extents: Sequence[int]) -> list[tuple[int, 
 # Scatter
 
 
-@transfer("ScatterElements Scatter", inputs="data indices updates", complete=True, elements=True)
+@rule("ScatterElements Scatter", inputs="data indices updates", complete=True, elements=True)
 def scatter_elements(op: Op) -> Tensor:
     """The data with updates written along an axis; indices and updates share one shape."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
@@ -364,7 +376,7 @@ _REDUCTIONS: Final = {
 }
 
 
-@transfer("ScatterND", inputs="data indices updates", complete=True, elements=True)
+@rule("ScatterND", inputs="data indices updates", complete=True, elements=True)
 def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")

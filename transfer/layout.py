@@ -8,22 +8,22 @@ from typing import Final
 
 import numpy as np
 
-from lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small
-from lattices.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
-from lattices.normal import ceildiv
-from lattices.ramp import NO_RAMPS, ramp, side_by_side, spread
-from lattices.real import Real
-from lattices.relation import FALSE, Relation, disjunction, divisible, eq, ge
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.cases import choose, greatest, is_positive, least
-from transfer.op import Op
-from transfer.rearrange import moved
-from transfer.rule import transfer
+from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, divisible, eq, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import NO_RAMPS, ramp, side_by_side, spread
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import choose, greatest, is_positive, least
+from absint.transfer.elements.rearrange import moved
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("Transpose", inputs="data", complete=True, elements=True)
+@rule("Transpose", inputs="data", complete=True, elements=True)
 def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
@@ -45,7 +45,7 @@ def transpose(op: Op) -> Tensor:
 # Concat
 
 
-@transfer("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True)
+@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True)
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 
@@ -178,7 +178,7 @@ def _elements(x: Tensor) -> ObjectArray | None:
 # Split
 
 
-@transfer("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
+@rule("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
 def split_1(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute or, as floats, in an input; the axis has no default."""
     if op.integer("axis") is None:
@@ -203,7 +203,7 @@ def _whole(element: Element) -> Dim:
     return element if isinstance(element, Dim) else UNKNOWN_DIM
 
 
-@transfer("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True)
+@rule("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True)
 def split_attribute(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an attribute; equal parts without it."""
     return _split_by_attribute(op)
@@ -216,7 +216,7 @@ def _split_by_attribute(op: Op) -> list[Tensor]:
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
-@transfer("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
+@rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
 def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
     if not op.has("split"):
@@ -322,7 +322,7 @@ def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
 # Expand and Tile
 
 
-@transfer("Expand", inputs="input shape", complete=True, elements=True)
+@rule("Expand", inputs="input shape", complete=True, elements=True)
 def expand(op: Op) -> Tensor:
     """numpy.broadcast_to, but both ways: input * ones(shape)."""
     x = op.tensor("input")
@@ -340,7 +340,7 @@ def expand(op: Op) -> Tensor:
     return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()), ramps)
 
 
-@transfer("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
+@rule("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
 def tile_axis(op: Op) -> Tensor:
     """numpy.repeat of the whole along one axis."""
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
@@ -351,7 +351,7 @@ def tile_axis(op: Op) -> Tensor:
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
 
-@transfer("Tile", inputs="input repeats", since=6, complete=True, elements=True)
+@rule("Tile", inputs="input repeats", since=6, complete=True, elements=True)
 def tile(op: Op) -> Tensor:
     """numpy.tile, with one repeat for each axis."""
     x, repeats = op.tensor("input"), op.integers("repeats")

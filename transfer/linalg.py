@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import conjunction, disjunction, eq, ne
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.caveats import single
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import conjunction, disjunction, eq, ne
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import single
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("MatMul", inputs="A B", complete=True)
+@rule("MatMul", inputs="A B", complete=True)
 def matmul(op: Op) -> Tensor:
     """numpy.matmul: contract the last axis of A with the last but one of B."""
     a, b = op.tensor("A"), op.tensor("B")
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a.shape, b.shape))
 
 
-@transfer("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True)
+@rule("MatMulInteger", inputs="A B a_zero_point b_zero_point", complete=True)
 def matmul_integer(op: Op) -> Tensor:
     """MatMul of 8-bit integers, accumulated in int32."""
     single(op, "a_zero_point")
@@ -30,7 +30,7 @@ def matmul_integer(op: Op) -> Tensor:
     return Tensor(DType.INT32, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer(
+@rule(
     "QLinearMatMul",
     inputs="a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point",
     outputs="y",
@@ -46,7 +46,7 @@ def qlinear_matmul(op: Op) -> Tensor:
     return Tensor(op.dtype("y_zero_point"), matmul_shape(op, op.tensor("a").shape, op.tensor("b").shape))
 
 
-@transfer("Gemm", inputs="A B C", until=6, complete=True)
+@rule("Gemm", inputs="A B C", until=6, complete=True)
 def gemm_1(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C; C has the shape of the product, or with `broadcast` is broadcast one way to it."""
     rows, columns = _product(op)
@@ -61,7 +61,7 @@ def gemm_1(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
 
 
-@transfer("Gemm", inputs="A B C", since=7, complete=True)
+@rule("Gemm", inputs="A B C", since=7, complete=True)
 def gemm(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
     rows, columns = _product(op)
@@ -104,7 +104,7 @@ def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
         op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C is 1 or that of the product")
 
 
-@transfer("Det", inputs="X")
+@rule("Det", inputs="X")
 def det(op: Op) -> Tensor:
     """numpy.linalg.det: a number for each square matrix of the last two axes."""
     x = op.tensor("X")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from lattices.shape import SCALAR, TOP_SHAPE, Shape
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss")
+@rule("NegativeLogLikelihoodLoss", inputs="input target weight", outputs="loss")
 def negative_log_likelihood_loss(op: Op) -> Tensor:
     """The loss of input (N, C, ...) at the classes target (N, ...): a number, or one for each target."""
     return Tensor(op.common_dtype("input", "weight"), _loss_shape(op, "input", "target", "weight"))
 
 
-@transfer("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob")
+@rule("SoftmaxCrossEntropyLoss", inputs="scores labels weights", outputs="output log_prob")
 def softmax_cross_entropy_loss(op: Op) -> tuple[Tensor, Tensor]:
     """The cross entropy of scores (N, C, ...) and labels (N, ...), and the logarithm of the softmax of the scores."""
     dtype = op.common_dtype("scores", "weights")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.relation import disjunction, divisible, eq, ge, ite
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.caveats import not_empty
-from transfer.conversion import type_attribute
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, divisible, eq, ge, ite
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import not_empty
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True)
+@rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True)
 def softmax(op: Op) -> Tensor:
     """The shape of the input; before opset 13 over all axes from `axis` (1) on, since then over `axis` (-1)."""
     x = op.tensor("input")
@@ -36,7 +36,7 @@ def softmax(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("LpNormalization", inputs="input", outputs="output", complete=True)
+@rule("LpNormalization", inputs="input", outputs="output", complete=True)
 def lp_normalization(op: Op) -> Tensor:
     """Each slice of `axis` divided by its p-norm."""
     x = op.tensor("input")
@@ -51,7 +51,7 @@ def lp_normalization(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("MeanVarianceNormalization", inputs="X", complete=True)
+@rule("MeanVarianceNormalization", inputs="X", complete=True)
 def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
@@ -66,7 +66,7 @@ def _has_image_axes(axes: list[int] | None) -> bool:
     return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
 
 
-@transfer("LRN", inputs="X", complete=True)
+@rule("LRN", inputs="X", complete=True)
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
@@ -80,7 +80,7 @@ def lrn(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("InstanceNormalization", inputs="input scale B", outputs="output", complete=True)
+@rule("InstanceNormalization", inputs="input scale B", outputs="output", complete=True)
 def instance_normalization(op: Op) -> Tensor:
     """Each channel of each instance normalised: the shape of the input (N, C, ...)."""
     x = op.tensor("input")
@@ -96,7 +96,7 @@ def instance_normalization(op: Op) -> Tensor:
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 
 
-@transfer("GroupNormalization", inputs="X scale bias", complete=True)
+@rule("GroupNormalization", inputs="X scale bias", complete=True)
 def group_normalization(op: Op) -> Tensor:
     """Groups of channels normalised: the shape of X; scale and bias are per group before opset 21."""
     x = op.tensor("X")
@@ -131,7 +131,7 @@ def _require_by_group(op: Op, name: str, size: Dim) -> None:
         op.require(disjunction(eq(shape[0], size), eq(shape[0], 1)), reason)
 
 
-@transfer(
+@rule(
     "BatchNormalization",
     inputs="X scale B mean var",
     outputs="Y mean var saved_mean saved_var",
@@ -156,7 +156,7 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     return Tensor(dtype, x.shape), *(Tensor(dtype, statistics) for _ in range(4))
 
 
-@transfer(
+@rule(
     "BatchNormalization",
     inputs="X scale B input_mean input_var",
     outputs="Y running_mean running_var",
@@ -204,7 +204,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
     return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
 
 
-@transfer("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
+@rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     """Normalised over the axes from `axis` on; Mean and InvStdDev keep them as 1 and have the stash type."""
     x = op.tensor("X")
@@ -215,7 +215,7 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     )  # type: ignore[return-value]
 
 
-@transfer("RMSNormalization", inputs="X scale", complete=True)
+@rule("RMSNormalization", inputs="X scale", complete=True)
 def rms_normalization(op: Op) -> Tensor:
     """Divided by the root mean square over the axes from `axis` on: the shape of X, the type of scale."""
     x = op.tensor("X")

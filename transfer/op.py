@@ -11,27 +11,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from lattices import relation as rel
-from lattices.contents import ObjectArray
-from lattices.dtype import DTYPES, DType
-from lattices.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
-from lattices.facts import NO_FACTS, Facts
-from lattices.intern import remembered
-from lattices.normal import broadcast
-from lattices.piecewise import given
-from lattices.relation import FALSE, OPEN, TRUE, Relation
-from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import TOP, Tensor, Value
-from lattices.truth import NO, UNKNOWN, YES, Truth
-from lattices.unify import SOUND, Policy
-from transfer.attributes import Attributes, AttributeValue
-from transfer.ordinary import is_ordinary
-from transfer.returned import names, outputs_of
-from transfer.rule import RuleError
-from transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
+from absint.lattices.contents import ObjectArray
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.piecewise import given
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.normal import broadcast
+from absint.lattices.unify import SOUND, Policy
+from absint.lattices.value import TOP, Tensor, Value
+from absint.transfer.attributes import Attributes, AttributeValue
+from absint.transfer.elements.ordinary import is_ordinary
+from absint.transfer.returned import names, outputs_of
+from absint.transfer.rule import RuleError
+from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
 
 if TYPE_CHECKING:
-    from transfer.rule import Rule
+    from absint.transfer.rule import Rule
 
 HOLE: Final = "%hole:"
 """Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
@@ -287,7 +287,7 @@ class Op(Attributes):
         raise RefusedError(reason, "ill-formed")
 
     def load_risk(self, reason: str) -> None:
-        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.loadable`.
+        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.model.inference`.
 
         An operator of onnxruntime's own may fail: nobody else can be asked what is inferred for it.
         """

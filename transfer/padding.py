@@ -7,30 +7,30 @@ from typing import Final
 
 import numpy as np
 
-from lattices.contents import Contents, Element, ObjectArray, join_elements
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.interval import Interval
-from lattices.relation import FALSE, conjunction, disjunction, eq, ge, le
-from lattices.shape import TOP_SHAPE, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.cases import is_natural, is_positive, least
-from transfer.op import Op
-from transfer.rearrange import zero
-from transfer.rule import transfer
+from absint.lattices.contents import Contents, Element, ObjectArray, join_elements
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import is_natural, is_positive, least
+from absint.transfer.elements.rearrange import zero
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 Pads = tuple[Dim, Dim]
 """What is added before and after the elements of an axis; negative to take away."""
 
 
-@transfer("Pad", inputs="data", until=10, complete=True, elements=True)
+@rule("Pad", inputs="data", until=10, complete=True, elements=True)
 def pad_attribute(op: Op) -> Tensor:
     """numpy.pad with the pads in an attribute (`paddings` in version 1)."""
     pads = op.ints("pads") or op.ints("paddings") or []
     return _pad(op, [Dim(p) for p in pads], None)
 
 
-@transfer("Pad", inputs="data pads constant_value axes", since=11, complete=True, elements=True)
+@rule("Pad", inputs="data pads constant_value axes", since=11, complete=True, elements=True)
 def pad(op: Op) -> Tensor:
     """numpy.pad on the given axes, by default all: begins of all axes, then ends; negative pads crop."""
     x, pads = op.tensor("data"), op.integers("pads")
@@ -160,7 +160,7 @@ _LARGEST: Final = 1024
 _CROPPED: Final = Interval(None, 0)
 
 
-@transfer("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
+@rule("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
 def center_crop_pad(op: Op) -> Tensor:
     """The given axes, by default all, cropped or padded around the middle to the target."""
     x, target, axes = op.tensor("input_data"), op.integers("shape"), op.ints("axes")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import disjunction, eq, ge
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.window import Window, as_size, pooled, windows
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, eq, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.window import Window, as_size, pooled, windows
 
 
-@transfer("MaxPool", inputs="X", outputs="Y Indices", complete=True)
+@rule("MaxPool", inputs="X", outputs="Y Indices", complete=True)
 def max_pool(op: Op) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and its flat index."""
     op.flag("storage_order")
@@ -23,13 +23,13 @@ def max_pool(op: Op) -> tuple[Tensor, Tensor]:
     return Tensor(op.dtype("X"), shape), Tensor(DType.INT64, shape)
 
 
-@transfer("AveragePool LpPool", inputs="X", complete=True)
+@rule("AveragePool LpPool", inputs="X", complete=True)
 def average_pool(op: Op) -> Tensor:
     """The mean or p-norm of each window."""
     return Tensor(op.dtype("X"), pool_shape(op))
 
 
-@transfer("GlobalAveragePool GlobalMaxPool GlobalLpPool", inputs="X", complete=True)
+@rule("GlobalAveragePool GlobalMaxPool GlobalLpPool", inputs="X", complete=True)
 def global_pool(op: Op) -> Tensor:
     """One value for each channel: every spatial axis becomes 1."""
     x = op.tensor("X")
@@ -95,7 +95,7 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
             op.may_fail("onnxruntime does not crop a pool with SAME padding")
 
 
-@transfer("MaxUnpool", inputs="X I output_shape", outputs="output")
+@rule("MaxUnpool", inputs="X I output_shape", outputs="output")
 def max_unpool(op: Op) -> Tensor:
     """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape where it is given."""
     x = op.tensor("X")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.relation import FALSE, conjunction, ge
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.caveats import positive
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, conjunction, ge
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import positive
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softsign", "Softplus", "LeakyRelu"})
 """Those that need no parameter, or have a default."""
@@ -17,19 +17,19 @@ ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softs
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-@transfer("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c", complete=True)
+@rule("LSTM", inputs="X W R B sequence_lens initial_h initial_c P", outputs="Y Y_h Y_c", complete=True)
 def lstm(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden and cell states."""
     return _recurrent(op, gates=4, states=("initial_h", "initial_c"))
 
 
-@transfer("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
+@rule("GRU", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
 def gru(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=3, states=("initial_h",))
 
 
-@transfer("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
+@rule("RNN", inputs="X W R B sequence_lens initial_h", outputs="Y Y_h", complete=True)
 def rnn(op: Op) -> tuple[Tensor, ...]:
     """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
     return _recurrent(op, gates=1, states=("initial_h",))

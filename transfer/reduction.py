@@ -9,21 +9,21 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.dim import DIMS
-from lattices.dtype import MANTISSA_BITS, DType
-from lattices.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
-from lattices.interval import Interval
-from lattices.normal import maximum, minimum, truncdiv
-from lattices.real import Real
-from lattices.relation import FALSE, TRUE, ge
-from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.logic import conjoin, disjoin
-from transfer.op import Op
-from transfer.premises import fit, in_double, in_order, within
-from transfer.rule import Function, transfer
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dim import DIMS
+from absint.lattices.dtype import MANTISSA_BITS, DType
+from absint.lattices.logic.relation import FALSE, TRUE, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import maximum, minimum, truncdiv
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.elements.logic import conjoin, disjoin
+from absint.transfer.elements.premises import fit, in_double, in_order, within
+from absint.transfer.op import Op
+from absint.transfer.rule import Function, rule
 
 
 class Fold(NamedTuple):
@@ -249,16 +249,16 @@ MEAN: Final = Fold(_mean, _same_integer)
 
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
 
-reduce_sum_7 = transfer("ReduceSum", inputs="data", until=12, complete=True, elements=True)(by_attribute(SUM))
-reduce_prod_7 = transfer("ReduceProd", inputs="data", until=17, complete=True, elements=True)(by_attribute(PROD))
-reduce_max_7 = transfer("ReduceMax", inputs="data", until=17, complete=True, elements=True)(by_attribute(MAX))
-reduce_min_7 = transfer("ReduceMin", inputs="data", until=17, complete=True, elements=True)(by_attribute(MIN))
-reduce_mean_7 = transfer("ReduceMean", inputs="data", until=17, complete=True, elements=True)(by_attribute(MEAN))
-reduce_norm_7 = transfer(_NORMS, inputs="data", until=17, complete=True)(by_attribute(None))
+reduce_sum_7 = rule("ReduceSum", inputs="data", until=12, complete=True, elements=True)(by_attribute(SUM))
+reduce_prod_7 = rule("ReduceProd", inputs="data", until=17, complete=True, elements=True)(by_attribute(PROD))
+reduce_max_7 = rule("ReduceMax", inputs="data", until=17, complete=True, elements=True)(by_attribute(MAX))
+reduce_min_7 = rule("ReduceMin", inputs="data", until=17, complete=True, elements=True)(by_attribute(MIN))
+reduce_mean_7 = rule("ReduceMean", inputs="data", until=17, complete=True, elements=True)(by_attribute(MEAN))
+reduce_norm_7 = rule(_NORMS, inputs="data", until=17, complete=True)(by_attribute(None))
 
-reduce_sum = transfer("ReduceSum", inputs="data axes", since=13, complete=True, elements=True)(by_input(SUM))
-reduce_prod = transfer("ReduceProd", inputs="data axes", since=18, complete=True, elements=True)(by_input(PROD))
-reduce_max = transfer("ReduceMax", inputs="data axes", since=18, complete=True, elements=True)(by_input(MAX))
-reduce_min = transfer("ReduceMin", inputs="data axes", since=18, complete=True, elements=True)(by_input(MIN))
-reduce_mean = transfer("ReduceMean", inputs="data axes", since=18, complete=True, elements=True)(by_input(MEAN))
-reduce_norm = transfer(_NORMS, inputs="data axes", since=18, complete=True)(by_input(None))
+reduce_sum = rule("ReduceSum", inputs="data axes", since=13, complete=True, elements=True)(by_input(SUM))
+reduce_prod = rule("ReduceProd", inputs="data axes", since=18, complete=True, elements=True)(by_input(PROD))
+reduce_max = rule("ReduceMax", inputs="data axes", since=18, complete=True, elements=True)(by_input(MAX))
+reduce_min = rule("ReduceMin", inputs="data axes", since=18, complete=True, elements=True)(by_input(MIN))
+reduce_mean = rule("ReduceMean", inputs="data axes", since=18, complete=True, elements=True)(by_input(MEAN))
+reduce_norm = rule(_NORMS, inputs="data axes", since=18, complete=True)(by_input(None))

@@ -10,19 +10,31 @@ from collections.abc import Iterable, Sequence
 from itertools import product as combinations
 from typing import Final, NamedTuple
 
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, product
-from lattices.facts import Facts
-from lattices.normal import exact_quotient, floordiv, maximum
-from lattices.piecewise import restrict
-from lattices.ramp import NO_RAMPS, realigned
-from lattices.relation import TRUE, Relation, conjunction, disjunction, divisible, eq, ge, implies, le, ne, negation
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
-from transfer.op import Op
-from transfer.rearrange import reshaped
-from transfer.rule import transfer
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.piecewise import restrict
+from absint.lattices.logic.relation import (
+    TRUE,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    implies,
+    le,
+    ne,
+    negation,
+)
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import NO_RAMPS, realigned
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
+from absint.transfer.elements.rearrange import reshaped
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 _MAX_CASES: Final = 16
 
@@ -44,7 +56,7 @@ Element = tuple[Case, ...]
 """All cases of a target element; their conditions exclude each other. Empty: nothing is known of it."""
 
 
-@transfer("Reshape", inputs="data", until=4, complete=True, elements=True)
+@rule("Reshape", inputs="data", until=4, complete=True, elements=True)
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
@@ -53,7 +65,7 @@ def reshape_attribute(op: Op) -> Tensor:
     return _reshape(op, [const(d) for d in sizes or []])
 
 
-@transfer("Reshape", inputs="data shape", since=5, complete=True, elements=True)
+@rule("Reshape", inputs="data shape", since=5, complete=True, elements=True)
 def reshape(op: Op) -> Tensor:
     """numpy.reshape; -1 is inferred, and 0 copies the input's dim of the same axis unless `allowzero` is set."""
     if op.tensor("shape").shape.rank != 1:

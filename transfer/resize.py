@@ -13,24 +13,24 @@ from math import inf, isfinite
 from struct import pack, unpack
 from typing import Final
 
-from lattices.contents import OPAQUE, Element
-from lattices.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
-from lattices.normal import ceildiv, floordiv
-from lattices.real import Real
-from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, le
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import NO, UNKNOWN, YES, Truth
-from transfer.op import Op
-from transfer.resize_modes import supported
-from transfer.rule import transfer
-from transfer.window import as_size
+from absint.lattices.contents import OPAQUE, Element
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, le
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
+from absint.lattices.terms.normal import ceildiv, floordiv
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.resize_modes import supported
+from absint.transfer.rule import rule
+from absint.transfer.window import as_size
 
 EXACT: Final = 1 << 24
 """Integers up to this are exact in float32."""
 
 
-@transfer("Upsample", inputs="X", until=6, complete=True)
+@rule("Upsample", inputs="X", until=6, complete=True)
 def upsample_1(op: Op) -> Tensor:
     """The last two axes of four, scaled by height_scale and width_scale and rounded down."""
     x = op.tensor("X")
@@ -41,7 +41,7 @@ def upsample_1(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
-@transfer("Upsample", inputs="X", since=7, until=8, complete=True)
+@rule("Upsample", inputs="X", since=7, until=8, complete=True)
 def upsample_7(op: Op) -> Tensor:
     """Every axis scaled by the attribute scales, rounded down."""
     x = op.tensor("X")
@@ -51,19 +51,19 @@ def upsample_7(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
 
 
-@transfer("Upsample", inputs="X scales", since=9, complete=True)
+@rule("Upsample", inputs="X scales", since=9, complete=True)
 def upsample(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
 
 
-@transfer("Resize", inputs="X scales", until=10, complete=True)
+@rule("Resize", inputs="X scales", until=10, complete=True)
 def resize_10(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
     return _scaled(op, op.tensor("X"), _scale_elements(op))
 
 
-@transfer("Resize", inputs="X roi scales sizes", since=11, complete=True)
+@rule("Resize", inputs="X roi scales sizes", since=11, complete=True)
 def resize(op: Op) -> Tensor:
     """The sizes given, or the axes scaled and rounded down; `axes` names the axes meant, and the others stay."""
     x = op.tensor("X")

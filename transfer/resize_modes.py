@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lattices.dtype import DType
-from lattices.relation import FALSE, OPEN, Relation, conjunction, disjunction
-from transfer.op import Op
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, OPEN, Relation, conjunction, disjunction
+from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
     "coordinate_transformation_mode": frozenset(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from lattices.dtype import DType
-from lattices.shape import Shape
-from lattices.tensor import Tensor, Value, without_elements
-from transfer.rule import RuleError
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor, Value, without_elements
+from absint.transfer.rule import RuleError
 
 if TYPE_CHECKING:
-    from transfer.op import Op
-    from transfer.rule import Rule
+    from absint.transfer.op import Op
+    from absint.transfer.rule import Rule
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:

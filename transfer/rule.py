@@ -10,10 +10,10 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
-from lattices.tensor import Value
+from absint.lattices.value import Value
 
 if TYPE_CHECKING:
-    from transfer.op import Op
+    from absint.transfer.op import Op
 
 Outputs = Value | Sequence[Value]
 Function = Callable[["Op"], Outputs]
@@ -99,7 +99,7 @@ def _shown(file: str) -> str:
     return path.relative_to(here).as_posix() if (here := Path.cwd()) in path.parents else file
 
 
-def transfer(
+def rule(
     names: str,
     *,
     inputs: str,
@@ -132,13 +132,13 @@ def transfer(
         )
 
     if not _words("names", names):
-        raise RuleError("transfer: names are those of one operator or more, as in @transfer('Scale', inputs='X')")
+        raise RuleError("rule: names are those of one operator or more, as in @rule('Scale', inputs='X')")
     if until is not None and until < since:
-        raise RuleError(f"transfer {names!r}: no version is from {since} on and up to {until}")
+        raise RuleError(f"rule {names!r}: no version is from {since} on and up to {until}")
     return declare
 
 
 def _words(what: str, text: str) -> tuple[str, ...]:
     if not isinstance(text, str):
-        raise RuleError(f"transfer: {what} are one text with spaces, as 'X W B', not {type(text).__name__}")
+        raise RuleError(f"rule: {what} are one text with spaces, as 'X W B', not {type(text).__name__}")
     return tuple(text.split())

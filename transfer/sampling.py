@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.caveats import known_text, positive
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.window import as_size
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import known_text, positive
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.window import as_size
 
 
-@transfer("RoiAlign", inputs="X rois batch_indices")
+@rule("RoiAlign", inputs="X rois batch_indices")
 def roi_align(op: Op) -> Tensor:
     """A map of output_height by output_width for each region and channel."""
     indices = op.tensor("batch_indices").shape
@@ -24,7 +24,7 @@ def roi_align(op: Op) -> Tensor:
     return _cut(op, regions, sizes)
 
 
-@transfer("MaxRoiPool", inputs="X rois")
+@rule("MaxRoiPool", inputs="X rois")
 def max_roi_pool(op: Op) -> Tensor:
     """The maximum of each cell of each region: pooled_shape for each region and channel."""
     sizes = op.ints("pooled_shape")
@@ -57,7 +57,7 @@ def _cut(op: Op, regions: Dim, sizes: list[int]) -> Tensor:
     return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
 
 
-@transfer("GridSample", inputs="X grid", complete=True)
+@rule("GridSample", inputs="X grid", complete=True)
 def grid_sample(op: Op) -> Tensor:
     """X (N, C, ...) sampled at grid (N, out..., r): (N, C, out...)."""
     x, grid = op.tensor("X"), op.tensor("grid").shape
@@ -90,7 +90,7 @@ def _check_modes(op: Op, rank: int) -> None:
     positive(op, "onnxruntime samples no empty image", (UNKNOWN_SIZE,) if x.is_top else x[2:])
 
 
-@transfer("AffineGrid", inputs="theta size", outputs="grid")
+@rule("AffineGrid", inputs="theta size", outputs="grid")
 def affine_grid(op: Op) -> Tensor:
     """The places of an image of size (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
     theta = op.tensor("theta")

@@ -6,17 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lattices.contents import Contents, Element, ObjectArray
-from lattices.dtype import DType
-from lattices.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
-from lattices.interval import Interval
-from lattices.real import Real
-from lattices.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, gt, ite, le, ne
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.contents import Contents, Element, ObjectArray
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import (
+    FALSE,
+    OPEN,
+    TRUE,
+    Relation,
+    conjunction,
+    disjunction,
+    eq,
+    ge,
+    gt,
+    ite,
+    le,
+    ne,
+)
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 _MAX_TERMS = 16
 """A count is written as a sum over at most this many open conditions."""
@@ -25,7 +38,7 @@ _MAX_TERMS = 16
 # The k largest
 
 
-@transfer("TopK", inputs="X", outputs="Values Indices", until=9)
+@rule("TopK", inputs="X", outputs="Values Indices", until=9)
 def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
     k = op.integer("k")
@@ -36,7 +49,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     return _top_k(op, const(k))
 
 
-@transfer("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True)
+@rule("TopK", inputs="X K", outputs="Values Indices", since=10, complete=True)
 def top_k(op: Op) -> Sequence[Tensor]:
     """The k largest (or smallest) elements of each lane; K holds k."""
     shape = op.tensor("K").shape
@@ -69,7 +82,7 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 
 
-@transfer("ArgMax ArgMin", inputs="data", complete=True, elements=True)
+@rule("ArgMax ArgMin", inputs="data", complete=True, elements=True)
 def arg_extreme(op: Op) -> Tensor:
     """numpy.argmax: the index of the extreme of each lane; the axis becomes 1 or goes."""
     shape = op.tensor("data").shape
@@ -95,7 +108,7 @@ def arg_extreme(op: Op) -> Tensor:
 # Counts
 
 
-@transfer("NonZero", inputs="X", complete=True, elements=True)
+@rule("NonZero", inputs="X", complete=True, elements=True)
 def non_zero(op: Op) -> Tensor:
     """numpy.nonzero: one column of coordinates for each element that is not zero."""
     x = op.tensor("X")
@@ -159,7 +172,7 @@ def _sum(start: Dim, conditions: Sequence[Relation]) -> Dim:
     return total
 
 
-@transfer("Compress", inputs="input condition", outputs="output", complete=True, elements=True)
+@rule("Compress", inputs="input condition", outputs="output", complete=True, elements=True)
 def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
@@ -203,7 +216,7 @@ def _compressed(op: Op, axis: int | None) -> Contents | None:
     return Contents.from_array(np.take(lanes, np.array(kept, dtype=np.int64), axis=axis or 0))
 
 
-@transfer("Unique", inputs="X", outputs="Y indices inverse_indices counts")
+@rule("Unique", inputs="X", outputs="Y indices inverse_indices counts")
 def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
     shape, given = op.tensor("X").shape, op.integer("axis")

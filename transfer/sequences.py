@@ -11,20 +11,20 @@ from collections.abc import Sequence as Inputs
 from functools import reduce
 from typing import Final
 
-from lattices.contents import CONTENTS, Contents
-from lattices.dim import DIMS
-from lattices.dtype import DTYPES, DType
-from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
-from lattices.interval import Interval
-from lattices.normal import ceildiv, minimum
-from lattices.relation import FALSE, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
-from lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import MAX_ITEMS, TOP, Map, Optional, Sequence, Tensor, Value
-from lattices.truth import YES
-from transfer.cases import choose
-from transfer.layout import joined
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.contents import CONTENTS, Contents
+from absint.lattices.dim import DIMS
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import ceildiv, minimum
+from absint.lattices.value import MAX_ITEMS, TOP, Map, Optional, Sequence, Tensor, Value
+from absint.transfer.elements.cases import choose
+from absint.transfer.layout import joined
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 _IN_RANGE: Final = "the position lies inside the sequence"
 
@@ -55,7 +55,7 @@ def _either(op: Op, a: Value, b: Tensor) -> Value:
     return Tensor(dtype, SHAPES.join(a.shape, b.shape), CONTENTS.join(a.contents, b.contents))
 
 
-@transfer("SequenceConstruct", inputs="inputs*", outputs="output_sequence", complete=True, elements=True)
+@rule("SequenceConstruct", inputs="inputs*", outputs="output_sequence", complete=True, elements=True)
 def sequence_construct(op: Op) -> Value:
     """The sequence of the inputs."""
     tensors = op.variadic()
@@ -67,7 +67,7 @@ def sequence_construct(op: Op) -> Value:
     return Sequence.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
-@transfer("SequenceEmpty", inputs="", outputs="output", complete=True)
+@rule("SequenceEmpty", inputs="", outputs="output", complete=True)
 def sequence_empty(op: Op) -> Value:
     """A sequence of no elements, of an element type (FLOAT unless given)."""
     dtype = op.integer("dtype", DType.FLOAT)
@@ -76,14 +76,14 @@ def sequence_empty(op: Op) -> Value:
     return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
 
 
-@transfer("SequenceLength", inputs="input_sequence", outputs="length", complete=True, elements=True)
+@rule("SequenceLength", inputs="input_sequence", outputs="length", complete=True, elements=True)
 def sequence_length(op: Op) -> Value:
     """The length, as a scalar."""
     sequence = _sequence(op, "input_sequence")
     return Tensor(DType.INT64, SCALAR, Contents.scalar(sequence.length if sequence else UNKNOWN_SIZE))
 
 
-@transfer("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True, elements=True)
+@rule("SequenceAt", inputs="input_sequence position", outputs="tensor", complete=True, elements=True)
 def sequence_at(op: Op) -> Value:
     """The element at a position, counted from the end if negative."""
     sequence = _sequence(op, "input_sequence")
@@ -117,7 +117,7 @@ def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = 
     op.require(conjunction(ge(position, -length), below), f"{_IN_RANGE}: {position} of {length}")
 
 
-@transfer(
+@rule(
     "SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True, elements=True
 )
 def sequence_insert(op: Op) -> Value:
@@ -145,7 +145,7 @@ def sequence_insert(op: Op) -> Value:
     return Sequence(element, length, tuple(items)) if len(items) == len(each) + 1 else Sequence(element, length)
 
 
-@transfer("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
+@rule("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
 def sequence_erase(op: Op) -> Value:
     """The sequence without one element, the last unless a position is given."""
     sequence = _sequence(op, "input_sequence")
@@ -170,7 +170,7 @@ def sequence_erase(op: Op) -> Value:
 # Splitting and joining
 
 
-@transfer("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True)
+@rule("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True)
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
@@ -256,7 +256,7 @@ def _list_length(op: Op, extent: Dim) -> Dim:
     return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
-@transfer("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", complete=True, elements=True)
+@rule("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", complete=True, elements=True)
 def concat_from_sequence(op: Op) -> Value:
     """Join all elements along an axis, or stack them along a new one."""
     sequence, axis, stack = _sequence(op, "input_sequence"), op.integer("axis"), op.integer("new_axis", 0) != 0
@@ -309,7 +309,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 # Optionals
 
 
-@transfer("Optional", inputs="input", outputs="output", complete=True, elements=True)
+@rule("Optional", inputs="input", outputs="output", complete=True, elements=True)
 def optional(op: Op) -> Value:
     """The input as an optional that is present, or one without a value of the type in an attribute."""
     value = op.value("input")
@@ -321,7 +321,7 @@ def optional(op: Op) -> Value:
     return Optional(declared if isinstance(declared, Value) else TOP, False)
 
 
-@transfer("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
+@rule("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_has_element(op: Op) -> Value:
     """Whether there is a value: never without an input, always with one that is no optional."""
     value = op.value("input")
@@ -335,7 +335,7 @@ def optional_has_element(op: Op) -> Value:
     return Tensor(DType.BOOL, SCALAR, None if present is None else Contents.scalar(TRUE if present else FALSE))
 
 
-@transfer("OptionalGetElement", inputs="input", outputs="output", complete=True, elements=True)
+@rule("OptionalGetElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_get_element(op: Op) -> Value:
     """The value of the optional; an input that is no optional as it is."""
     value = op.value("input")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
-from lattices.interval import Interval
-from lattices.ramp import NO_RAMPS, realigned
-from lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import NO, UNKNOWN
-from transfer.op import Op
-from transfer.rearrange import moved, reshaped
-from transfer.rule import transfer
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.truth import NO, UNKNOWN
+from absint.lattices.ramp import NO_RAMPS, realigned
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import Tensor
+from absint.transfer.elements.rearrange import moved, reshaped
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("Shape", inputs="data", outputs="shape", complete=True, elements=True)
+@rule("Shape", inputs="data", outputs="shape", complete=True, elements=True)
 def shape(op: Op) -> Tensor:
     """The dims from `start` to `end`, as numpy's `x.shape[start:end]`."""
     x = op.tensor("data")
@@ -35,7 +35,7 @@ def _part_length(start: int, end: int | None) -> Dim:
     return UNKNOWN_SIZE if longest == MAX_DIM else Unknown(Interval(0, longest)) if longest else Dim(0)
 
 
-@transfer("Size", inputs="data", outputs="size", complete=True, elements=True)
+@rule("Size", inputs="data", outputs="size", complete=True, elements=True)
 def size(op: Op) -> Tensor:
     """The number of elements."""
     x = op.tensor("data")
@@ -43,7 +43,7 @@ def size(op: Op) -> Tensor:
     return Tensor(DType.INT64, SCALAR, Contents.scalar(count))
 
 
-@transfer("Flatten", inputs="input", complete=True, elements=True)
+@rule("Flatten", inputs="input", complete=True, elements=True)
 def flatten(op: Op) -> Tensor:
     """A matrix: the axes before `axis` in one, the others in the other."""
     x = op.tensor("input")
@@ -62,13 +62,13 @@ def flatten(op: Op) -> Tensor:
     return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
 
 
-@transfer("Squeeze", inputs="data", until=12, complete=True, elements=True)
+@rule("Squeeze", inputs="data", until=12, complete=True, elements=True)
 def squeeze_attribute(op: Op) -> Tensor:
     """numpy.squeeze with the axes in an attribute."""
     return _squeeze(op, op.ints("axes") or [])
 
 
-@transfer("Squeeze", inputs="data axes", since=13, complete=True, elements=True)
+@rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True)
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim that is 1."""
     if not op.has("axes"):
@@ -114,7 +114,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), _fill(x))
 
 
-@transfer("Unsqueeze", inputs="data", until=12, complete=True, elements=True)
+@rule("Unsqueeze", inputs="data", until=12, complete=True, elements=True)
 def unsqueeze_attribute(op: Op) -> Tensor:
     """numpy.expand_dims with the axes in an attribute."""
     axes = op.ints("axes")
@@ -123,7 +123,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
     return _unsqueeze(op, axes)
 
 
-@transfer("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True)
+@rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True)
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes count in the result."""
     axes = op.constants("axes")

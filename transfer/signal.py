@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.normal import floordiv
-from lattices.relation import ge, one_of
-from lattices.shape import shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.window import as_size
+from absint.lattices.logic.relation import ge, one_of
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.normal import floordiv
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.window import as_size
 
 
-@transfer("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
+@rule("DFT", inputs="input dft_length", outputs="output", since=17, until=19)
 def dft_17(op: Op) -> Tensor:
     """numpy.fft along the attribute axis, real and imaginary parts in the last axis."""
     return _transform(op, op.integer("axis", 1))
 
 
-@transfer("DFT", inputs="input dft_length axis", outputs="output", since=20)
+@rule("DFT", inputs="input dft_length axis", outputs="output", since=20)
 def dft(op: Op) -> Tensor:
     """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
     if not op.has("axis"):
@@ -70,7 +70,7 @@ def _length(op: Op, name: str) -> Dim | None:
     return found[0] if found and isinstance(found[0], Expr) else UNKNOWN_SIZE
 
 
-@transfer("STFT", inputs="signal frame_step window frame_length", outputs="output")
+@rule("STFT", inputs="signal frame_step window frame_length", outputs="output")
 def stft(op: Op) -> Tensor:
     """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
     signal = op.tensor("signal").shape

@@ -7,18 +7,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from lattices.contents import ObjectArray
-from lattices.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
-from lattices.interval import Interval
-from lattices.normal import ceildiv
-from lattices.relation import TRUE, Relation, ge, le, lt, ne
-from lattices.shape import TOP_SHAPE, shape_of
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.cases import choose, greatest, is_natural, least
-from transfer.op import Op
-from transfer.rearrange import moved
-from transfer.rule import transfer
+from absint.lattices.contents import ObjectArray
+from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import choose, greatest, is_natural, least
+from absint.transfer.elements.rearrange import moved
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
 class Cut(NamedTuple):
@@ -29,7 +29,7 @@ class Cut(NamedTuple):
     step: Dim
 
 
-@transfer("Slice", inputs="data", until=9, complete=True, elements=True)
+@rule("Slice", inputs="data", until=9, complete=True, elements=True)
 def slice_attribute(op: Op) -> Tensor:
     """x[starts:ends] on the given axes, all in attributes."""
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
@@ -40,7 +40,7 @@ def slice_attribute(op: Op) -> Tensor:
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
 
 
-@transfer("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True)
+@rule("Slice", inputs="data starts ends axes steps", since=10, complete=True, elements=True)
 def slice_input(op: Op) -> Tensor:
     """x[starts:ends:steps] on the given axes, by default the first ones.
 

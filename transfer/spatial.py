@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lattices.contents import Contents, ObjectArray
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.relation import disjunction, divisible, eq
-from lattices.shape import shape_of
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.premises import fit, integer
-from transfer.rearrange import zero
-from transfer.rule import transfer
+from absint.lattices.contents import Contents, ObjectArray
+from absint.lattices.logic.relation import disjunction, divisible, eq
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.elements.premises import fit, integer
+from absint.transfer.elements.rearrange import zero
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer("DepthToSpace", inputs="input", complete=True, elements=True)
+@rule("DepthToSpace", inputs="input", complete=True, elements=True)
 def depth_to_space(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
     x = op.tensor("input")
@@ -29,7 +29,7 @@ def depth_to_space(op: Op) -> Tensor:
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
 
-@transfer("SpaceToDepth", inputs="input", complete=True, elements=True)
+@rule("SpaceToDepth", inputs="input", complete=True, elements=True)
 def space_to_depth(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
     x = op.tensor("input")
@@ -56,7 +56,7 @@ def _blocksize(op: Op) -> int:
     return size
 
 
-@transfer("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True)
+@rule("ReverseSequence", inputs="input sequence_lens", complete=True, elements=True)
 def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
     x, lengths = op.tensor("input"), op.tensor("sequence_lens")
@@ -78,7 +78,7 @@ def reverse_sequence(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape, _fill(x))
 
 
-@transfer("Trilu", inputs="input k", complete=True, elements=True)
+@rule("Trilu", inputs="input k", complete=True, elements=True)
 def trilu(op: Op) -> Tensor:
     """numpy.triu, or numpy.tril if `upper` is 0, with the diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
@@ -109,7 +109,7 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     return Contents.from_array(result)
 
 
-@transfer("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
+@rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
 def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` leaves the element itself out, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")

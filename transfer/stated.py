@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lattices.relation import Relation
-from lattices.tensor import Value
+from absint.lattices.logic.relation import Relation
+from absint.lattices.value import Value
 
 
 class Statement(NamedTuple):

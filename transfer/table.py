@@ -7,7 +7,7 @@ from functools import cache
 from types import ModuleType
 from typing import Final
 
-from transfer.rule import Rule, RuleError
+from absint.transfer.rule import Rule, RuleError
 
 NEWEST: Final[Mapping[str, int]] = {
     "": 28,
@@ -81,12 +81,12 @@ def _checked(item: object) -> Rule:
     if isinstance(item, Rule):
         return item
     name = getattr(item, "__name__", type(item).__name__)
-    raise RuleError(f"{name} is no rule: decorate a function with @absint.transfer(names, inputs=...)")
+    raise RuleError(f"{name} is no rule: decorate a function with @absint.rule(names, inputs=...)")
 
 
 @cache
 def shipped() -> Table:
     """The rules that come with the package."""
-    from transfer import families
+    from absint.transfer import families
 
     return Table.of(families.MODULES)

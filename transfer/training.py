@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.rule import Rule, transfer
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import Rule, rule
 
 DOMAIN: Final = "ai.onnx.preview.training"
 
@@ -18,7 +18,7 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
     first states, and so on. The outputs are the trained tensors and then the states.
     """
 
-    def rule(op: Op) -> tuple[Tensor, ...]:
+    def transfer(op: Op) -> tuple[Tensor, ...]:
         given = op.variadic()
         if len(given) < 3:
             op.reject("an optimiser needs R, T and what is trained")
@@ -36,7 +36,7 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
         return tuple(Tensor(old.dtype, shape) for old, shape in results)
 
     rule.__doc__ = says
-    return transfer(name, inputs="R T inputs*", outputs="outputs*", domain=DOMAIN)(rule)
+    return rule(name, inputs="R T inputs*", outputs="outputs*", domain=DOMAIN)(transfer)
 
 
 adagrad = _optimiser("Adagrad", "A step of Adagrad: the trained tensors, then their accumulated squared gradients.", 1)
@@ -44,7 +44,7 @@ adam = _optimiser("Adam", "A step of Adam: the trained tensors, then their two a
 momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, then their momenta.", 1)
 
 
-@transfer("Gradient", inputs="Inputs*", outputs="Outputs*", domain=DOMAIN)
+@rule("Gradient", inputs="Inputs*", outputs="Outputs*", domain=DOMAIN)
 def gradient(op: Op) -> tuple[Tensor, ...]:
     """The derivatives of `y` by each tensor of `xs`, the first inputs: the shapes of those inputs."""
     return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from lattices.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, expr_of, sub
-from lattices.intern import remembered
-from lattices.normal import ceildiv, floordiv, maximum, minimum, truncdiv
-from lattices.relation import Relation, ge
-from lattices.sign import nonneg
-from lattices.truth import YES
-from transfer.op import Op
+from absint.lattices.logic.relation import Relation, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, expr_of, sub
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
+from absint.lattices.terms.sign import nonneg
+from absint.transfer.op import Op
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
 

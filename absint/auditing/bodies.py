@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from absint.control import LOWERED
-from absint.protos import domain_of, overload_of
+from absint.model.protos import domain_of, overload_of
+from absint.shapes.branches import LOWERED
 
 MAX_NODES: Final = 1_000_000
 """Nodes that are visited; what calls of functions multiply beyond that is left out."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.auditing.audit import Place
 from absint.auditing.bodies import bodies
 from absint.auditing.texts import read_text
-from absint.graph import Operand
-from absint.queries import Symbols
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
-from lattices.relation import FALSE, OPEN, TRUE, Relation, eq
-from lattices.tensor import BOTTOM, Tensor, Value
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, eq
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
+from absint.lattices.value import BOTTOM, Tensor, Value
+from absint.program.graph import Operand
+from absint.queries.text import Symbols
 
 if TYPE_CHECKING:
     from absint.api import Result

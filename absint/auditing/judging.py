@@ -18,12 +18,12 @@ from absint.auditing.runs import Feeds, Observed, Runs
 from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
 from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
-from lattices.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.relation import OPEN, TRUE, Relation
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.auditing.said import Said
-    from solver.prove import Decision, Prover
+    from absint.solver.prove import Decision, Prover
 
 Advance = Callable[[int, int], None]
 """Told how many of how many relations have been judged."""

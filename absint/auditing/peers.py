@@ -12,11 +12,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.auditing.bodies import bodies
-from absint.auditing.child import ChildError, ask_once, one_line
 from absint.auditing.said import Said, Stated
 from absint.auditing.sources import texts_in
 from absint.auditing.texts import names_in
 from absint.errors import UsageError
+from absint.runs.worker import ChildError, ask_once, one_line
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
@@ -76,7 +76,7 @@ def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float 
         return Said(name, {}, f"the model cannot be handed over: {error}")
     try:
         folder = None if path is None else str(path.resolve().parent)
-        reply = ask_once("peer_child.py", (tool, content, folder), timeout)
+        reply = ask_once("auditing/peer_script.py", (tool, content, folder), timeout)
     except ChildError as error:
         return Said(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from onnx import FunctionProto
 
-from absint.allowance import explained
 from absint.auditing.bodies import bodies
-from absint.auditing.child import ChildError, kept
-from absint.auditing.run_child import MARK
+from absint.auditing.run_script import MARK
 from absint.errors import AbsintError
-from absint.running import Kind, RunError, feeds_for, in_one_line, with_outputs
-from lattices.expr import Expr, UndefinedError
+from absint.lattices.terms.expr import Expr, UndefinedError
+from absint.runs.allowance import explained
+from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
+from absint.runs.worker import ChildError, kept
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -237,7 +237,7 @@ class Runs:
         model, names = self._by_paths() if reference else self._with_all_values()
         request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
         try:
-            return cast("list[Reply]", kept("run_child.py").ask(request, self._seconds))
+            return cast("list[Reply]", kept("auditing/run_script.py").ask(request, self._seconds))
         except ChildError as error:
             if not reference and str(error).startswith(_NO_IMPORT):
                 self.missing = f"onnxruntime cannot be imported: {str(error).partition(': ')[2]}"

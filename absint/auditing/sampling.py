@@ -7,15 +7,15 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from lattices.expr import Expr, Symbol
-from lattices.normal import sole_atom
-from lattices.relation import FALSE, OPEN, Relation
-from lattices.tensor import Tensor
+from absint.lattices.logic.relation import FALSE, OPEN, Relation
+from absint.lattices.terms.expr import Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.auditing.runs import Runs
-    from solver.prove import Decision, Prover
+    from absint.solver.prove import Decision, Prover
 
 Sizes = Mapping[str, int]
 
@@ -41,8 +41,8 @@ class Sampler:
     @cached_property
     def _pool(self) -> list[Sizes]:
         """Values of all symbols that meet the constraints, the ones with the most distinct sizes first."""
-        from solver.classes import legal_bindings
-        from solver.prove import meets
+        from absint.solver.classes import legal_bindings
+        from absint.solver.prove import meets
 
         symbols = [s for name in self._result.symbols for s in (Symbol(name, 0),)]
         found = list(islice(legal_bindings(self._prover, symbols, POOL), POOL))
@@ -73,7 +73,7 @@ class Sampler:
 
     def decide(self, relation: Relation) -> Decision:
         """Whether the constraints entail the relation; one that is false whatever the sizes is false at any of them."""
-        from solver.prove import Decision
+        from absint.solver.prove import Decision
 
         if relation is FALSE:
             return Decision(False, "normal form", model=self._prover.consistent.model)
@@ -111,14 +111,14 @@ def _key(sizes: Sizes) -> tuple[int, ...]:
 
 
 def _is_false(relation: Relation, values: Sizes) -> bool:
-    from solver.prove import holds
+    from absint.solver.prove import holds
 
     return relation is not OPEN and holds(relation, values) is False
 
 
 def is_legal(result: Result, sizes: Sizes) -> bool:
     """Whether sizes are of all symbols of the inputs, and meet what is declared and assumed of these."""
-    from solver.prove import meets
+    from absint.solver.prove import meets
 
     return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *result.assumptions], sizes)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, TypeProto
 
     from absint.api import Result
-    from absint.load import Loaded, ModelLike
+    from absint.model.load import Loaded, ModelLike
 
 
 def declared(model: ModelProto) -> Said:
@@ -60,8 +60,8 @@ def by_policy(policy: str, model: ModelLike | Loaded) -> Said:
 
 def by_result(source: str, result: Result) -> Said:
     """What an analysis says of the values of the main graph. Invented symbols are its anonymous names."""
-    from absint.annotate import Writer
-    from lattices.tensor import Tensor
+    from absint.declared.annotate import Writer
+    from absint.lattices.value import Tensor
 
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from lattices.expr import Dim, Expr
-from lattices.text import read_dim_param
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text import read_dim_param
 
 
 def read_text(text: str, names: Collection[str]) -> Expr | None:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from absint.errors import UsageError
-from lattices.limits import MEMORY, RLIMIT
-from lattices.unify import POLICIES, SOUND
+from absint.lattices.limits import MEMORY, RLIMIT
+from absint.lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
     from absint.api import Refine, Result
-    from absint.limits import Progress
-    from absint.profiling import Profile
+    from absint.program.limits import Progress
     from absint.report.tracing import Recorder
+    from absint.shapes.profiling import Profile
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
@@ -125,7 +125,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
         )
         @wraps(command)
         def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
-            from absint.allowance import amount
+            from absint.runs.allowance import amount
 
             if not 0 < seconds < inf:
                 raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
@@ -145,7 +145,7 @@ def memory_option(command: Command) -> Command:
     @click.option("--run-memory", metavar="AMOUNT", help="What a run of the model may hold, as 8GB.  [default: 4GB]")
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
-        from absint.allowance import allowing
+        from absint.runs.allowance import allowing
 
         with allowing(run_memory):
             return command(*args, **options)
@@ -179,7 +179,7 @@ def analysed(
     """
     from absint.api import analyze
     from absint.commands.sizes import read_bindings
-    from absint.load import load
+    from absint.model.load import load
 
     bind = read_bindings(sizes)
     with profile.phase("load") if profile is not None else nullcontext():
@@ -225,7 +225,7 @@ def _progress(nodes: int) -> Iterator[Progress | None]:
 def warm_up(limits: SolverLimits | None = None) -> None:
     """Start Z3 in its process, so that it loads while the model is analysed."""
     with _solver_errors():
-        from solver.backend import shared
+        from absint.solver.backend import shared
 
         shared(MEMORY if limits is None else limits.memory).start()
 
@@ -245,7 +245,7 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def _solver_errors() -> Iterator[None]:
-    from solver.backend import SolverError
+    from absint.solver.backend import SolverError
 
     try:
         yield

@@ -23,8 +23,8 @@ from absint.commands.codes import FINE, NO
 
 if TYPE_CHECKING:
     from absint.api import Refine
-    from absint.profiling import Profile
     from absint.report.summary import Requirement
+    from absint.shapes.profiling import Profile
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
@@ -82,7 +82,7 @@ def analyze(
     """
     from absint.report import summary
     from absint.report.tracing import Recorder
-    from absint.verify import refused
+    from absint.solution.verify import refused
 
     recorder = Recorder() if trace else None
     profile = _profile() if profiled else None
@@ -116,7 +116,7 @@ def analyze(
 
 
 def _profile() -> Profile:
-    from absint.profiling import Profile
+    from absint.shapes.profiling import Profile
 
     return Profile()
 

@@ -94,7 +94,7 @@ def audit(
 def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
     """Mistakes are told before any work is done."""
     from absint.auditing.peers import TOOLS, is_installed
-    from absint.policies import policy_of
+    from absint.solution.policies import policy_of
 
     if not 0 < seconds < inf:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")

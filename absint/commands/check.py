@@ -23,12 +23,12 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
-from lattices.limits import LONG
+from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.commands.sizes import Sizes
-    from absint.outcomes import Check, RangeCheck
+    from absint.queries.outcomes import Check, RangeCheck
     from absint.report.feeds import Fed
 
 
@@ -107,7 +107,7 @@ def _code(at: Check) -> int:
 
 def _known(result: Result, given: Sequence[Sizes]) -> None:
     """Raises UsageError for a name that is no symbol, and for a symbol that needs a size."""
-    from absint.assumptions import known_symbols
+    from absint.shapes.assumptions import known_symbols
 
     for item in given:
         known_symbols([item.name], result.symbols, item.text)
@@ -122,7 +122,7 @@ def _known(result: Result, given: Sequence[Sizes]) -> None:
 
 def _shown(result: Result, found: RangeCheck) -> RangeCheck:
     """The same with the printed names of invented symbols."""
-    from solver.constraints import ConstraintSet
+    from absint.solver.constraints import ConstraintSet
 
     names = result.all_names
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
@@ -143,7 +143,7 @@ def _check_feeds(
     model: str, settings: Settings, path: str, run_it: bool, values: bool, assume: Sequence[str], form: str
 ) -> int:
     from absint.report import feeds as report
-    from absint.running import load_feeds
+    from absint.runs.run import load_feeds
 
     arrays = load_feeds(path)
     fed = _fed(analysed(model, assume, settings=settings), path, arrays, run_it, values)
@@ -167,7 +167,7 @@ def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, 
     failed = ""
     differing: tuple[str, ...] = ()
     if run_it:
-        from absint.running import RunError, differences, run
+        from absint.runs.run import RunError, differences, run
 
         wanted = [name for name in result.shapes if name not in named] if values else list(others)
         try:

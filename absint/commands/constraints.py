@@ -22,9 +22,9 @@ from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.terms.expr import Dim
     from absint.report.text import Line
-    from lattices.expr import Dim
-    from solver.constraints import ConstraintSet, Role
+    from absint.solver.constraints import ConstraintSet, Role
 
 Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 
@@ -106,7 +106,7 @@ def _chosen(result: Result, roles: Sequence[Role]) -> ConstraintSet:
 
 def _content(result: Result, form: Form, roles: Sequence[Role], shapes: bool, everything: bool) -> str:
     """The whole text. Raises UsageError for a set that the form cannot express."""
-    from solver.export import ExportError, shapes_function
+    from absint.solver.export import ExportError, shapes_function
 
     try:
         if shapes:

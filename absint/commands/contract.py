@@ -18,7 +18,7 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
-from lattices.limits import LONG
+from absint.lattices.limits import LONG
 
 
 @click.command()

@@ -20,8 +20,8 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.cost import Quantity
-    from absint.liveness import InputPolicy, ViewPolicy
+    from absint.analyses.liveness import InputPolicy, ViewPolicy
+    from absint.costs.cost import Quantity
 
 
 @click.command()

@@ -21,11 +21,11 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE
-from lattices.limits import LONG
+from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.classes import Distinct
+    from absint.queries.equivalence import Distinct
     from absint.report.classes import Found
 
 

@@ -12,11 +12,11 @@ from absint.commands.analysis import format_option
 from absint.commands.codes import FINE, NO
 from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
-from lattices.escapes import json_text
+from absint.lattices.text.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.report.text import Line
-    from absint.study.exporting import Export
+    from absint.study.smtlib_export import Export
     from absint.study.solvers import Checked
 
 _SHOWN: Final = 5
@@ -55,8 +55,8 @@ def export_queries(
     """
     check_seconds(seconds)
     check_seconds(limit, "--limit")
-    from absint.study.exporting import check_folder, export, is_export, read_index, write_export
     from absint.study.queries import DENIED
+    from absint.study.smtlib_export import check_folder, export, is_export, read_index, write_export
 
     found: Export | None = None
     if out is None:
@@ -81,7 +81,7 @@ def export_queries(
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
     from absint.study.solvers import check
-    from absint.study.studying import cores
+    from absint.study.study import cores
 
     answers = []
     with progress("files") as advance:

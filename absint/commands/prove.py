@@ -20,12 +20,12 @@ from absint.commands.analysis import (
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
-from lattices.limits import SECONDS
+from absint.lattices.limits import SECONDS
 
 if TYPE_CHECKING:
-    from absint.evidence import Evidence
-    from absint.proving import Given
-    from solver.prove import Proof
+    from absint.queries.evidence import Evidence
+    from absint.queries.proofs import Given
+    from absint.solver.prove import Proof
 
 
 @click.command(
@@ -90,7 +90,7 @@ def prove(
 
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """
-    from absint.queries import Query
+    from absint.queries.text import Query
 
     warm_up(limits)
     result = analysed(model, (), sizes, settings=settings)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from lattices.expr import MAX_DIM
+from absint.lattices.terms.expr import MAX_DIM
 
 _SIZE: Final = re.compile(r"-?[0-9]{1,1000}")
 _RANGE: Final = re.compile(r"(-?[0-9]{1,1000})?\s*\.\.\s*(-?[0-9]{1,1000})?")

@@ -17,7 +17,7 @@ from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.study import Study
-    from absint.study.studying import Progress
+    from absint.study.study import Progress
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Processes that work at once; one per core without."

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.reading import Dims, Group, dims
-from absint.queries import Symbols
-from lattices.expr import Dim, Expr, const, substitute, symbol
-from lattices.relation import OPEN, TRUE, Relation, eq
-from lattices.text import read_dim_param
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, eq
+from absint.lattices.terms.expr import Dim, Expr, const, substitute, symbol
+from absint.lattices.text import read_dim_param
+from absint.queries.text import Symbols
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -12,14 +12,14 @@ from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
 from absint.declared.reading import Declaration, Dims, Group, Inferred, Stated, dims, groups, problem
 from absint.declared.trips import first_trips
-from absint.loops import LoopBody
-from lattices.expr import Dim, Expr, Symbol, substitute
-from lattices.relation import FALSE, TRUE, Relation, conjunction, ge
-from lattices.truth import NO
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
+from absint.lattices.logic.truth import NO
+from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.shapes.loops.loop import LoopBody
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.recording import Recorder
+    from absint.solution.constraints import Recorder
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Finder:
 
     @cached_property
     def _recorder(self) -> Recorder:
-        from absint.recording import Recorder
+        from absint.solution.constraints import Recorder
 
         return Recorder(self._result._lowered, self._result.base)
 

@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lattices.expr import MAX_DIM, Expr, Symbol, UndefinedError, const
-from lattices.facts import Facts
-from lattices.interval import ANY, Congruence, Interval
-from lattices.normal import sole_atom
-from lattices.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, UndefinedError, const
+from absint.lattices.terms.interval import ANY, Congruence, Interval
+from absint.lattices.terms.normal import sole_atom
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -112,7 +112,7 @@ class LegalSizes:
         return self._doubts[key]
 
     def _checked(self, sizes: Sizes) -> int | None:
-        from absint.checking import Outcome, check
+        from absint.queries.size_checks import Outcome, check
 
         for zeros in (True, False):
             found = check(self._result, sizes, zeros=zeros)
@@ -167,7 +167,7 @@ class LegalSizes:
 
         Unless rules promise a run, sizes of 0 and 1, which an operator may refuse, come last.
         """
-        from solver.samples import near
+        from absint.solver.samples import near
 
         relations = [r for r in (condition.relation, condition.guard) if r is not TRUE]
         mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))

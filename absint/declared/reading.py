@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from absint.graph import Operand
-from absint.loops import LoopHead
-from absint.tensors import dtype_of
-from absint.types import FIELDS, read_type
-from lattices.dtype import DType
-from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.dtype import DType
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model.declared_types import FIELDS, read_type
+from absint.model.initialisers import dtype_of
+from absint.program.graph import Operand
+from absint.shapes.loops.loop import LoopHead
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
     from absint.api import Result
-    from absint.lowered import Lowered
+    from absint.program.lowered import Lowered
 
 Stated = int | str | None
 """A declared dim: a size, a text, or nothing."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from absint.declared.reading import Inferred
-from absint.loops import LoopBody, LoopHead
-from absint.scans import ScanHead
-from lattices.contents import Element
-from lattices.expr import Dim, Expr, Symbol, const, substitute
-from lattices.normal import sole_atom
-from lattices.tensor import Tensor, Value
+from absint.lattices.contents import Element
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor, Value
+from absint.shapes.loops.loop import LoopBody, LoopHead
+from absint.shapes.loops.scan import ScanHead
 
 if TYPE_CHECKING:
     from absint.api import Result

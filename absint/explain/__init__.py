@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal
 from absint.errors import UsageError
 from absint.explain.flow_sources import Slot
 from absint.explain.places import Place, number_at, numbers_of
-from absint.graph import ABSENT, Operand
-from lattices.contents import Element
-from lattices.relation import Relation
-from lattices.tensor import BOTTOM, TOP, SparseTensor, Tensor, Value
+from absint.lattices.contents import Element
+from absint.lattices.logic.relation import Relation
+from absint.lattices.value import BOTTOM, TOP, SparseTensor, Tensor, Value
+from absint.program.graph import ABSENT, Operand
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -153,12 +153,12 @@ class Explanation:
 
     def to_json(self) -> str:
         """Every step, nothing folded or cut. The form is `absint.explain/1`; dims are texts of the grammar."""
-        from absint.report.explanation import document
+        from absint.explain.document import document
 
         return document(self)
 
     def __str__(self) -> str:
-        from absint.report.explaining import text
+        from absint.explain.text import text
 
         return "\n".join(text(self))
 

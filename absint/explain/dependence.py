@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from absint.explain.places import Place, as_integer, number_at, numbers_of, replaced
-from absint.graph import Kernel, Operand
-from absint.templates import Template, name_unknowns
-from lattices.contents import OPAQUE, Element, element_symbols
-from lattices.expr import NATURAL, Expr, Symbol, expr_of
-from lattices.facts import NO_FACTS, Facts
-from lattices.real import Real
-from lattices.relation import Relation, boolean
-from lattices.tensor import Value
-from transfer.op import HOLE, AttributeValue, Op, apply
+from absint.lattices.contents import OPAQUE, Element, element_symbols
+from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.relation import Relation, boolean
+from absint.lattices.terms.expr import NATURAL, Expr, Symbol, expr_of
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Value
+from absint.program.graph import Kernel, Operand
+from absint.shapes.summaries import Template, name_unknowns
+from absint.transfer.op import HOLE, AttributeValue, Op, apply
 
 if TYPE_CHECKING:
-    from absint.shapes import ShapeAnalysis
-    from absint.templates import State
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.summaries import State
 
 MAX_TRIALS: Final = 400
 """Applications of a rule for one number; after that, numbers that have not been taken out are told too."""

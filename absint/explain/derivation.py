@@ -10,11 +10,11 @@ from absint.explain import MAX_STEPS, Kind
 from absint.explain.dependence import Trials
 from absint.explain.flow_sources import FlowSources, Part, Slot
 from absint.explain.places import as_integer, number_at
-from absint.graph import Kernel, Node
-from lattices.contents import OPAQUE, Element, element_symbols, replace_in
-from lattices.expr import Dim, Expr
-from lattices.tensor import TOP, SparseTensor, Tensor, Value
-from transfer.op import HOLE
+from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import TOP, SparseTensor, Tensor, Value
+from absint.program.graph import Kernel, Node
+from absint.transfer.op import HOLE
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from absint.control import IfJoin
 from absint.explain.places import FIRST, Place, number_at
-from absint.graph import ABSENT, Node, Operand
-from absint.loops import LoopBody, LoopExit, LoopHead
-from absint.scans import ScanExit, ScanHead, ScanSettings
-from lattices.contents import Element
-from lattices.expr import Dim, Expr, Symbol, expr_of, sub, substitute
-from lattices.relation import TRUE
-from lattices.tensor import BOTTOM, Tensor, Value
+from absint.lattices.contents import Element
+from absint.lattices.logic.relation import TRUE
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub, substitute
+from absint.lattices.value import BOTTOM, Tensor, Value
+from absint.program.graph import ABSENT, Node, Operand
+from absint.shapes.branches import IfJoin
+from absint.shapes.loops.loop import LoopBody, LoopExit, LoopHead
+from absint.shapes.loops.scan import ScanExit, ScanHead, ScanSettings
 
 if TYPE_CHECKING:
-    from absint.shapes import ShapeAnalysis
-    from absint.templates import State
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.summaries import State
 
 
 class Slot(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.expr import Dim, Expr, Unknown
-from lattices.real import Real
-from lattices.relation import Relation
-from lattices.shape import shape_of
-from lattices.tensor import Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.logic.relation import Relation
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import Dim, Expr, Unknown
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
 
 Kind = Literal["axis", "element", "length"]
 

@@ -10,17 +10,17 @@ from absint.explain.dependence import variable
 from absint.explain.derivation import Derivation, Origin
 from absint.explain.flow_sources import Part, Slot
 from absint.explain.places import number_at
-from absint.graph import Node, Operand, Path
-from absint.names import more_names
-from absint.rounds import Learned
-from absint.templates import birthplace, born
-from lattices.contents import Element, element_symbols, replace_in
-from lattices.expr import Dim, Symbol, expr_of, substitute
-from lattices.facts import Facts
-from lattices.relation import OPEN, TRUE, Relation
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.op import HOLE, Statement
+from absint.lattices.contents import Element, element_symbols, replace_in
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Symbol, expr_of, substitute
+from absint.lattices.value import Tensor
+from absint.program.graph import Node, Operand, Path
+from absint.shapes.names import more_names
+from absint.shapes.refinement import Learned
+from absint.shapes.summaries import birthplace, born
+from absint.transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from absint.auditing.audit import Judgement
+from absint.lattices.text.escapes import json_text
 from absint.report.document import Json
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, plain, wrapped
-from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from absint.auditing.audit import Judgement
+from absint.lattices.text.escapes import json_text
 from absint.report.document import Json
 from absint.report.relations import sizes
-from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

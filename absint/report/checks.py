@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.limits import LIMITED
+from absint.lattices.logic.relation import FALSE
+from absint.lattices.terms.expr import MAX_DIM
+from absint.lattices.value import Tensor
+from absint.program.limits import LIMITED
 from absint.report.plain import plain
 from absint.report.relations import doubts_by_reason, plural, reason, sizes, stated
 from absint.report.text import Line, aligned, wrapped
-from lattices.expr import MAX_DIM
-from lattices.relation import FALSE
-from lattices.tensor import Tensor
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.outcomes import Check, Failure, RangeCheck
-    from solver.constraints import Constraint, Doubt
+    from absint.queries.outcomes import Check, Failure, RangeCheck
+    from absint.solver.constraints import Constraint, Doubt
 
 _SHOWN: Final = 10
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
 
+from absint.lattices.text.escapes import json_text
 from absint.report.plain import plain
 from absint.report.relations import in_short, located, plural, sizes
 from absint.report.text import Line, aligned, wrapped
-from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.classes import Distinct, Equalities, Place
+    from absint.queries.equivalence import Distinct, Equalities, Place
 
 Found: TypeAlias = Union["Equalities[Place]", "Equalities[str]"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.report.plain import plain
 from absint.report.relations import brief, by_nodes, doubts_by_reason, plural, reason
 from absint.report.text import Line, wrapped
-from lattices.relation import TRUE, Relation
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from solver.constraints import Constraint, ConstraintSet
+    from absint.solver.constraints import Constraint, ConstraintSet
 
 _SHOWN: Final = 40
 """Relations of one role that are shown without `--all`."""

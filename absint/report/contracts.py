@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.logic.relation import FALSE
 from absint.report.plain import plain
 from absint.report.relations import brief, by_nodes, doubts_by_reason, in_short, plural, reason, stated
 from absint.report.text import Line, wrapped
-from lattices.relation import FALSE
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from solver.contract import Clause, Contract
+    from absint.solver.contracts.contract import Clause, Contract
 
 _SHOWN: Final = 30
 """Clauses that are shown without `--all`."""

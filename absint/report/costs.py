@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from absint.costs.memory import SHORT
 from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.memory import SHORT
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
+from absint.lattices.text.escapes import json_text
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
-from lattices.escapes import json_text
-from lattices.expr import ONE_EXPR, Dim, Expr
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.cost import Cost, Quantity, Ranked
-    from absint.memory import Memory, Peak
+    from absint.costs.cost import Cost, Quantity, Ranked
+    from absint.costs.memory import Memory, Peak
     from absint.report.document import Json
 
 Found = TypeVar("Found")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from absint.lattices.contents import Contents
+from absint.lattices.text.escapes import json_text
+from absint.lattices.value import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
 from absint.report.summary import computed, totals
-from lattices.contents import Contents
-from lattices.escapes import json_text
-from lattices.tensor import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.profiling import Profile
     from absint.report.tracing import Traced
+    from absint.shapes.profiling import Profile
 
 SCHEMA = "absint.analyze/1"
 

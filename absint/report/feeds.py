@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.text.escapes import json_text
 from absint.report.checks import listed, verdict
 from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
-from lattices.escapes import json_text
 
 if TYPE_CHECKING:
-    from absint.comparing import Comparison, Row
-    from absint.outcomes import Check
+    from absint.queries.outcomes import Check
+    from absint.runs.comparison import Comparison, Row
 
 SCHEMA: Final = "absint.check-feeds/1"
 

@@ -85,7 +85,7 @@ def write_model(model: ModelProto, source: str, target: str) -> None:
 
 
 def _locations(model: ModelProto) -> list[str]:
-    from absint.held_files import locations
+    from absint.model.held_files import locations
 
     return locations(model)
 

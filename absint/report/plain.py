@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from lattices.escapes import plain
+from absint.lattices.text.escapes import plain
 
 __all__ = ["plain"]

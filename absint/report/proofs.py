@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE
+from absint.lattices.text import TextError, parse_relation
+from absint.lattices.text.escapes import json_text
 from absint.report.document import Json
 from absint.report.relations import brief, located, plural, sizes, stated
 from absint.report.text import Line, aligned, plain, wrapped
-from lattices.escapes import json_text
-from lattices.relation import FALSE, OPEN, TRUE
-from lattices.text import TextError, parse_relation
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from solver.constraints import Constraint
-    from solver.prove import Proof
+    from absint.solver.constraints import Constraint
+    from absint.solver.prove import Proof
 
 SCHEMA: Final = "absint.prove/1"
 

@@ -9,8 +9,8 @@ from absint.report.document import Json
 from absint.report.summary import MAX_SHOWN_SIZE
 
 if TYPE_CHECKING:
-    from lattices.relation import Relation
-    from solver.constraints import Constraint, Doubt, Origin
+    from absint.lattices.logic.relation import Relation
+    from absint.solver.constraints import Constraint, Doubt, Origin
 
 _LONGEST: Final = 300
 
@@ -30,7 +30,7 @@ def stated(constraint: Constraint) -> str:
 
 def reason(origin: Origin, why: str) -> str:
     """Who says so, and why; an assumption of the user and a declared input have no more to say than why."""
-    from absint.recording import ASSUMPTION, DECLARATION
+    from absint.solution.constraints import ASSUMPTION, DECLARATION
 
     return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
 
@@ -54,7 +54,7 @@ def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
 
 def doubts_by_reason(doubts: Iterable[Doubt]) -> dict[str, list[Doubt]]:
     """Doubts of one operator for one reason are one line, and so are all nodes that were not analysed."""
-    from absint.limits import UNFINISHED
+    from absint.program.limits import UNFINISHED
 
     found: dict[str, list[Doubt]] = {}
     for doubt in doubts:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from lattices.expr import Dim, Expr
-from lattices.shape import Shape
-from lattices.tensor import BOTTOM, TOP, Map, Optional, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from absint.api import Result

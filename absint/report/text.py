@@ -12,16 +12,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
+from absint.lattices.contents import Contents, Element
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
 from absint.report.plain import plain
 from absint.report.summary import MAX_SHOWN_SIZE, Row, brief, computed, totals
-from lattices.contents import Contents, Element
-from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.profiling import Profile
     from absint.report.tracing import Traced
+    from absint.shapes.profiling import Profile
 
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20

@@ -11,9 +11,9 @@ from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.graph import Operand
-    from absint.templates import State
-    from lattices.tensor import Value
+    from absint.lattices.value import Value
+    from absint.program.graph import Operand
+    from absint.shapes.summaries import State
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Recorder:
 
     def traced(self, result: Result, names: Sequence[str]) -> list[Traced]:
         """The histories of the named values. Raises UsageError, with the nearest names, for one that is not there."""
-        from absint.names import display_names
+        from absint.shapes.names import display_names
 
         found = [(place, operand) for name in names for place, operand in _find(result, name)]
         states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]

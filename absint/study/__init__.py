@@ -13,7 +13,7 @@ exporting    a folder of them with an index; solvers asks Z3 and cvc5
 """
 
 from absint.study.results import Record
-from absint.study.studying import Study, study
+from absint.study.study import Study, study
 from absint.study.tables import Row
 
 __all__ = ["Record", "Row", "Study", "study"]

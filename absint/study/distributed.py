@@ -12,9 +12,9 @@ import threading
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.collection import uncollected
 from absint.errors import UsageError
-from absint.study.running import Done, Finished, Job, Worker, seconds_of
+from absint.runs.pool import Done, Finished, Job, Worker, seconds_of
+from absint.shapes.memo.gc_pause import uncollected
 from absint.study.sources import ours
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, negation
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.study.tasks import Task, analysed, said
-from lattices.expr import Dim, Symbol, expr_of
-from lattices.relation import FALSE, OPEN, TRUE, Relation, negation
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.auditing import Said
     from absint.auditing.claims import Claim
-    from absint.study.running import Job, Json
-    from solver.prove import Prover, Tier
-    from solver.smtlib import Script
+    from absint.runs.pool import Job, Json
+    from absint.solver.prove import Prover, Tier
+    from absint.solver.smtlib import Script
 
 Status = Literal["sat", "unsat"]
 
@@ -106,7 +106,7 @@ def query_of(result: Result, relation: Relation) -> Query:
 
     Raises NoQueryError where normal forms alone decide it, it is not decided, or Z3 denies what was found.
     """
-    from solver.prove import connected
+    from absint.solver.prove import connected
 
     if relation in (TRUE, FALSE):
         raise NoQueryError("decided by normal form")
@@ -139,7 +139,7 @@ def renamed(formulas: Sequence[Relation], names: Mapping[str, str]) -> list[Rela
 
 
 def _script(formulas: Iterable[Relation]) -> Script:
-    from solver.smtlib import Script
+    from absint.solver.smtlib import Script
 
     script = Script()
     for formula in formulas:

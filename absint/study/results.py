@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, NamedTuple, cast, get_args
 
 from absint.errors import UsageError
-from absint.study.running import Done
+from absint.runs.pool import Done
 from absint.study.tasks import Task
 
 Outcome = Literal["judged", "tool failed", "unreadable", "error", "timed out", "died"]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from absint.errors import UsageError
-from absint.study.running import Finished, Job, run
+from absint.runs.pool import Finished, Job, run
 
 if TYPE_CHECKING:
-    from absint.study.running import Json
+    from absint.runs.pool import Json
 
 Verdict = Literal["sat", "unsat", "unknown"]
 
@@ -92,7 +92,7 @@ def perform(job: Job) -> Json:
 
 def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
     """Z3's verdict, and why it has none."""
-    from solver.backend import shared
+    from absint.solver.backend import shared
 
     answer = shared().check(script, rlimit=0, seconds=seconds, core=False)
     return answer.verdict, answer.reason

@@ -15,7 +15,7 @@ from absint.auditing.peers import TOOLS, is_installed
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from lattices.unify import Policy
+    from absint.lattices.unify import Policy
 
 Kind = Literal["declared", "policy", "tool"]
 
@@ -74,7 +74,7 @@ def _read(name: str) -> Source:
 
 def policies() -> Mapping[str, Policy]:
     """The policies that there are."""
-    from lattices.unify import POLICIES
+    from absint.lattices.unify import POLICIES
 
     return POLICIES
 
@@ -102,12 +102,12 @@ def _version(distribution: str) -> str:
 
 @cache
 def _digest() -> str:
-    home = Path(__file__).resolve().parents[2]
+    home = Path(__file__).absolute().parents[1]
+    folders = (home, *(home / name for name in ("lattices", "solver", "transfer")))  # links in a checkout
     found = hashlib.sha256()
-    for package in ("absint", "lattices", "solver", "transfer"):
-        for file in sorted((home / package).rglob("*.py")):
-            found.update(f"{file.relative_to(home).as_posix()}\n".encode())
-            found.update(file.read_bytes())
+    for file in sorted({file for folder in folders for file in folder.rglob("*.py")}):
+        found.update(f"{file.relative_to(home).as_posix()}\n".encode())
+        found.update(file.read_bytes())
     return found.hexdigest()[:8]
 
 

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, fields
 from itertools import chain, starmap
 from typing import TYPE_CHECKING, Final, cast
 
+from absint.lattices.text.escapes import json_text
 from absint.study.results import Record, by_source
-from lattices.escapes import json_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from absint.report.text import Line
-    from absint.study.studying import Study
+    from absint.study.study import Study
 
 SCHEMA: Final = "absint.study/1"
 

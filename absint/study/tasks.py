@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from absint.errors import ModelError, UsageError
-from absint.study.recorded import feeds_of, recorded
+from absint.study.known_runs import feeds_of, recorded
 from absint.study.sources import Source, versions
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.auditing import Audit, Judged, Said
-    from absint.study.running import Job, Json
+    from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.study.tasks:perform"
 """What does a pair, by name."""

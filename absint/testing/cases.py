@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from onnx import AttributeProto, TensorProto, helper
 
-from absint.protos import decode_attribute
-from absint.tensors import decode
-from lattices import ramp as ramps
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.real import Real
-from lattices.relation import FALSE, TRUE
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from transfer.op import AttributeValue
+from absint.lattices import ramp as ramps
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.model.initialisers import decode
+from absint.model.protos import decode_attribute
+from absint.transfer.op import AttributeValue
 
 Size = int | str | None
 Binding = Mapping[str, int]

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from absint.arrays import Actual, read_actual
-from absint.claims import Claim, Claims
-from absint.comparing import Sizes
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Optional, Tensor, Top, Value
+from absint.runs.arrays import Actual, read_actual
+from absint.runs.comparison import Sizes
+from absint.runs.statements import Claim, Claims
 from absint.testing.cases import Binding, Case
-from lattices.expr import Dim
-from lattices.relation import Relation
-from lattices.tensor import Optional, Tensor, Top, Value
-from transfer.op import HOLE, Applied
+from absint.transfer.op import HOLE, Applied
 
 
 def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Sequence[object], given: str = "") -> None:

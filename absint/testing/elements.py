@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from absint.tensors import element_maker
+from absint.lattices.contents import MAX_ELEMENTS, Contents
+from absint.lattices.dtype import DType
+from absint.lattices.ramp import ramp
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR
+from absint.lattices.value import Tensor, Value
+from absint.model.initialisers import element_maker
 from absint.testing.cases import Arg, Array, Binding, Case
 from absint.testing.runs import arrays_of
-from lattices.contents import MAX_ELEMENTS, Contents
-from lattices.dtype import DType
-from lattices.expr import ONE_EXPR, ZERO_EXPR
-from lattices.ramp import ramp
-from lattices.shape import Shape
-from lattices.tensor import Tensor, Value
 
 Inputs = Sequence[Value | None]
 

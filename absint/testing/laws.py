@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from lattices.contents import element_symbols
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from lattices.shape import shape_of
-from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
-from transfer.op import HOLE, Applied, Op, apply
+from absint.lattices.contents import element_symbols
+from absint.lattices.dtype import DType
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
+from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.transfer.op import HOLE, Applied, Op, apply
 
 Inputs = Sequence[Value | None]
 

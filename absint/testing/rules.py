@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from absint.lattices.value import Tensor, Value
 from absint.testing.cases import Binding, Case
 from absint.testing.checks import check_outputs, hole_free, shape_text, truth
 from absint.testing.elements import known, special
 from absint.testing.laws import check_behaviour, check_weaker, weaker
 from absint.testing.runs import Runner, by_function, execute, in_reference
-from lattices.tensor import Tensor, Value
-from transfer.op import Applied, Op, apply
-from transfer.rule import Rule, RuleError
-from transfer.table import Table, shipped
+from absint.transfer.op import Applied, Op, apply
+from absint.transfer.rule import Rule, RuleError
+from absint.transfer.table import Table, shipped
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun

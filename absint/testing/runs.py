@@ -62,8 +62,8 @@ def _feeds(model: onnx.ModelProto, arrays: Sequence[Array | None]) -> dict[str, 
 
 def execute(case: Case, binding: Binding, seed: int) -> Outcome:
     """Run the node in onnxruntime without optimisations, else in onnx.reference; (None, reason) if it fails."""
-    from absint.execution import execute as execute_model
-    from absint.running import typed
+    from absint.runs.run import typed
+    from absint.runs.session import execute as execute_model
 
     arrays = arrays_of(case, binding, seed)
     model = build_model(case, arrays)

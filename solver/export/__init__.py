@@ -10,14 +10,14 @@ records, json_text, errors         what the first three share
 python_source, python_text         what the last three share
 """
 
-from solver.export.document import from_json, json_schema, to_json
-from solver.export.errors import ExportError
-from solver.export.guard import to_python
-from solver.export.metadata import from_metadata, to_metadata
-from solver.export.script import from_smtlib, to_smtlib
-from solver.export.shapes import shapes_function
-from solver.export.torch_dims import to_torch
-from solver.export.trees import dim_data, relation_data
+from absint.solver.export.document import from_json, json_schema, to_json
+from absint.solver.export.errors import ExportError
+from absint.solver.export.guard import to_python
+from absint.solver.export.metadata import from_metadata, to_metadata
+from absint.solver.export.script import from_smtlib, to_smtlib
+from absint.solver.export.shapes import shapes_function
+from absint.solver.export.torch_dims import to_torch
+from absint.solver.export.trees import dim_data, relation_data
 
 __all__ = [
     "ExportError", "dim_data", "from_json", "from_metadata", "from_smtlib", "json_schema", "relation_data",

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Final, cast
 
-from lattices.relation import Relation
-from solver.constraints import ConstraintSet
-from solver.export.errors import ExportError
-from solver.export.json_text import dump, load
-from solver.export.records import (
+from absint.lattices.logic.relation import Relation
+from absint.solver.constraints import ConstraintSet
+from absint.solver.export.errors import ExportError
+from absint.solver.export.json_text import dump, load
+from absint.solver.export.records import (
     FORMAT,
     Json,
     Record,
@@ -26,7 +26,7 @@ from solver.export.records import (
     string,
     symbol_records,
 )
-from solver.export.trees import Trees
+from absint.solver.export.trees import Trees
 
 _WHERE: Final = "document"
 
@@ -93,5 +93,5 @@ def _same(found: Json, expected: Json) -> bool:
 
 def json_schema() -> Record:
     """The JSON Schema of the documents."""
-    text = files("solver.export").joinpath("constraints.schema.json").read_text("utf-8")
+    text = files("absint.solver.export").joinpath("constraints.schema.json").read_text("utf-8")
     return cast(Record, load(text, "constraints.schema.json"))

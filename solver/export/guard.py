@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lattices.relation import OPEN, TRUE, Relation
-from solver.constraints import Constraint, ConstraintSet
-from solver.export.python_source import Source
-from solver.export.python_text import (
+from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.export.python_source import Source
+from absint.solver.export.python_text import (
     check_name,
     docstring,
     excerpt,

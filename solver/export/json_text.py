@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from solver.export.errors import ExportError, shown
-from solver.export.records import MAX_DOCUMENT, Json
+from absint.solver.export.errors import ExportError, shown
+from absint.solver.export.records import MAX_DOCUMENT, Json
 
 
 def dump(value: Json) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lattices.relation import Relation
-from solver.constraints import ConstraintSet
-from solver.export.errors import ExportError
-from solver.export.json_text import dump, load
-from solver.export.records import (
+from absint.lattices.logic.relation import Relation
+from absint.solver.constraints import ConstraintSet
+from absint.solver.export.errors import ExportError
+from absint.solver.export.json_text import dump, load
+from absint.solver.export.records import (
     FORMAT,
     Json,
     Symbols,

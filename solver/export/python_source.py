@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, cast
 
-from lattices.expr import Atom, Expr, Monomial, Symbol, postorder
-from lattices.relation import Relation
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, postorder
 
 HELPERS: Final[dict[str, str]] = {
     "_all": '''

@@ -7,10 +7,10 @@ import keyword
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from lattices.expr import NATURAL, Symbol
-from lattices.interval import Interval
-from solver.export.errors import ExportError, shown
-from solver.export.python_source import HELPERS, Source
+from absint.lattices.terms.expr import NATURAL, Symbol
+from absint.lattices.terms.interval import Interval
+from absint.solver.export.errors import ExportError, shown
+from absint.solver.export.python_source import HELPERS, Source
 
 _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
 

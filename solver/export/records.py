@@ -1,6 +1,6 @@
 """Constraints as plain data, which JSON, SMT-LIB and metadata hold: strings, integers, lists, dicts with string keys.
 
-A relation is its text in the grammar of `lattices.text`. What is written here is read back before it leaves.
+A relation is its text in the grammar of `absint.lattices.text`. What is written here is read back before it leaves.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, Union, cast, get_args
 
-from lattices.expr import MAX_BITS, Dim, Symbol, expr_of
-from lattices.relation import OPEN, Relation
-from lattices.text import TextError, format_relation, parse_relation
-from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
-from solver.export.errors import ExportError, shown
+from absint.lattices.logic.relation import OPEN, Relation
+from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
+from absint.lattices.text import TextError, format_relation, parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.solver.export.errors import ExportError, shown
 
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 Record: TypeAlias = dict[str, Json]

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from lattices.relation import OPEN, Relation, boolean, implies
-from solver.constraints import Constraint, ConstraintSet
-from solver.export.errors import ExportError, shown
-from solver.export.json_text import check_text, dump, load
-from solver.export.records import (
+from absint.lattices.logic.relation import OPEN, Relation, boolean, implies
+from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.export.errors import ExportError, shown
+from absint.solver.export.json_text import check_text, dump, load
+from absint.solver.export.records import (
     FORMAT,
     Json,
     Symbols,
@@ -23,7 +23,7 @@ from solver.export.records import (
     string,
     symbol_records,
 )
-from solver.smtlib import Script, unquote
+from absint.solver.smtlib import Script, unquote
 
 _PREFIX: Final = ":absint."
 _WHERE: Final = "script"

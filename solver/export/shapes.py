@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lattices.expr import Dim, Expr
-from solver.export.python_source import Source
-from solver.export.python_text import (
+from absint.lattices.terms.expr import Dim, Expr
+from absint.solver.export.python_source import Source
+from absint.solver.export.python_text import (
     check_name,
     docstring,
     excerpt,

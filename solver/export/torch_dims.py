@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from lattices.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute
-from lattices.facts import Facts
-from lattices.relation import OPEN, TRUE, Relation, divisible, eq, ge, le
-from lattices.truth import YES
-from solver.constraints import Constraint, ConstraintSet
-from solver.export.errors import ExportError
-from solver.export.python_text import escaped, excerpt, local_names
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, divisible, eq, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute
+from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.export.errors import ExportError
+from absint.solver.export.python_text import escaped, excerpt, local_names
 
 _HEADER = """
 # Written by absint from a model: what its constraints say of the inputs, in the terms of torch.export.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from lattices.expr import Atom, Dim, Expr, Symbol, postorder
-from lattices.relation import Relation
-from lattices.text import format_dim, format_relation
-from solver.export.records import Json, Record
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.text import format_dim, format_relation
+from absint.solver.export.records import Json, Record
 
 MAX_DEPTH: Final = 40
 """Deepest tree: what nests deeper has its text alone. JSON libraries refuse deep documents."""

@@ -11,10 +11,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.allowance import DEFAULT, VARIABLE, allowed, allowing, amount, environment
 from absint.cli import run
-from absint.running import RunError
-from absint.running import run as run_model
+from absint.runs.allowance import DEFAULT, VARIABLE, allowed, allowing, amount, environment
+from absint.runs.run import RunError
+from absint.runs.run import run as run_model
 
 
 def greedy(gigabytes: float) -> onnx.ModelProto:

@@ -12,16 +12,16 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 import absint
 from absint import Severity
-from lattices.expr import Dim, symbol
-from lattices.normal import maximum
-from lattices.relation import eq
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from lattices.unify import broadcast
+from absint.lattices.logic.relation import eq
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, symbol
+from absint.lattices.terms.normal import maximum
+from absint.lattices.unify import broadcast
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.table import shipped
 from tests.soundness.claims import Claims
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.table import shipped
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 Dims = Sequence[int | str | None] | None
@@ -456,7 +456,7 @@ def test_case_23_arithmetic() -> None:
         bool(n < m)
 
 
-@transfer("Scale", domain="my.domain", inputs="X")
+@rule("Scale", domain="my.domain", inputs="X")
 def scale(op: Op) -> Tensor:
     """The shape and type of the input."""
     return op.tensor("X")
@@ -475,7 +475,7 @@ def test_case_24_a_custom_operator(dims: Dims, expected: str) -> None:
     assert without.shapes["Y"] is None
 
 
-@transfer("Relu", inputs="X", since=5, until=13)
+@rule("Relu", inputs="X", since=5, until=13)
 def odd_relu(op: Op) -> Tensor:
     """A rule of the user's for old versions only."""
     return Tensor(op.dtype("X"), Shape([7]))

@@ -7,11 +7,11 @@ from onnx import ModelProto, parser
 
 import absint
 from absint import Result
-from absint.outcomes import Outcome
-from lattices.relation import ge
-from solver.constraints import ConstraintSet
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.logic.relation import ge
+from absint.queries.outcomes import Outcome
+from absint.solver.constraints import ConstraintSet
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
 def model(text: str) -> ModelProto:
@@ -63,7 +63,7 @@ def test_the_condition_is_exported_with_the_doubt(resized: Result) -> None:
 
 
 def test_a_condition_over_an_invented_size_has_a_printed_name() -> None:
-    @transfer("Gamble", domain="my", inputs="X", complete=True)
+    @rule("Gamble", domain="my", inputs="X", complete=True)
     def gamble(op: Op) -> absint.Tensor:
         size = op.fresh("length")
         op.may_fail("the dice fall", unless=ge(size, 2))

@@ -439,12 +439,12 @@ def test_only_a_caret_makes_an_error_longer_than_a_line(
 def test_z3_that_does_not_start_is_one_line(
     small: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from solver.backend import SolverError
+    from absint.solver.backend import SolverError
 
     def broken(memory: int) -> None:
         raise SolverError("Z3 does not load")
 
-    monkeypatch.setattr("solver.backend.shared", broken)
+    monkeypatch.setattr("absint.solver.backend.shared", broken)
     for arguments in (["prove", small, "N == 1"], ["contract", small], ["equal", small], ["check", small, "N=1.."]):
         assert run(arguments) == 2
         assert capsys.readouterr().err == "absint: error: Z3 does not load\n"

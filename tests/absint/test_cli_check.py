@@ -12,12 +12,12 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.outcomes import Check, Failure, Outcome, RangeCheck
+from absint.lattices.logic.relation import TRUE
+from absint.lattices.text import parse_relation
+from absint.queries.outcomes import Check, Failure, Outcome, RangeCheck
 from absint.report.checks import check_report, range_report
 from absint.report.feeds import Fed, report
-from lattices.relation import TRUE
-from lattices.text import parse_relation
-from solver.constraints import Constraint, Doubt, Origin
+from absint.solver.constraints import Constraint, Doubt, Origin
 from tests.absint.cli_models import write_models
 
 
@@ -129,7 +129,7 @@ def test_one_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_size_needs_no_solver_process(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("solver.backend.shared", None)
+    monkeypatch.setattr("absint.solver.backend.shared", None)
     assert run(["check", "product.onnx", "N=4", "K=3", "D=3"]) == 0
 
 

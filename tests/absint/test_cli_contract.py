@@ -12,13 +12,13 @@ import pytest
 
 import absint
 from absint.cli import run
+from absint.lattices.logic.relation import TRUE, ge
+from absint.lattices.text import parse_relation
 from absint.report.constraints import report as constraints_report
 from absint.report.contracts import report as contract_report
-from lattices.relation import TRUE, ge
-from lattices.text import parse_relation
-from solver.constraints import Constraint, ConstraintSet, Doubt, Origin
-from solver.contract import Clause, Contract
-from solver.export import from_json, from_metadata, from_smtlib
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin
+from absint.solver.contracts.contract import Clause, Contract
+from absint.solver.export import from_json, from_metadata, from_smtlib
 from tests.absint.cli_models import FLOAT, node, save, value, write_models
 
 

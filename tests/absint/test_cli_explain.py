@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import absint
-from absint.classes import Class, Distinct, Equalities
 from absint.cli import run
+from absint.queries.equivalence import Class, Distinct, Equalities
 from absint.report.classes import report
 from tests.absint.cli_models import write_models
 

@@ -11,10 +11,10 @@ import pytest
 
 import absint
 from absint.cli import run
+from absint.lattices.logic.relation import Relation
+from absint.lattices.text import parse_relation
 from absint.report.proofs import block
-from lattices.relation import Relation
-from lattices.text import parse_relation
-from solver.prove import Proof, Verdict
+from absint.solver.prove import Proof, Verdict
 from tests.absint.cli_models import FLOAT, INT64, node, save, value, write_models
 
 

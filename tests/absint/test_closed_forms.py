@@ -12,10 +12,21 @@ import pytest
 from onnx import ModelProto, TensorProto
 
 from absint import analyze
-from absint.closed_forms import Delayed, Extreme, Form, Later, Mirror, Periodic, Remainder, Sum, Turns, going_round
-from lattices.expr import Dim, Expr, Symbol, const, expr_of, symbol
-from lattices.normal import maximum, minimum, mod
-from lattices.tensor import Tensor
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, symbol
+from absint.lattices.terms.normal import maximum, minimum, mod
+from absint.lattices.value import Tensor
+from absint.shapes.loops.closed_forms import (
+    Delayed,
+    Extreme,
+    Form,
+    Later,
+    Mirror,
+    Periodic,
+    Remainder,
+    Sum,
+    Turns,
+    going_round,
+)
 from tests.absint.flows.build import const as constant
 from tests.absint.flows.build import floats, loop_body, model, node
 

@@ -13,17 +13,17 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.comparing import Comparison, Row, compare
-from absint.running import feeds_for, run
-from lattices.dtype import DType
-from lattices.expr import symbol
-from lattices.shape import Shape
-from lattices.tensor import BOTTOM, Tensor
-from lattices.tensor import Optional as OptionalValue
-from lattices.tensor import Sequence as SequenceValue
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.table import shipped
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import symbol
+from absint.lattices.value import BOTTOM, Tensor
+from absint.lattices.value import Optional as OptionalValue
+from absint.lattices.value import Sequence as SequenceValue
+from absint.runs.comparison import Comparison, Row, compare
+from absint.runs.run import feeds_for, run
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.table import shipped
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_decoder.onnx"
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -214,7 +214,7 @@ def test_nodes_that_state_the_same_are_one_finding() -> None:
 
 
 def test_bounds_of_a_symbol_are_checked() -> None:
-    @transfer("Sample", domain="my", inputs="X", outputs="Y")
+    @rule("Sample", domain="my", inputs="X", outputs="Y")
     def sample(op: Op) -> Tensor:
         return Tensor(op.tensor("X").dtype, Shape([op.fresh("count", 2, 5)]))
 
@@ -377,7 +377,7 @@ def test_kinds_that_no_model_here_computes() -> None:
     """Through a rule that claims each of them."""
     claimed: Any = BOTTOM
 
-    @transfer("Make", domain="my", inputs="X", outputs="Y")
+    @rule("Make", domain="my", inputs="X", outputs="Y")
     def make(op: Op) -> Any:
         return claimed
 

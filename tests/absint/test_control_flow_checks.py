@@ -10,8 +10,8 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from absint import analyze
-from absint.control import ALLOTTED
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
+from absint.shapes.branches import ALLOTTED
 from tests.absint.flows.build import body, boolean, const, floats, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 

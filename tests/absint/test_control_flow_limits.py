@@ -10,8 +10,8 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from absint import analyze, purge
-from absint.expansion import expanded_sizes
-from absint.unrolling import MAX_STEPS
+from absint.program.inlined_size import expanded_sizes
+from absint.shapes.loops.unrolling import MAX_STEPS
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import (
     body,

@@ -15,7 +15,7 @@ import onnx
 import pytest
 
 import absint
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"

@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import absint
-from absint.cost import Cost
-from absint.memory import Memory
+from absint.costs.cost import Cost
+from absint.costs.memory import Memory
 from absint.report.costs import document, report
 from tests.absint.costs.comparison import of
 from tests.absint.costs.execution import Player

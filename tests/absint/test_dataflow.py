@@ -12,14 +12,14 @@ from onnx import parser
 
 import absint
 from absint import ForwardAnalysis
-from absint.control import Gate
-from absint.fixpoint import fixpoint
-from absint.loops import LoopExit, LoopHead
-from absint.maps import MapExit
-from absint.scans import ScanExit, ScanHead
-from lattices.dtype import DTYPES, DType
-from lattices.tensor import BOTTOM, Optional, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.value import BOTTOM, Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.shapes.branches import Gate
+from absint.shapes.loops.loop import LoopExit, LoopHead
+from absint.shapes.loops.scan import ScanExit, ScanHead
+from absint.shapes.loops.sequence_map import MapExit
 from tests.absint import flows
 
 

@@ -13,8 +13,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import absint
-from absint.evaluation import EXACT
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.shapes.folding import EXACT
 from tests.soundness.claims import against
 from tests.soundness.models import node_tests, stripped
 

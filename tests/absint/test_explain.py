@@ -17,15 +17,15 @@ import absint.explain.derivation
 from absint import UsageError, analyze
 from absint.api import Result
 from absint.explain import Explanation, Stated, Step, explain
-from lattices.contents import element_symbols
-from lattices.expr import Expr
-from lattices.shape import shape_of
-from lattices.tensor import Tensor
-from lattices.text import parse
+from absint.lattices.contents import element_symbols
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import Expr
+from absint.lattices.text import parse
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, carry, const, floats, function, ints, loop_body, model, node
-from transfer.op import Op
-from transfer.rule import transfer
 
 
 def weight(made: ModelProto, name: str, *sizes: int) -> ModelProto:
@@ -445,7 +445,7 @@ def check_formula(step: Step, formula: Expr, number: Expr, chance: random.Random
 # A user's rule
 
 
-@transfer("Fussy", inputs="X", domain="my")
+@rule("Fussy", inputs="X", domain="my")
 def fussy(op: Op) -> Tensor:
     """Fails on what is not the symbol N."""
     x = op.tensor("X")

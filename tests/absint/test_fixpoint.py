@@ -13,12 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import absint.fixpoint
-from absint.fixpoint import Analysis, DivergenceError, Policy, Solution, fixpoint, order_of, weak_topological_order
-from lattices.dim import DIMS
-from lattices.expr import Dim, Expr, Unknown, const
-from lattices.interval import EMPTY, FULL, Interval
-from lattices.laws import LawError, check_laws
+import absint.engine.fixpoint
+from absint.engine.fixpoint import (
+    Analysis,
+    DivergenceError,
+    Policy,
+    Solution,
+    fixpoint,
+    order_of,
+    weak_topological_order,
+)
+from absint.lattices.dim import DIMS
+from absint.lattices.laws import LawError, check_laws
+from absint.lattices.terms.expr import Dim, Expr, Unknown, const
+from absint.lattices.terms.interval import EMPTY, FULL, Interval
 
 Graph = "nx.DiGraph[int]"
 Edges = Sequence[tuple[int, int]]
@@ -343,11 +351,11 @@ def _longer(n: int) -> Interval:
 
 def test_the_engine_knows_no_onnx() -> None:
     """Of this project it imports the protocol of lattices, and outside of it NetworkX."""
-    tree = ast.parse(Path(absint.fixpoint.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(absint.engine.fixpoint.__file__).read_text(encoding="utf-8"))
     named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     named |= {item.name for node in ast.walk(tree) if isinstance(node, ast.Import) for item in node.names}
     assert {name for name in named if str(name).partition(".")[0] not in sys.stdlib_module_names} == {
-        "lattices.lattice",
+        "absint.lattices.lattice",
         "networkx",
     }
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - {

@@ -16,7 +16,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoP
 
 import absint
 from absint.diagnostics import Severity
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
 
 FLOAT, INT64, STRING, UINT8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING, TensorProto.UINT8
 HUGE = (1 << 63) - 1

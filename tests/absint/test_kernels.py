@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint import kernels
+from absint.shapes.memo import cache as kernels
 from tests.adversarial import MODELS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
@@ -147,7 +147,7 @@ def test_tensors_of_files_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_the_user_shares_nothing_with_the_shipped_one() -> None:
-    @absint.transfer("Relu", inputs="X")
+    @absint.rule("Relu", inputs="X")
     def relu(op: absint.Op) -> absint.Tensor:
         """Of one element."""
         return absint.Tensor(op.dtype("X"), absint.Shape([1]))

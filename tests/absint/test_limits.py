@@ -12,9 +12,9 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.limits import UNFINISHED, LimitError
-from absint.outcomes import Outcome
-from absint.shapes import STATES
+from absint.program.limits import UNFINISHED, LimitError
+from absint.queries.outcomes import Outcome
+from absint.shapes.analysis import STATES
 from tests.adversarial import MODELS
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,7 @@ def test_a_deadline() -> None:
 
 def test_a_deadline_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(1000))
-    monkeypatch.setattr("absint.limits.monotonic", lambda: next(ticks))
+    monkeypatch.setattr("absint.program.limits.monotonic", lambda: next(ticks))
     result = absint.analyze(chain(640), max_seconds=14)
     (said,) = limits_of(result)
     assert said.startswith("max_seconds=14 is over: ")

@@ -14,16 +14,16 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint import UsageError
-from absint.fixpoint import fixpoint
-from absint.liveness import LastUses, MomentLattice
-from absint.memory import Memory
-from absint.regions import Regions
-from absint.sizes import BITS, bytes_of
-from lattices.dtype import DType
-from lattices.expr import Expr
-from lattices.shape import Shape
-from lattices.tensor import TOP, Map, Optional, SparseTensor, Tensor
-from lattices.tensor import Sequence as SequenceValue
+from absint.analyses.liveness import LastUses, MomentLattice
+from absint.analyses.regions import Regions
+from absint.analyses.value_sizes import BITS, bytes_of
+from absint.costs.memory import Memory
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor
+from absint.lattices.value import Sequence as SequenceValue
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
 from tests.laws import LAWS, Domain, widening_chain_ends

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import onnx
@@ -91,14 +89,3 @@ def test_memoisation_changes_nothing() -> None:
     with_memo, without = absint.analyze(EXAMPLE), absint.analyze(EXAMPLE, memoise=False)
     assert without.base.analysis.applications > 2 * with_memo.base.analysis.applications
     assert with_memo.states == without.states
-
-
-@pytest.mark.parametrize("name", ["lattices", "transfer", "solver"])
-def test_a_module_that_shadows_a_sibling_is_named(tmp_path: Path, name: str) -> None:
-    (tmp_path / f"{name}.py").write_text("")
-    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import absint"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert run.returncode == 1
-    message = run.stderr.strip().splitlines()[-1]
-    assert message.startswith(f"ImportError: absint needs its own package {name!r}")
-    assert f"{tmp_path / name}.py shadows it" in message

@@ -11,8 +11,8 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import absint
-from absint import loadable
 from absint.cli import run
+from absint.model import inference as loadable
 
 Item = tuple[str, int, list[int | str]]
 """An input of a node: its name, element type and dims. The node gets it through operators that hide its shape."""

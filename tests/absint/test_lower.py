@@ -12,14 +12,15 @@ import pytest
 from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from absint import ModelError, Result, analyze, schemas
-from absint.fixpoint import fixpoint
-from lattices.dtype import DType
-from lattices.shape import Shape
-from lattices.tensor import Tensor
+from absint import ModelError, Result, analyze
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor
+from absint.model import schemas
+from absint.transfer.table import Table, shipped
 from tests.absint.flows.build import branch, const, floats, function, ints, loop_body, model, node, sizes, untyped
 from tests.runs import Runs
-from transfer.table import Table, shipped
 
 
 def codes(result: Result) -> list[str]:
@@ -232,7 +233,7 @@ def test_functions_nested_too_deep_stay_opaque() -> None:
 
 
 def test_calls_that_double_at_each_level_stay_under_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.lower.MAX_NODES", 2_000)
+    monkeypatch.setattr("absint.program.lowering.MAX_NODES", 2_000)
     functions = [function("F0", ["x"], ["y"], [node("Relu", ["x"], ["y"])])]
     for level in range(1, 30):
         calls = [node(f"F{level - 1}", ["x"], ["t"], domain="my"), node(f"F{level - 1}", ["t"], ["y"], domain="my")]

@@ -9,9 +9,9 @@ import pytest
 from onnx import NodeProto, TensorProto, helper
 
 import absint
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 node = helper.make_node
 
@@ -108,7 +108,7 @@ def test_a_node_of_its_form_is_not_mentioned() -> None:
 
 
 def test_a_rule_of_the_user_says_what_its_operator_takes() -> None:
-    @transfer("Relu", inputs="X Y")
+    @rule("Relu", inputs="X Y")
     def relu(op: Op) -> Tensor:
         """X itself."""
         return op.tensor("X")
@@ -120,7 +120,7 @@ def test_a_rule_of_the_user_says_what_its_operator_takes() -> None:
 
 def test_an_operator_that_is_newer_than_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     absint.purge()
-    monkeypatch.setattr("absint.lookup.NEWEST", {"": 12})
+    monkeypatch.setattr("absint.rules.lookup.NEWEST", {"": 12})
     result = absint.analyze(model([node("Relu", ["x"], ["out"])]))
     assert [str(item) for item in result.diagnostics if item.code == "newer-operator"][:1] == [
         "warning: Relu: its meaning may have changed in opset 14, which is newer than its rule; it is not used "

@@ -14,9 +14,9 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.held_files import locations
-from absint.opening import MAX_FILE, read_beside, read_file
-from absint.running import load_feeds
+from absint.model.held_files import locations
+from absint.model.opening import MAX_FILE, read_beside, read_file
+from absint.runs.run import load_feeds
 from tests.absint.test_load import external, reshape_model
 
 FOUR = struct.pack("<2q", -1, 3)

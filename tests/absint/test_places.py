@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from absint.explain.places import Place, number_at, numbers_of, replaced
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import const, symbol
-from lattices.shape import Shape
-from lattices.tensor import TOP, Map, Optional, Sequence, SparseTensor, Tensor, Value
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import const, symbol
+from absint.lattices.value import TOP, Map, Optional, Sequence, SparseTensor, Tensor, Value
 
 VECTOR = Tensor(DType.INT64, Shape([2]), Contents.vector([symbol("N"), const(8)]))
 IMAGE = Tensor(DType.FLOAT, Shape(["N", 3]))

@@ -21,11 +21,11 @@ from onnx.reference import ReferenceEvaluator
 import absint
 from absint.api import Result
 from absint.cli import run as command
-from absint.fixpoint import fixpoint
-from absint.policies import run_policy
-from absint.shapes import ShapeAnalysis
-from lattices.facts import NO_FACTS
-from lattices.unify import POLICIES
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.logic.facts import NO_FACTS
+from absint.lattices.unify import POLICIES
+from absint.shapes.analysis import ShapeAnalysis
+from absint.solution.policies import run_policy
 from tests.absint.flows import FLOWS
 
 UNSOUND = [name for name, policy in POLICIES.items() if not policy.sound]

@@ -11,7 +11,7 @@ import onnxruntime as ort
 import pytest
 
 from absint import analyze
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
 
 
 class Failing(NamedTuple):

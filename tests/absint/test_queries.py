@@ -11,15 +11,15 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 import absint
 from absint import UsageError
-from absint.queries import Query, read_dim, read_relation
-from absint.templates import State, born
-from lattices.dtype import DType
-from lattices.expr import Dim, const, expr_of, symbol
-from lattices.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies
-from lattices.shape import BOTTOM_SHAPE, Shape
-from lattices.tensor import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from lattices.text import TextError
-from lattices.tokens import quote
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies
+from absint.lattices.shape import BOTTOM_SHAPE, Shape
+from absint.lattices.terms.expr import Dim, const, expr_of, symbol
+from absint.lattices.text import TextError
+from absint.lattices.text.tokens import quote
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.queries.text import Query, read_dim, read_relation
+from absint.shapes.summaries import State, born
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 N, M, H = (symbol(name) for name in "NMH")

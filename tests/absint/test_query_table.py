@@ -17,7 +17,7 @@ from onnx import ModelProto
 
 import absint
 from absint import Result
-from solver.prove import Proof, Verdict, holds
+from absint.solver.prove import Proof, Verdict, holds
 from tests.absint.queries import corpus, handwritten
 from tests.absint.queries.execution import Run, Runs
 from tests.absint.queries.rows import Row

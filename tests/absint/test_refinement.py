@@ -15,11 +15,11 @@ from onnx import ModelProto, NodeProto
 
 import absint
 from absint import Result, Severity, UsageError
-from absint.boxes import stated_within
-from absint.outcomes import Outcome
-from lattices.relation import FALSE
-from lattices.text import parse_relation
-from solver.prove import Prover, Verdict
+from absint.lattices.logic.relation import FALSE
+from absint.lattices.text import parse_relation
+from absint.queries.outcomes import Outcome
+from absint.queries.size_boxes import stated_within
+from absint.solver.prove import Prover, Verdict
 from tests.absint.flows.build import boolean, branch, floats, node, size_is, untyped
 from tests.absint.queries import graphs
 from tests.absint.queries.execution import Runs

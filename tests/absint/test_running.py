@@ -18,10 +18,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.arrays import numpy_dtype
-from absint.comparing import compare
-from absint.running import RunError, feeds_for, load_feeds, run, sizes_at
-from lattices.dtype import DType
+from absint.lattices.dtype import DType
+from absint.runs.arrays import numpy_dtype
+from absint.runs.comparison import compare
+from absint.runs.run import RunError, feeds_for, load_feeds, run, sizes_at
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_decoder.onnx"
 FLOAT, INT64, BOOL, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING

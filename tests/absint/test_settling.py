@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from solver.prove import Verdict
+from absint.solver.prove import Verdict
 from tests.runs import Runs
 
 F = TensorProto.FLOAT

@@ -10,9 +10,9 @@ from onnx import TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
 import absint
-from absint import schemas
-from lattices.tensor import Map, Optional, SparseTensor, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.value import Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model import schemas
 
 EXAMPLES = {"INT": 1, "FLOAT": 1.0, "STRING": b"a", "INTS": [1], "FLOATS": [1.0], "STRINGS": [b"a"]}
 """A value for each kind of required attribute."""

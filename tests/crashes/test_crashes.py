@@ -31,9 +31,9 @@ def test_deep_nesting_takes_time_in_proportion() -> None:
 
 def test_the_judge_says_no() -> None:
     """What counts as a failure, in texts that the command line once printed."""
-    frame = 'File "/x/absint/control.py", line 68, in condition_of'
+    frame = 'File "/x/absint/shapes/branches.py", line 68, in condition_of'
     trace = f"{frame}\nabsint: error: internal error, please report it: IndexError: tuple"
-    assert judged(2, "", trace) == "traceback: IndexError in absint/control.py:condition_of"
+    assert judged(2, "", trace) == "traceback: IndexError in absint/shapes/branches.py:condition_of"
     said = "QuantizeLinear #0: rule 'q' (transfer/quantised.py:13) raised ValueError in line 19: no [rule-failed]"
     assert judged(0, said, "") == "rule failed: q transfer/quantised.py:13 ValueError 19"
     assert judged(2, "", "absint: error: out of memory") == "out of memory"

@@ -12,13 +12,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices import comparisons, intern, normal, relation, sign
-from lattices import expr as ex
-from lattices.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
-from lattices.interval import Congruence, Interval
-from lattices.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
-from lattices.relation import FALSE, OPEN, TRUE, boolean, conjunction, disjunction, eq, ge, gt, ite, le, lt, ne
-from lattices.sign import nonneg
+from absint.lattices.logic import comparisons, relation
+from absint.lattices.logic.relation import (
+    FALSE,
+    OPEN,
+    TRUE,
+    boolean,
+    conjunction,
+    disjunction,
+    eq,
+    ge,
+    gt,
+    ite,
+    le,
+    lt,
+    ne,
+)
+from absint.lattices.terms import expr as ex
+from absint.lattices.terms import intern, normal, sign
+from absint.lattices.terms.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
+from absint.lattices.terms.interval import Congruence, Interval
+from absint.lattices.terms.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv
+from absint.lattices.terms.sign import nonneg
 from tests import reference
 from tests.reference import NoValueError, Tree
 

@@ -6,13 +6,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices.expr import Dim, Expr, Symbol, UndefinedError, const, expr_of, integer_symbol, symbol
-from lattices.facts import NO_FACTS, Facts, solve
-from lattices.interval import Congruence
-from lattices.normal import maximum, minimum
-from lattices.relation import FALSE, OPEN, TRUE, boolean, conjunction, divisible, eq, ge, gt, implies, le, ne, one_of
-from lattices.text import parse, parse_relation
-from lattices.truth import NO, UNKNOWN, YES
+from absint.lattices.logic.facts import NO_FACTS, Facts, solve
+from absint.lattices.logic.relation import (
+    FALSE,
+    OPEN,
+    TRUE,
+    boolean,
+    conjunction,
+    divisible,
+    eq,
+    ge,
+    gt,
+    implies,
+    le,
+    ne,
+    one_of,
+)
+from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const, expr_of, integer_symbol, symbol
+from absint.lattices.terms.interval import Congruence
+from absint.lattices.terms.normal import maximum, minimum
+from absint.lattices.text import parse, parse_relation
 from tests import reference
 from tests.lattices.test_expr_fuzz import relations, trees
 from tests.reference import NoValueError, Tree

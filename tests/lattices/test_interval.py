@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.interval import ANY, FULL, MAX_BOUND, ZERO, Congruence, Interval
+from absint.lattices.terms.interval import ANY, FULL, MAX_BOUND, ZERO, Congruence, Interval
 
 WINDOW = range(-40, 41)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from tests.laws import LAWS, Domain, widening_chain_ends
 from tests.strategies import DOMAINS
 

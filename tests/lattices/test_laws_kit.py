@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lattices.interval import EMPTY, FULL, Interval
-from lattices.laws import LawError, check_laws
+from absint.lattices.laws import LawError, check_laws
+from absint.lattices.terms.interval import EMPTY, FULL, Interval
 
 Set = frozenset[int]
 THINGS = range(3)

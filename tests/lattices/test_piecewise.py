@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 
-from lattices.expr import Dim, Expr
-from lattices.normal import broadcast, maximum, minimum
-from lattices.piecewise import choices, excludes, given, product_settled, restrict, settled
-from lattices.relation import Relation, broadcastable, eq, ge, ite, le
-from lattices.text import parse
+from absint.lattices.logic.piecewise import choices, excludes, given, product_settled, restrict, settled
+from absint.lattices.logic.relation import Relation, broadcastable, eq, ge, ite, le
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.normal import broadcast, maximum, minimum
+from absint.lattices.text import parse
 from tests import reference
 from tests.lattices.test_expr_fuzz import bindings, defined, trees
 from tests.reference import Tree

@@ -8,10 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, const, symbol
-from lattices.ramp import (
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.ramp import (
     NO_RAMPS,
     Ramps,
     added,
@@ -26,8 +25,9 @@ from lattices.ramp import (
     spread,
     uniform,
 )
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, const, symbol
+from absint.lattices.value import Tensor
 
 N, M = symbol("N"), symbol("M")
 NUMBERS = [const(0), const(1), const(3), const(-2), N, M, N + 1, 1 - M, N * M]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lattices.expr import UNKNOWN_SIZE, Dim, as_dim, const, integer_symbol, symbol
-from lattices.nearest import nearest
-from lattices.references import UnresolvedError
-from lattices.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies, ne
-from lattices.text import TextError, format_relation, parse, parse_relation
-from lattices.tokens import quote
-from lattices.value_names import MAX_BARE_NAME, is_bare
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies, ne
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, integer_symbol, symbol
+from absint.lattices.text import TextError, format_relation, parse, parse_relation
+from absint.lattices.text.nearest import nearest
+from absint.lattices.text.references import UnresolvedError
+from absint.lattices.text.tokens import quote
+from absint.lattices.text.value_names import MAX_BARE_NAME, is_bare
 from tests.lattices.test_text import HOSTILE, conditions, source, trees
 from tests.reference import Tree
 

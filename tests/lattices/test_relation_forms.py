@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from lattices.expr import symbol
-from lattices.relation import divisible, ge, ite
-from lattices.text import parse_relation
+from absint.lattices.logic.relation import divisible, ge, ite
+from absint.lattices.terms.expr import symbol
+from absint.lattices.text import parse_relation
 
 SIZES = range(60)
 

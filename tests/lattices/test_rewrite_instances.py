@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from lattices.expr import Expr
-from lattices.relation import OPEN
-from lattices.rewriting import REWRITES
+from absint.lattices.logic.relation import OPEN
+from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.rewriting import REWRITES
 from tests import reference
 from tests.reference import NoValueError, Tree
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import z3
 
-from lattices import comparisons, normal, relation, sign
-from lattices.rewriting import REWRITES, Rewrite
+from absint.lattices.logic import comparisons, relation
+from absint.lattices.terms import normal, sign
+from absint.lattices.terms.rewriting import REWRITES, Rewrite
 
 INSTANCES = (-7, -3, -2, -1, 0, 1, 2, 3, 7)
 """Values of one variable where arithmetic with a symbolic one is beyond Z3."""

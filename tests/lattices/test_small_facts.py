@@ -9,9 +9,9 @@ from itertools import product
 
 import pytest
 
-from lattices.expr import Expr, expr_value, values_of
-from lattices.facts import Facts
-from lattices.truth import NO, YES
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.terms.expr import Expr, expr_value, values_of
 from tests import reference
 from tests.reference import Tree
 

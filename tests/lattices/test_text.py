@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices import text as public
-from lattices.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
-from lattices.normal import broadcast, maximum, minimum, truncdiv
-from lattices.relation import FALSE, OPEN, TRUE, boolean, eq, ge, ite
-from lattices.syntax import Names
-from lattices.text import (
+from absint.lattices import text as public
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, boolean, eq, ge, ite
+from absint.lattices.terms.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
+from absint.lattices.terms.normal import broadcast, maximum, minimum, truncdiv
+from absint.lattices.text import (
     MAX_CONDITION_DEPTH,
     MAX_TEXT,
     TextError,
@@ -25,6 +24,7 @@ from lattices.text import (
     parse_relation,
     read_dim_param,
 )
+from absint.lattices.text.syntax import Names
 from tests import reference
 from tests.reference import NoValueError, Tree
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lattices.dim import BOTTOM_DIM, DIMS
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, as_dim, const
-from lattices.normal import broadcast
-from lattices.relation import TRUE, broadcastable, eq
-from lattices.text import parse
-from lattices.unify import POLICIES, SOUND, Policy
+from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.logic.relation import TRUE, broadcastable, eq
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, as_dim, const
+from absint.lattices.terms.normal import broadcast
+from absint.lattices.text import parse
+from absint.lattices.unify import POLICIES, SOUND, Policy
 
 NAMES = ("sound", "keep-target", "fresh", "prefer-concrete", "prefer-first", "max", "shortest-name", "rename")
 Decide = Callable[[Dim, Dim], Dim]

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.contents import CONTENTS, MAX_ELEMENTS, NO_CONTENTS, OPAQUE, Contents, meet_elements, replace_in
-from lattices.dim import BOTTOM_DIM
-from lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
-from lattices.expr import UNKNOWN_DIM, Expr, Symbol, Unknown, const, integer_symbol, symbol
-from lattices.interval import Congruence, Interval
-from lattices.real import Real
-from lattices.relation import FALSE, OPEN, TRUE, eq
-from lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
-from lattices.tensor import BOTTOM, TOP, VALUES, Map, Optional, Sequence, SparseTensor, Tensor
+from absint.lattices.contents import CONTENTS, MAX_ELEMENTS, NO_CONTENTS, OPAQUE, Contents, meet_elements, replace_in
+from absint.lattices.dim import BOTTOM_DIM
+from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, eq
+from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, Expr, Symbol, Unknown, const, integer_symbol, symbol
+from absint.lattices.terms.interval import Congruence, Interval
+from absint.lattices.terms.real import Real
+from absint.lattices.value import BOTTOM, TOP, VALUES, Map, Optional, Sequence, SparseTensor, Tensor
 
 N, M = symbol("N"), symbol("M")
 I = integer_symbol("I")  # noqa: E741
@@ -193,8 +193,8 @@ def test_tensors_are_interned() -> None:
 
 
 def test_values_that_nothing_refers_to_are_released() -> None:
-    from lattices import intern
-    from lattices.tensor import _VALUES
+    from absint.lattices.terms import intern
+    from absint.lattices.value import _VALUES
 
     kept = Tensor(DType.INT64, Shape(["kept"]))
     gc.collect()

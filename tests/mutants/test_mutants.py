@@ -118,8 +118,8 @@ def test_only_a_test_that_says_no_catches(code: int, output: str, state: str, by
 
 
 def test_a_module_that_is_imported_already_is_no_place_for_a_fault() -> None:
-    importlib.import_module("lattices.normal")
-    with pytest.raises(RuntimeError, match=r"broadcast-is-max: lattices\.normal is already imported"):
+    importlib.import_module("absint.lattices.terms.normal")
+    with pytest.raises(RuntimeError, match=r"broadcast-is-max: absint\.lattices\.terms\.normal is already imported"):
         plant(CATALOGUE["broadcast-is-max"])
 
 
@@ -131,7 +131,7 @@ def test_a_change_has_one_place(before: str, count: int) -> None:
 
 def test_processes_below_have_the_fault_too() -> None:
     """As the one that Z3 runs in."""
-    ask = "from lattices.interval import Interval; print(Interval(0, 2) + Interval(0, 3))"
+    ask = "from absint.lattices.terms.interval import Interval; print(Interval(0, 2) + Interval(0, 3))"
     nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {ask!r}], check=True)"
     found: Mutant = CATALOGUE["interval-sum-one-too-tight"]
     for given, upper in ((None, 5), (found, 4)):

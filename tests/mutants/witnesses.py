@@ -15,8 +15,8 @@ from tests.mutants.mutant import Mutant
 
 if TYPE_CHECKING:
     from absint import Result
+    from absint.lattices.logic.relation import Relation
     from absint.testing import Arg
-    from lattices.relation import Relation
 
 
 def module(name: str) -> ModuleType:
@@ -50,7 +50,7 @@ def node(op: str, *inputs: Arg | None, opset: int = 20, outputs: int = 1, **attr
 
 def relation(text: str) -> Relation:
     """A relation over dims."""
-    from lattices.text import parse_relation
+    from absint.lattices.text import parse_relation
 
     return parse_relation(text)
 
@@ -80,7 +80,7 @@ def graph(text: str) -> Result:
 
 def counting() -> str:
     """The states of a loop that counts to 100."""
-    from absint.fixpoint import fixpoint
+    from absint.engine.fixpoint import fixpoint
     from tests.absint.test_fixpoint import loop_of
 
     return str(fixpoint(*loop_of(0, 100, 1)).states)
@@ -94,7 +94,12 @@ def value(witness: str) -> str:
     return str(eval(witness, namespace | globals()))
 
 
-LATTICES: Final = ("lattices.interval", "lattices.expr", "lattices.normal", "lattices.facts")
+LATTICES: Final = (
+    "absint.lattices.terms.interval",
+    "absint.lattices.terms.expr",
+    "absint.lattices.terms.normal",
+    "absint.lattices.logic.facts",
+)
 """Modules whose names stand in witnesses."""
 
 ERROR: Final = "error:"

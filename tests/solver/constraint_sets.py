@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lattices.relation import OPEN, TRUE, Relation
-from lattices.text import parse_relation
-from solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
-from solver.export.records import ROLES
+from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.text import parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.solver.export.records import ROLES
 from tests import reference
 from tests.lattices.test_expr_fuzz import relations, trees
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from lattices.text import parse_relation
-from solver import backend as module
-from solver.backend import Answer, Backend, SolverError, shared
-from solver.smtlib import query
+from absint.lattices.text import parse_relation
+from absint.solver import backend as module
+from absint.solver.backend import Answer, Backend, SolverError, shared
+from absint.solver.smtlib import query
 
 ROOT = Path(__file__).parents[2]
 BUDGET = 1_000_000
@@ -265,7 +265,7 @@ def test_one_backend_is_shared() -> None:
 PRELUDE = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
-from solver.backend import Backend, shared
+from absint.solver.backend import Backend, shared
 EASY, CUBES = {EASY!r}, {CUBES!r}
 def ask():
     return shared().check(EASY, rlimit=1_000_000, seconds={SOON}).verdict

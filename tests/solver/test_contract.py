@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices.facts import Facts
-from lattices.relation import FALSE, TRUE, Relation
-from lattices.text import parse_relation
-from solver.cases import clauses_of
-from solver.constraints import Constraint, ConstraintSet, Origin, Role
-from solver.contract import Contract, contract
-from solver.prove import Prover, holds
-from solver.samples import Samples, near
-from solver.shortening import simplify
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.text import parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
+from absint.solver.contracts.case_split import clauses_of
+from absint.solver.contracts.contract import Contract, contract
+from absint.solver.contracts.shortening import simplify
+from absint.solver.prove import Prover, holds
+from absint.solver.samples import Samples, near
 
 SYMBOLS = ("a", "b", "c")
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 24)

@@ -9,12 +9,12 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices.expr import Dim, Expr, UndefinedError, integer_symbol
-from lattices.relation import FALSE, OPEN, TRUE, Relation, eq, ge
-from lattices.text import parse, parse_relation
-from solver.constraints import Constraint, ConstraintSet, Origin
-from solver.encode import Encoder
-from solver.smtlib import Script, quote
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, eq, ge
+from absint.lattices.terms.expr import Dim, Expr, UndefinedError, integer_symbol
+from absint.lattices.text import parse, parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solver.encode import Encoder
+from absint.solver.smtlib import Script, quote
 from tests import reference
 from tests.lattices.test_expr_fuzz import FIXED, bindings, relations, trees
 from tests.reference import Tree

@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from lattices.expr import UNKNOWN_DIM, Dim, Expr, Symbol, expr_of, integer_symbol, symbol
-from lattices.normal import maximum
-from lattices.relation import OPEN, TRUE, Relation, boolean, eq, ge
-from lattices.text import parse, parse_relation
-from solver.constraints import Constraint, ConstraintSet, Doubt
-from solver.export import (
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, boolean, eq, ge
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Symbol, expr_of, integer_symbol, symbol
+from absint.lattices.terms.normal import maximum
+from absint.lattices.text import parse, parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.export import (
     ExportError,
     dim_data,
     from_json,
@@ -25,7 +25,7 @@ from solver.export import (
     to_json,
     to_metadata,
 )
-from solver.export.trees import MAX_DEPTH
+from absint.solver.export.trees import MAX_DEPTH
 from tests.lattices.test_expr_fuzz import FIXED
 from tests.solver.constraint_sets import ATTENTION, NODE, constraint, formulas, hostile_set, sets
 

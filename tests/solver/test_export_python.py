@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lattices import relation as rel
-from lattices.expr import Dim, Expr, UndefinedError, symbol
-from lattices.normal import floordiv, maximum
-from lattices.relation import FALSE, OPEN, Relation
-from lattices.text import parse
-from solver.constraints import ConstraintSet
-from solver.export import ExportError, shapes_function, to_python
-from solver.export.python_text import local_names
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.relation import FALSE, OPEN, Relation
+from absint.lattices.terms.expr import Dim, Expr, UndefinedError, symbol
+from absint.lattices.terms.normal import floordiv, maximum
+from absint.lattices.text import parse
+from absint.solver.constraints import ConstraintSet
+from absint.solver.export import ExportError, shapes_function, to_python
+from absint.solver.export.python_text import local_names
 from tests import reference
 from tests.lattices.test_expr_fuzz import FIXED, bindings, trees
 from tests.solver.constraint_sets import ATTENTION, HOSTILE, NESTED, constraint, hostile_set, sets

@@ -9,12 +9,12 @@ import pytest
 import z3
 from hypothesis import given, settings
 
-from lattices.expr import integer_symbol, symbol
-from lattices.relation import FALSE, OPEN, TRUE, ge
-from lattices.text import parse_relation
-from solver.constraints import Constraint, ConstraintSet, Doubt
-from solver.encode import Encoder
-from solver.export import ExportError, from_smtlib, to_smtlib
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, ge
+from absint.lattices.terms.expr import integer_symbol, symbol
+from absint.lattices.text import parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.encode import Encoder
+from absint.solver.export import ExportError, from_smtlib, to_smtlib
 from tests.lattices.test_expr_fuzz import FIXED
 from tests.solver.constraint_sets import ATTENTION, HOSTILE, NODE, constraint, hostile_set, sets
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from lattices.expr import Dim as LatticeDim
-from lattices.text import parse
-from solver.constraints import ConstraintSet
-from solver.export import ExportError, to_torch
+from absint.lattices.terms.expr import Dim as LatticeDim
+from absint.lattices.text import parse
+from absint.solver.constraints import ConstraintSet
+from absint.solver.export import ExportError, to_torch
 from tests.solver.constraint_sets import HOSTILE, NESTED, constraint, hostile_set
 
 

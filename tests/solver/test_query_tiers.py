@@ -9,14 +9,14 @@ from typing import Final
 
 import pytest
 
-from lattices.definedness import falsity, truth
-from lattices.expr import symbol
-from lattices.facts import Facts
-from lattices.relation import TRUE, Relation, ge, le
-from lattices.text import TextError, parse_relation
-from lattices.truth import NO, YES
-from solver.constraints import Constraint, ConstraintSet, Origin
-from solver.prove import Prover, holds
+from absint.lattices.logic.definedness import falsity, truth
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import TRUE, Relation, ge, le
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.terms.expr import symbol
+from absint.lattices.text import TextError, parse_relation
+from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solver.prove import Prover, holds
 from tests.solver.query_texts import Statement, Writer
 
 SYMBOLS: Final = ("N", "M")

@@ -7,13 +7,13 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.expr import Dim, Expr, const, integer_symbol, symbol
-from lattices.normal import broadcast, maximum
-from lattices.relation import conjunction, disjunction, eq, ge, ne
-from lattices.text import parse, parse_relation
-from solver.child import answer, fresh_solver
-from solver.encode import Encoder
-from solver.smtlib import Script, query, quote, quote_label, unquote
+from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, ne
+from absint.lattices.terms.expr import Dim, Expr, const, integer_symbol, symbol
+from absint.lattices.terms.normal import broadcast, maximum
+from absint.lattices.text import parse, parse_relation
+from absint.solver.encode import Encoder
+from absint.solver.smtlib import Script, query, quote, quote_label, unquote
+from absint.solver.z3_process import answer, fresh_solver
 from tests.lattices.test_expr_fuzz import DEPTHS, deep, forget
 
 ODD = [

@@ -11,16 +11,16 @@ import numpy as np
 from onnx import helper
 
 from absint import Result
-from lattices import ramp as ramps
-from lattices.contents import Element
-from lattices.dtype import DType
-from lattices.expr import Dim, Expr, Symbol, UndefinedError
-from lattices.normal import sole_atom
-from lattices.real import Real
-from lattices.relation import FALSE, TRUE, Relation
-from lattices.tensor import Bottom, Map, Optional, Tensor, Top, Value
-from lattices.tensor import Sequence as SequenceValue
-from transfer.op import Statement
+from absint.lattices import ramp as ramps
+from absint.lattices.contents import Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Bottom, Map, Optional, Tensor, Top, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.transfer.op import Statement
 
 Known = dict[str, int]
 

@@ -22,8 +22,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from absint import analyze
-from absint.running import typed
-from lattices.tensor import Tensor, Value
+from absint.lattices.value import Tensor, Value
+from absint.runs.run import typed
 from tests.soundness.claims import against
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.limits import deviates

@@ -21,7 +21,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from absint import analyze
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.soundness.claims import Claims
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.constant_nodes import OPSETS, RUNTIME

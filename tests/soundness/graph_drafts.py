@@ -17,7 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from absint import analyze
-from lattices.expr import Dim
+from absint.lattices.terms.expr import Dim
 from tests.runs import Runs
 from tests.soundness.limits import deviates
 from tests.soundness.runs import OnnxRuntime

@@ -10,11 +10,11 @@ import numpy as np
 
 import absint
 from absint import Result
+from absint.transfer.table import Table
 from tests.soundness import limits
 from tests.soundness.claims import Claims
 from tests.soundness.models import NodeTest, Variant, all_nodes, bindings, variants
 from tests.soundness.runs import Runner
-from transfer.table import Table
 
 LOWERED = frozenset({"If", "Loop", "Scan"})
 

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from lattices.expr import Dim, UndefinedError
+from absint.lattices.terms.expr import Dim, UndefinedError
 from tests.soundness.models import NEWEST_RUN, Binding, nudged, resized
 
 Size = int | str

@@ -12,7 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 import absint
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.claims import Claims, truth
 from tests.soundness.models import Binding, all_nodes

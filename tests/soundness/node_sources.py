@@ -15,12 +15,12 @@ import onnx
 from onnx import TensorProto, defs, helper
 from onnx.defs import OpSchema
 
-from lattices.expr import UndefinedError
+from absint.lattices.terms.expr import UndefinedError
+from absint.transfer.table import shipped
 from tests.operators_page import all_cases
 from tests.soundness.models import SHAPE_LIKE, NodeTest, node_tests
 from tests.soundness.node_drafts import Input, NodeDraft, Number, numpy_type
 from tests.transfer.harness import Arg, Case
-from transfer.table import shipped
 
 Operator = tuple[str, str]
 

@@ -21,11 +21,11 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 import absint
-from lattices.contents import Element
-from lattices.expr import Dim, Expr, UndefinedError
-from lattices.real import Real
-from lattices.relation import Relation
-from lattices.tensor import Tensor
+from absint.lattices.contents import Element
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Dim, Expr, UndefinedError
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
 
 SYMBOLS = ("N", "M", "K")
 LARGEST = 70_000

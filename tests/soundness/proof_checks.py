@@ -13,10 +13,10 @@ import onnx
 from onnx import helper
 
 import absint
-from absint.outcomes import Outcome
-from lattices.relation import Relation
-from solver.contract import Contract
-from solver.prove import Proof, Verdict, holds
+from absint.lattices.logic.relation import Relation
+from absint.queries.outcomes import Outcome
+from absint.solver.contracts.contract import Contract
+from absint.solver.prove import Proof, Verdict, holds
 from tests.soundness.graph_drafts import Draft
 from tests.soundness.proof_graphs import BINDINGS, KINDS, Executed, Kind, Run, bindings
 from tests.soundness.proof_queries import Asker, Query, dim, equal

@@ -4,12 +4,12 @@ import pytest
 from onnx import shape_inference
 
 import absint
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.transfer.table import shipped
 from tests.soundness import limits
 from tests.soundness.harness import missing_rules
 from tests.soundness.models import NodeTest, Variant, node_tests
 from tests.soundness.runs import Runner
-from transfer.table import shipped
 
 SHARDS = 8
 

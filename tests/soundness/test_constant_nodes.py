@@ -10,12 +10,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from absint import evaluation, purge, shapes
-from absint.evaluation import EXACT
+from absint import purge
+from absint.shapes import analysis as shapes
+from absint.shapes import folding as evaluation
+from absint.shapes.folding import EXACT
+from absint.transfer.table import shipped
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.constant_nodes import compared, examined
 from tests.soundness.constant_values import integers
-from transfer.table import shipped
 
 SEED = 900_000
 PLAIN, EVALUATED = 40, 250

@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, helper
 
 import absint
-from absint.checking import Outcome
+from absint.queries.size_checks import Outcome
 from tests.soundness.runs import ENGINE
 
 QUANTISED: Final = "<float a = {0.5}, uint8 z = {1}>"

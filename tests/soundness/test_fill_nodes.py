@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from absint import Op, Tensor, purge, transfer
-from lattices.contents import Contents
-from lattices.expr import const
-from lattices.ramp import ramp
-from lattices.shape import shape_of
+from absint import Op, Tensor, purge, rule
+from absint.lattices.contents import Contents
+from absint.lattices.ramp import ramp
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import const
+from absint.transfer.table import shipped
 from tests.soundness import fill_nodes
 from tests.soundness.constant_moves import MOVES
 from tests.soundness.fill_nodes import built, wrong
-from transfer.table import shipped
 
 SEED = 800_000
 
@@ -33,7 +33,7 @@ FOR_OTHER_TYPES = {"BitwiseNot", "CumProd", "BitCast"}
 """Operators of which onnxruntime has few kernels."""
 
 
-@transfer("Transpose", until=99, inputs="data", elements=True)
+@rule("Transpose", until=99, inputs="data", elements=True)
 def keeps_steps(op: Op) -> Tensor:
     """False: the steps stay where they are, and all elements that are alike are 3."""
     x = op.tensor("data")

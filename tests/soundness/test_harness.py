@@ -4,29 +4,29 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import const
-from lattices.ramp import ramp
-from lattices.real import Real
-from lattices.relation import eq
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Sequence, Tensor, Value
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import eq
+from absint.lattices.ramp import ramp
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import const
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Sequence, Tensor, Value
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.table import shipped
 from tests.soundness.harness import examine
 from tests.soundness.models import node_tests
 from tests.soundness.runs import ENGINE, Runner
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.table import shipped
 
 
-@transfer("Add", until=99, inputs="A B", complete=True)
+@rule("Add", until=99, inputs="A B", complete=True)
 def first_operand(op: Op) -> Tensor:
     """False: takes the shape of the first operand, and requires nothing."""
     return op.tensor("A")
 
 
-@transfer("Add", until=99, inputs="A B")
+@rule("Add", until=99, inputs="A B")
 def too_strict(op: Op) -> Tensor:
     """False: requires what broadcasting does not."""
     a, b = op.tensor("A").shape, op.tensor("B").shape
@@ -35,19 +35,19 @@ def too_strict(op: Op) -> Tensor:
     return Tensor(op.dtype("A"))
 
 
-@transfer("Add", until=99, inputs="A B")
+@rule("Add", until=99, inputs="A B")
 def other_type(op: Op) -> Tensor:
     """False: the wrong element type."""
     return Tensor(DType.DOUBLE)
 
 
-@transfer("Add", until=99, inputs="A B")
+@rule("Add", until=99, inputs="A B")
 def never(op: Op) -> Tensor:
     """False: claims that no run succeeds."""
     op.reject("never runs")
 
 
-@transfer("NonZero", until=99, inputs="X")
+@rule("NonZero", until=99, inputs="X")
 def one_number(op: Op) -> Tensor:
     """False: one invented symbol for two sizes, and a bound that does not hold."""
     found = op.fresh("found", 0, 2)
@@ -55,13 +55,13 @@ def one_number(op: Op) -> Tensor:
     return Tensor(DType.INT64, shape_of((found, found)))
 
 
-@transfer("Relu", until=99, inputs="X")
+@rule("Relu", until=99, inputs="X")
 def crash(op: Op) -> Tensor:
     """Fails."""
     return Tensor(op.dtype("X"), Shape([op.tensor("X").shape.dims[99]]))
 
 
-@transfer("Shape", until=99, inputs="data", elements=True)
+@rule("Shape", until=99, inputs="data", elements=True)
 def other_element(op: Op) -> Tensor:
     """False: each size is one more."""
     dims = op.tensor("data").shape
@@ -69,26 +69,26 @@ def other_element(op: Op) -> Tensor:
     return Tensor(DType.INT64, contents=Contents.vector(known))
 
 
-@transfer("Relu", until=99, inputs="X", elements=True)
+@rule("Relu", until=99, inputs="X", elements=True)
 def other_fill(op: Op) -> Tensor:
     """False: all elements are 7."""
     return Tensor(op.dtype("X"), op.tensor("X").shape, Contents.fill(Real.constant(7)))
 
 
-@transfer("Relu", until=99, inputs="X", elements=True)
+@rule("Relu", until=99, inputs="X", elements=True)
 def other_quotient(op: Op) -> Tensor:
     """False: all elements are a third, up to a rounding."""
     return Tensor(op.dtype("X"), op.tensor("X").shape, Contents.fill(Real(const(1), 3)))
 
 
-@transfer("Range", until=99, inputs="start limit delta", elements=True)
+@rule("Range", until=99, inputs="start limit delta", elements=True)
 def other_ramp(op: Op) -> Tensor:
     """False: positions."""
     dtype = op.dtype("start")
     return Tensor(dtype, shape_of((op.fresh("count"),)), ramps=ramp(const(0), [const(1)]))
 
 
-@transfer("SplitToSequence", until=99, inputs="input split", outputs="output_sequence", elements=True)
+@rule("SplitToSequence", until=99, inputs="input split", outputs="output_sequence", elements=True)
 def other_items(op: Op) -> Value:
     """False: the items have elements that nobody knows."""
     item = Tensor(op.dtype("input"), contents=Contents.fill(Real.constant(7)))

@@ -12,8 +12,8 @@ import pytest
 from onnx import helper, parser
 
 import absint
-from absint import plain_rank
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.shapes.loops import inferred_ranks as plain_rank
 from tests.runs import Runs
 from tests.soundness.claims import against
 from tests.soundness.node_changes import symbolic

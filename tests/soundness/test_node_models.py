@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+from absint.transfer.table import shipped
 from tests.soundness import limits
 from tests.soundness.harness import examine, missing_rules
 from tests.soundness.models import node_tests
-from transfer.table import shipped
 
 THOROUGH = bool(os.environ.get("SOUNDNESS_THOROUGH"))
 

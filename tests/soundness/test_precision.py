@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import absint
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.soundness.models import NodeTest, Variant, node_tests
 
 DATA_DEPENDENT = frozenset(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import absint
-from absint import checking
-from absint.outcomes import Outcome
-from solver.contract import Contract
-from solver.prove import Proof, Verdict
+from absint.queries import size_checks as checking
+from absint.queries.outcomes import Outcome
+from absint.solver.contracts.contract import Contract
+from absint.solver.prove import Proof, Verdict
 from tests.soundness.proof_checks import Judge
 from tests.soundness.proof_graphs import draft
 from tests.soundness.random_graphs import draft as general
@@ -131,8 +131,8 @@ def test_a_fault_is_found(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_proof_without_all_premises_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requirements of a branch taken without their guard: what such a fault would prove is false in some run."""
-    from absint.recording import Recorder
-    from lattices.relation import TRUE
+    from absint.lattices.logic.relation import TRUE
+    from absint.solution.constraints import Recorder
 
     monkeypatch.setattr(Recorder, "path_condition", lambda self, gate: TRUE)
     assert checking.Recorder is Recorder

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from absint.running import typed
+from absint.runs.run import typed
 from absint.testing.runs import arrays_of, build_model
 from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Case, apply_case, check_outputs

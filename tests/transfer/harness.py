@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import onnxruntime as ort
 
+from absint.lattices.terms.expr import symbol
 from absint.testing import Arg, Binding, Case, apply_case, run_case, sizes
 from absint.testing.cases import abstract
 from absint.testing.checks import check_dim, check_outputs, check_value, hole_free, shape_text, truth
 from absint.testing.runs import build_model, execute, reference
-from lattices.expr import symbol
 
 ort.set_default_logger_severity(4)
 

@@ -14,11 +14,11 @@ import numpy as np
 import onnxruntime as ort
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from lattices.dtype import DType
-from lattices.expr import Dim, Expr
-from lattices.tensor import Tensor, Value
+from absint.lattices.dtype import DType
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import Tensor, Value
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Binding, Case, apply_case, check_dim, shape_text, truth
-from transfer.table import shipped
 
 WRONG_RANK: Final = 13
 WRONG_SIZE: Final = 7919

@@ -14,15 +14,15 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from absint.execution import execute
-from absint.running import typed
+from absint.lattices.value import Tensor
+from absint.runs.run import typed
+from absint.runs.session import execute
 from absint.testing.runs import arrays_of, build_model, by_function, reference
-from lattices.tensor import Tensor
+from absint.transfer.op import Applied
+from absint.transfer.table import shipped
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, shape_text, truth
 from tests.transfer.versions.definitions import DEFINITIONS, Definition
 from tests.transfer.versions.schemas import REQUIRED, changes, schema_before, schema_of
-from transfer.op import Applied
-from transfer.table import shipped
 
 WITHOUT_KERNEL: Final = (
     "NOT_IMPLEMENTED",

@@ -10,8 +10,8 @@ import onnx
 import onnxruntime as ort
 
 import absint
-from lattices.expr import Expr
-from lattices.tensor import Tensor
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Binding
 
 

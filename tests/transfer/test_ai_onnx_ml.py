@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from onnx import TensorProto, helper
 
-from lattices.dtype import DType
-from lattices.shape import SCALAR
-from lattices.tensor import Map, Tensor
+from absint.lattices.dtype import DType
+from absint.lattices.shape import SCALAR
+from absint.lattices.value import Map, Tensor
+from absint.transfer.op import Op, apply
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
-from transfer.op import Op, apply
-from transfer.table import shipped
 
 ML = partial(Case, domain="ai.onnx.ml", opset=1)
 I64, STRING, F64 = TensorProto.INT64, TensorProto.STRING, TensorProto.DOUBLE

@@ -13,14 +13,14 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from lattices.contents import Contents, Element
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.shape import Shape
-from lattices.tensor import Tensor, Value
+from absint.lattices.contents import Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor, Value
+from absint.transfer.op import Op, Statement, apply
+from absint.transfer.table import shipped
 from tests.transfer.harness import abstract, check_value, hole_free, truth
-from transfer.op import Op, Statement, apply
-from transfer.table import shipped
 
 F, D, H, I64, I32, U8, B = (
     TensorProto.FLOAT,

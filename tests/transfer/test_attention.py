@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
+from absint.transfer.rule import PREVIEW
 from tests.transfer.harness import Arg, Case, run_case, sizes
-from transfer.rule import PREVIEW
 
 I64 = TensorProto.INT64
 SEQ = sizes(B=[1, 2], S=[1, 4], T=[1, 5], P=[0, 7])

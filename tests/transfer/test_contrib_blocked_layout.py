@@ -13,9 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from absint.transfer.contrib.blocked_layout import NCHWC
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 from tests.transfer.optimised import check_every_value, check_same_outputs, optimised
-from transfer.contrib.blocked_layout import NCHWC
 
 BLOCKED = partial(Case, domain=NCHWC, opset=1)
 NCH = sizes(N=[0, 1, 2], C=[16, 32], H=[3, 4, 7])

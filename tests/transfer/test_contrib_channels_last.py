@@ -10,11 +10,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from absint.transfer.contrib.channels_last import IMAGES, NHWC, image
+from absint.transfer.rule import ONNX
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 from tests.transfer.inference import check_inferred
 from tests.transfer.optimised import check_every_value, check_same_outputs, optimised
-from transfer.contrib.channels_last import IMAGES, NHWC, image
-from transfer.rule import ONNX
 
 MS = partial(Case, domain="com.microsoft", opset=1)
 U8, I8, I32, I64, F32 = (

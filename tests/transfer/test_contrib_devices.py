@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 
-from lattices.tensor import TOP
+from absint.lattices.value import TOP
 from tests.transfer.harness import Arg, Case, apply_case, sizes
 from tests.transfer.inference import check_inferred
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
-from transfer.table import shipped
 
 MS = partial(Case, domain="com.microsoft", opset=1)
 F32, I32, I64, STRING = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.STRING

@@ -10,12 +10,12 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
-from lattices.dtype import DType
-from lattices.shape import Shape
-from lattices.tensor import SparseTensor, Tensor
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import SparseTensor, Tensor
+from absint.transfer.op import Op, apply
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
-from transfer.op import Op, apply
-from transfer.table import shipped
 
 MS = partial(Case, domain="com.microsoft", opset=1)
 U8, I8, I32, I64, U4 = TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT4

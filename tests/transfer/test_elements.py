@@ -7,15 +7,15 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from absint import analyze
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import Dim, Expr, const
-from lattices.shape import Shape
-from lattices.tensor import Tensor
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, const
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op, apply
+from absint.transfer.table import shipped
 from tests.runs import Runs
 from tests.transfer.harness import Arg, Case, run_case, sizes
-from transfer.op import Op, apply
-from transfer.table import shipped
 
 INT64 = TensorProto.INT64
 FLOAT = TensorProto.FLOAT

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_DIM, Dim, Unknown
-from lattices.facts import NO_FACTS, Facts
-from lattices.interval import Interval
-from lattices.real import Real
-from lattices.relation import FALSE, TRUE, boolean, ge, ne
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from transfer import arithmetic as ar
-from transfer.conversion import cast
-from transfer.logic import compare, where
-from transfer.op import Op, apply
-from transfer.table import shipped
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.relation import FALSE, TRUE, boolean, ge, ne
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Unknown
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.conversion import cast
+from absint.transfer.elements.logic import compare, where
+from absint.transfer.op import Op, apply
+from absint.transfer.table import shipped
 
 N, M = Dim("N"), Dim("M")
 

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 F, D, I64, I32, B = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL

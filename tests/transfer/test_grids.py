@@ -7,11 +7,11 @@ import random
 import pytest
 from onnx import TensorProto
 
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.table import shipped
 from tests.transfer.grid import examine, grids
 from tests.transfer.harness import Arg, Case
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.table import shipped
 
 COUNT = 120
 
@@ -32,7 +32,7 @@ def test_the_rules_are_complete(name: str) -> None:
 
 
 def test_a_broken_promise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    @transfer("ConvTranspose", inputs="X W B", complete=True)
+    @rule("ConvTranspose", inputs="X W B", complete=True)
     def careless(op: Op) -> object:
         return op.tensor("X")
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from onnx import TensorProto
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case, apply_case, execute, run_case, sizes
 
 LENGTHS = sizes(H=list(range(11)))

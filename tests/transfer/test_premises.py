@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from lattices.contents import OPAQUE, Contents, Element
-from lattices.dtype import DType
-from lattices.expr import Dim, Expr
-from lattices.facts import NO_FACTS, Facts
-from lattices.real import Real
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from lattices.text import parse, parse_relation
-from transfer.op import Applied, AttributeValue, Op, apply
-from transfer.ordinary import ORDINARY, is_ordinary
-from transfer.table import shipped
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.real import Real
+from absint.lattices.text import parse, parse_relation
+from absint.lattices.value import Tensor
+from absint.transfer.elements.ordinary import ORDINARY, is_ordinary
+from absint.transfer.op import Applied, AttributeValue, Op, apply
+from absint.transfer.table import shipped
 
 FLOAT, INT64, INT32 = DType.FLOAT, DType.INT64, DType.INT32
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from onnx import TensorProto
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 I64, I32, F32 = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT

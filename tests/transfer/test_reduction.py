@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case, apply_case, build_model, reference, run_case, sizes
 
 I64, I32, F32 = TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import Dim, symbol
-from lattices.facts import Facts
-from lattices.relation import ge
-from lattices.shape import Shape
-from lattices.tensor import Tensor
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import ge
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, symbol
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op, apply
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Case, run_case, sizes
-from transfer.op import Op, apply
-from transfer.table import shipped
 
 I64 = TensorProto.INT64
 SMALL = [0, 1, 3]

@@ -12,13 +12,13 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from lattices.dtype import DType
-from lattices.shape import Shape
-from lattices.tensor import TOP, Optional, Tensor, Value
-from lattices.tensor import Sequence as SequenceValue
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import TOP, Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.transfer.op import Applied, Op, apply
+from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Binding, check_value, sizes, truth
-from transfer.op import Applied, Op, apply
-from transfer.table import shipped
 
 I64 = TensorProto.INT64
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.transfer.training import DOMAIN
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
-from transfer.training import DOMAIN
 
 NM = sizes(N=[0, 1, 2, 5], M=[0, 1, 4])
 MOMENTUM = {"alpha": 0.9, "beta": 0.1, "norm_coefficient": 0.01, "mode": "standard"}

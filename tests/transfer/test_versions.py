@@ -9,7 +9,9 @@ import numpy as np
 import onnx
 import pytest
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.transfer.table import shipped
+from absint.transfer.training import DOMAIN as TRAINING
 from tests.transfer.harness import Arg, Case, apply_case
 from tests.transfer.old_versions import definition_of, run_at, run_in_runtimes, run_version
 from tests.transfer.versions import later, old_forms
@@ -19,8 +21,6 @@ from tests.transfer.versions.definitions import DEFINITIONS
 from tests.transfer.versions.evidence import ENOUGH, cases_in, cases_of, runs_of
 from tests.transfer.versions.history import Version, every_version, histories
 from tests.transfer.versions.schemas import changes
-from transfer.table import shipped
-from transfer.training import DOMAIN as TRAINING
 
 THOROUGH = bool(os.environ.get("SOUNDNESS_THOROUGH"))
 

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from transfer.op import Applied, Op, apply
-from transfer.table import shipped
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.op import Applied, Op, apply
+from absint.transfer.table import shipped
 
 Layer = tuple[str, int, dict[str, object]]
 

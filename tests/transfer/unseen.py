@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from lattices.contents import OPAQUE, Contents
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor
+from absint.lattices.contents import OPAQUE, Contents
+from absint.lattices.dtype import DType
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case
 
 MOST_ELEMENTS = 6

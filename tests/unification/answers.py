@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import absint
 from absint import Result
-from lattices.contents import Element
-from lattices.expr import Dim, Expr
-from lattices.tensor import Tensor
+from absint.lattices.contents import Element
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import Tensor
 from tests.unification.row import Row
 from tests.unification.runs import Place
 

@@ -20,14 +20,14 @@ POINTS: Final = (
         "0008",
         "one published grammar that reads the field's dialects and prints one of them; what is "
         "printed reads back as the same object",
-        ("docs/grammar.md", "lattices/text.py"),
+        ("docs/grammar.md", "lattices/text/__init__.py"),
     ),
     Point(
         "simplification helper",
         "0008",
         "every expression is in one canonical form when it is made; rewrites that need a fact "
         "are asked for by `simplify`",
-        ("lattices/normal.py", "lattices/facts.py"),
+        ("lattices/terms/normal.py", "lattices/logic/facts.py"),
     ),
     Point(
         "consumer API to parse and evaluate",
@@ -82,7 +82,7 @@ POINTS: Final = (
         "tools",
         "only for the type and rank of an operator without a rule; its dims are "
         "not taken, since some of them are wrong",
-        ("absint/schema_rules.py", "docs/custom-operators.md"),
+        ("absint/rules/schema_rules.py", "docs/custom-operators.md"),
     ),
     Point(
         "serialising expressions",

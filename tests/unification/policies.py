@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr
-from lattices.relation import TRUE
-from lattices.text import parse
-from lattices.unify import POLICIES, Policy
+from absint.lattices.logic.relation import TRUE
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.text import parse
+from absint.lattices.unify import POLICIES, Policy
 from tests.unification.formula import Formula
 from tests.unification.judging import Judged, Sizes, judge
 from tests.unification.row import Row

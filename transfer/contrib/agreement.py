@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, as_dim
-from lattices.relation import disjunction, divisible, eq, ge
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.window import as_size
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, divisible, eq, ge
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.window import as_size
 
 
 def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Outputs
 
-from lattices.dtype import DTYPES, DType
-from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
-from lattices.interval import Interval
-from lattices.relation import FALSE, eq, ge
-from lattices.shape import SCALAR, shape_of
-from lattices.tensor import Map, Sequence, Tensor, Value
-from transfer.caveats import known_text
-from transfer.contrib.trees import may_refuse_trees
-from transfer.op import Op
-from transfer.rule import ML, transfer
+from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.logic.relation import FALSE, eq, ge
+from absint.lattices.shape import SCALAR, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import Map, Sequence, Tensor, Value
+from absint.transfer.caveats import known_text
+from absint.transfer.contrib.trees import may_refuse_trees
+from absint.transfer.op import Op
+from absint.transfer.rule import ML, rule
 
 
 def _count(op: Op, *names: str) -> int:
@@ -55,7 +55,7 @@ def _classified(op: Op, classes: int | None, labels: DType) -> Outputs[Tensor]:
     return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
 
 
-@transfer("Scaler", inputs="X", domain=ML, complete=True)
+@rule("Scaler", inputs="X", domain=ML, complete=True)
 def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = _count(op, "scale")
@@ -75,7 +75,7 @@ def _per_feature(op: Op, count: int, reason: str) -> None:
         op.may_fail(reason, unless=FALSE if features.is_unknown else eq(features, count))
 
 
-@transfer("Normalizer", inputs="X", domain=ML, complete=True)
+@rule("Normalizer", inputs="X", domain=ML, complete=True)
 def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
@@ -85,7 +85,7 @@ def normalizer(op: Op) -> Tensor:
     return Tensor(DType.FLOAT, shape)
 
 
-@transfer("Imputer", inputs="X", domain=ML, complete=True)
+@rule("Imputer", inputs="X", domain=ML, complete=True)
 def imputer(op: Op) -> Tensor:
     """The input with some elements replaced."""
     names = {DType.FLOAT: "imputed_value_floats", DType.INT64: "imputed_value_int64s"}
@@ -97,13 +97,13 @@ def imputer(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer("Binarizer", inputs="X", domain=ML, complete=True)
+@rule("Binarizer", inputs="X", domain=ML, complete=True)
 def binarizer(op: Op) -> Tensor:
     """1 for elements above the threshold, else 0."""
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer("OneHotEncoder", inputs="X", domain=ML, complete=True)
+@rule("OneHotEncoder", inputs="X", domain=ML, complete=True)
 def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
@@ -123,10 +123,10 @@ def _swapped(op: Op) -> Tensor:
     return Tensor(swapped.get(op.dtype("X"), DType.UNDEFINED), op.tensor("X").shape)
 
 
-label_encoder_1 = transfer("LabelEncoder", inputs="X", until=1, domain=ML)(_swapped)
+label_encoder_1 = rule("LabelEncoder", inputs="X", until=1, domain=ML)(_swapped)
 
 
-@transfer("CategoryMapper", inputs="X", domain=ML)
+@rule("CategoryMapper", inputs="X", domain=ML)
 def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
     numbers, texts = _count(op, "cats_int64s"), _count(op, "cats_strings")
@@ -135,7 +135,7 @@ def category_mapper(op: Op) -> Tensor:
     return _swapped(op)
 
 
-@transfer("LabelEncoder", inputs="X", since=2, domain=ML)
+@rule("LabelEncoder", inputs="X", since=2, domain=ML)
 def label_encoder(op: Op) -> Tensor:
     """Each element replaced by the value of its key."""
     keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
@@ -184,7 +184,7 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
             op.ill_typed(f"input X and attribute {name} must share one element type, found {found} and {dtype}")
 
 
-@transfer("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
+@rule("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def linear_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
@@ -204,7 +204,7 @@ def _linear(op: Op, targets: int) -> None:
     op.may_fail("there is a coefficient for each feature", unless=fits)
 
 
-@transfer("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
+@rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
 def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores, one for each label."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
@@ -214,7 +214,7 @@ def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
     return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, labels or None)
 
 
-@transfer("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
+@rule("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
 def svm_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores: a probability for each class, else a vote for each pair."""
     classes = _count(op, "vectors_per_class")
@@ -223,7 +223,7 @@ def svm_classifier(op: Op) -> Outputs[Tensor]:
     return _classified(op, scores, _label_dtype(op))
 
 
-@transfer("LinearRegressor", inputs="X", domain=ML, complete=True)
+@rule("LinearRegressor", inputs="X", domain=ML, complete=True)
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("targets", 1)
@@ -233,7 +233,7 @@ def linear_regressor(op: Op) -> Tensor:
     return _table(op, targets)
 
 
-@transfer("TreeEnsembleRegressor", inputs="X", domain=ML, complete=True)
+@rule("TreeEnsembleRegressor", inputs="X", domain=ML, complete=True)
 def tree_ensemble_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("n_targets")
@@ -241,7 +241,7 @@ def tree_ensemble_regressor(op: Op) -> Tensor:
     return _table(op, targets)
 
 
-@transfer("TreeEnsemble", inputs="X", since=5, domain=ML)
+@rule("TreeEnsemble", inputs="X", since=5, domain=ML)
 def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
     op.may_fail("the attributes fit the features")
@@ -276,14 +276,14 @@ def _length(op: Op, name: str) -> int | None:
     return None if value.shape.concrete is None else value.shape.concrete[0]
 
 
-@transfer("SVMRegressor", inputs="X", domain=ML)
+@rule("SVMRegressor", inputs="X", domain=ML)
 def svm_regressor(op: Op) -> Tensor:
     """One number for each row."""
     op.may_fail("the attributes fit the features")
     return _table(op, 1)
 
 
-@transfer("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML)
+@rule("ArrayFeatureExtractor", inputs="X Y", outputs="Z", domain=ML)
 def array_feature_extractor(op: Op) -> Tensor:
     """The columns of X that Y names."""
     x, dtype = op.tensor("X").shape, op.dtype("X")
@@ -298,7 +298,7 @@ def array_feature_extractor(op: Op) -> Tensor:
     return Tensor(dtype, shape_of((*rows, count)))
 
 
-@transfer("FeatureVectorizer", inputs="X*", domain=ML)
+@rule("FeatureVectorizer", inputs="X*", domain=ML)
 def feature_vectorizer(op: Op) -> Tensor:
     """The features of all inputs side by side, as floats; `inputdimensions` says how many of each."""
     sizes = op.ints("inputdimensions")
@@ -316,7 +316,7 @@ def feature_vectorizer(op: Op) -> Tensor:
 # Maps
 
 
-@transfer("ZipMap", inputs="X", outputs="Z", domain=ML, complete=True)
+@rule("ZipMap", inputs="X", outputs="Z", domain=ML, complete=True)
 def zip_map(op: Op) -> Value:
     """Each row as a map from label to score."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
@@ -330,7 +330,7 @@ def zip_map(op: Op) -> Value:
     return Sequence(Map(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
 
 
-@transfer("DictVectorizer", inputs="X", domain=ML)
+@rule("DictVectorizer", inputs="X", domain=ML)
 def dict_vectorizer(op: Op) -> Tensor:
     """The values of a map, in the order of a vocabulary."""
     size = _count(op, "string_vocabulary", "int64_vocabulary")
@@ -343,7 +343,7 @@ def _entry_dtype(op: Op) -> DType:
     return entry.dtype if isinstance(entry, Tensor) else DType.UNDEFINED
 
 
-@transfer("CastMap", inputs="X", domain=ML)
+@rule("CastMap", inputs="X", domain=ML)
 def cast_map(op: Op) -> Tensor:
     """The values of a map in the order of the keys; a sparse one has `max_map` columns."""
     casts = {"TO_FLOAT": DType.FLOAT, "TO_STRING": DType.STRING, "TO_INT64": DType.INT64}

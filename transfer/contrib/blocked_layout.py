@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.expr import UNKNOWN_SIZE, Dim, const
-from lattices.normal import ceildiv
-from lattices.relation import conjunction, disjunction, divisible, ge, le
-from lattices.shape import shape_of
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer.contrib.channels_last import onnx_rule
-from transfer.contrib.views import NEWEST, restate
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.logic.relation import conjunction, disjunction, divisible, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.value import Tensor, Value
+from absint.transfer.contrib.channels_last import onnx_rule
+from absint.transfer.contrib.views import NEWEST, restate
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 NCHWC = "com.microsoft.nchwc"
 
@@ -36,7 +36,7 @@ def _require_blocks(op: Op, channels: Dim) -> None:
     op.may_fail("the block size is that of the processor")
 
 
-@transfer("ReorderInput", inputs="X", domain=NCHWC)
+@rule("ReorderInput", inputs="X", domain=NCHWC)
 def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
     batch, *sizes = _image(op)
@@ -55,7 +55,7 @@ def _padded(op: Op, channels: Dim) -> Dim:
     return padded
 
 
-@transfer("ReorderOutput", inputs="X", domain=NCHWC)
+@rule("ReorderOutput", inputs="X", domain=NCHWC)
 def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
     batch, padded, *sizes = _image(op)
@@ -69,14 +69,14 @@ def reorder_output(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape_of((batch, *sizes)))
 
 
-@transfer("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC)
+@rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", inputs="X", domain=NCHWC)
 def pool(op: Op) -> Value:
     """The rule of ONNX's operator of that name, for channels in blocks."""
     _require_blocks(op, _image(op)[1])
     return restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
 
 
-@transfer("Conv", inputs="X W B Sum", domain=NCHWC)
+@rule("Conv", inputs="X W B Sum", domain=NCHWC)
 def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = _image(op)[1]
@@ -86,7 +86,7 @@ def conv(op: Op) -> Value:
     return restate(op, onnx_rule(op, NEWEST), op.inputs[:2])[0]
 
 
-@transfer("Upsample", inputs="X", domain=NCHWC)
+@rule("Upsample", inputs="X", domain=NCHWC)
 def upsample(op: Op) -> Tensor:
     """Height and width times the integers of the attribute scales."""
     batch, channels, *sizes = _image(op)

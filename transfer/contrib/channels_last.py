@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from lattices.expr import UNKNOWN_SIZE, product
-from lattices.relation import conjunction, ge
-from lattices.shape import TOP_SHAPE, Shape
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer import convolution, normalisation, pooling, resize, sampling, spatial
-from transfer.arithmetic import constant
-from transfer.contrib.parameters import (
+from absint.lattices.logic.relation import conjunction, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, product
+from absint.lattices.value import Tensor, Value
+from absint.transfer import convolution, normalisation, pooling, resize, sampling, spatial
+from absint.transfer.contrib.parameters import (
     may_refuse_channels,
     may_refuse_parameters,
     may_refuse_vectors,
     may_want_zero_points,
 )
-from transfer.contrib.views import channels_last, of_rank, restate, retyped
-from transfer.op import AttributeValue, Op
-from transfer.rule import MICROSOFT, ONNX, Rule, transfer
-from transfer.table import Table
+from absint.transfer.contrib.views import channels_last, of_rank, restate, retyped
+from absint.transfer.elements.arithmetic import constant
+from absint.transfer.op import AttributeValue, Op
+from absint.transfer.rule import MICROSOFT, ONNX, Rule, rule
+from absint.transfer.table import Table
 
 NHWC = "com.ms.internal.nhwc"
 
@@ -40,7 +40,7 @@ def onnx_rule(op: Op, version: int) -> Rule:
     return rule
 
 
-@transfer(
+@rule(
     "AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool GlobalLpPool GlobalMaxPool "
     "GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv",
     inputs="X rest*",
@@ -52,7 +52,7 @@ def image(op: Op) -> Sequence[Value]:
     return channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
 
 
-@transfer("MaxUnpool", inputs="X I output_shape", outputs="output", domain=NHWC)
+@rule("MaxUnpool", inputs="X I output_shape", outputs="output", domain=NHWC)
 def max_unpool(op: Op) -> Sequence[Value]:
     """MaxUnpool with the channels of X and of the output as the last axis."""
     outputs = channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
@@ -60,7 +60,7 @@ def max_unpool(op: Op) -> Sequence[Value]:
     return [of_rank(value) for value in outputs] if op.has("output_shape") else outputs
 
 
-@transfer("Resize", inputs="X roi scales sizes", domain=NHWC)
+@rule("Resize", inputs="X roi scales sizes", domain=NHWC)
 def resize_image(op: Op) -> Sequence[Value]:
     """Resize: scales and sizes that the model holds are in the order of X's axes, and others may not be."""
     outputs = restate(op, onnx_rule(op, op.version), op.inputs, version=op.version)
@@ -74,7 +74,7 @@ def resize_image(op: Op) -> Sequence[Value]:
 _POOLED = "X x_scale x_zero_point y_scale y_zero_point"
 
 
-@transfer("QLinearAveragePool", inputs=_POOLED, domain=NHWC)
+@rule("QLinearAveragePool", inputs=_POOLED, domain=NHWC)
 def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image with the channels as the last axis."""
     return channels_last(op, pooling.average_pool, op.inputs[:1])
@@ -83,7 +83,7 @@ def q_linear_average_pool_nhwc(op: Op) -> Sequence[Value]:
 _CONVOLVED = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B"
 
 
-@transfer("QLinearConvTranspose", inputs=_CONVOLVED, outputs="y", domain=NHWC)
+@rule("QLinearConvTranspose", inputs=_CONVOLVED, outputs="y", domain=NHWC)
 def q_linear_conv_transpose(op: Op) -> Value:
     """ConvTranspose of a quantised image with the channels as the last axis, in the type of y_zero_point."""
     op.may_fail("scales and zero points fit")
@@ -96,7 +96,7 @@ def _laid_out(op: Op, rule: Rule, inputs: Sequence[Value | None]) -> Sequence[Va
     return channels_last(op, rule, inputs) if op.integer("channels_last", 0) else restate(op, rule, inputs)
 
 
-@transfer("QLinearConv", inputs=_CONVOLVED, outputs="y", domain=MICROSOFT, complete=True)
+@rule("QLinearConv", inputs=_CONVOLVED, outputs="y", domain=MICROSOFT, complete=True)
 def q_linear_conv(op: Op) -> Sequence[Value]:
     """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
     may_refuse_parameters(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
@@ -104,7 +104,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
     return _laid_out(op, convolution.qlinear_conv, op.inputs)
 
 
-@transfer("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+@rule("QLinearAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
 def q_linear_average_pool(op: Op) -> Sequence[Value]:
     """AveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     may_refuse_vectors(op, *_POOLED.split()[1:])
@@ -117,7 +117,7 @@ def q_linear_average_pool(op: Op) -> Sequence[Value]:
     return outputs
 
 
-@transfer("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
+@rule("QLinearGlobalAveragePool", inputs=_POOLED, domain=MICROSOFT, complete=True)
 def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
     """GlobalAveragePool of a quantised image; with the attribute channels_last the channels are the last axis."""
     may_refuse_parameters(op, *_POOLED.split()[1:])
@@ -151,20 +151,20 @@ def _number(op: Op, name: str) -> Fraction:
     return Fraction(0 if value is None else value)
 
 
-@transfer("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
+@rule("NhwcMaxPool", inputs="x", outputs="y", domain=MICROSOFT, complete=True)
 def nhwc_max_pool(op: Op) -> Sequence[Value]:
     """MaxPool of an image with the channels as the last axis."""
     op.tensor("x")
     return channels_last(op, pooling.max_pool, op.inputs)[:1]
 
 
-@transfer("NhwcConv", inputs="X W B", domain=MICROSOFT)
+@rule("NhwcConv", inputs="X W B", domain=MICROSOFT)
 def nhwc_conv(op: Op) -> Sequence[Value]:
     """Conv of X (N, spatial..., C) with W (M, C/group, kernel...): N, positions of the window, M."""
     return channels_last(op, convolution.conv, op.inputs)
 
 
-@transfer("NhwcFusedConv", inputs="X W B Z", domain=MICROSOFT)
+@rule("NhwcFusedConv", inputs="X W B Z", domain=MICROSOFT)
 def nhwc_fused_conv(op: Op) -> Sequence[Value]:
     """NhwcConv, then Z of the same shape is added, then an activation."""
     if op.has("Z"):
@@ -175,14 +175,14 @@ def nhwc_fused_conv(op: Op) -> Sequence[Value]:
 # Windows that other inputs change
 
 
-@transfer("MaxpoolWithMask", inputs="X M", domain=MICROSOFT)
+@rule("MaxpoolWithMask", inputs="X M", domain=MICROSOFT)
 def maxpool_with_mask(op: Op) -> Sequence[Value]:
     """MaxPool of the elements of X that the mask M keeps."""
     op.may_fail("the mask fits X")
     return restate(op, pooling.max_pool, op.inputs[:1])[:1]
 
 
-@transfer("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT)
+@rule("ConvTransposeWithDynamicPads", inputs="X W Pads B", domain=MICROSOFT)
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
     if not op.has("Pads"):

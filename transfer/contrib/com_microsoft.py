@@ -7,36 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
-from lattices.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer.contrib.views import restate
-from transfer.convolution import conv
-from transfer.indexing import gather_nd
-from transfer.op import Op
-from transfer.padding import pad
-from transfer.reduction import by_attribute
-from transfer.rule import MICROSOFT, ONNX, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
+from absint.lattices.value import Tensor, Value
+from absint.transfer.contrib.views import restate
+from absint.transfer.convolution import conv
+from absint.transfer.indexing import gather_nd
+from absint.transfer.op import Op
+from absint.transfer.padding import pad
+from absint.transfer.reduction import by_attribute
+from absint.transfer.rule import MICROSOFT, ONNX, rule
 
 # Element-wise
 
 
-@transfer("Gelu QuickGelu Trilu Inverse", inputs="X k", domain=MICROSOFT)
+@rule("Gelu QuickGelu Trilu Inverse", inputs="X k", domain=MICROSOFT)
 def unary(op: Op) -> Tensor:
     """The shape and type of the input."""
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer("BiasGelu", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
+@rule("BiasGelu", inputs="A B", outputs="C", domain=MICROSOFT, complete=True)
 def bias_gelu(op: Op) -> Tensor:
     """Gelu(A + B), B added to the last axis."""
     return _biased(op, "A", "B")
 
 
-@transfer("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
+@rule("FastGelu", inputs="X bias", domain=MICROSOFT, complete=True)
 def fast_gelu(op: Op) -> Tensor:
     """Gelu(X + bias) by tanh: bias is added to the last axis of a float32 X, and broadcasts for other types."""
     dtype = op.common_dtype(*(n for n in ("X", "bias") if op.has(n)))
@@ -70,7 +70,7 @@ def require_vector(op: Op, name: str, length: Dim) -> None:
     op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} has the size of the last axis")
 
 
-@transfer("BiasSplitGelu", inputs="X bias", domain=MICROSOFT)
+@rule("BiasSplitGelu", inputs="X bias", domain=MICROSOFT)
 def bias_split_gelu(op: Op) -> Tensor:
     """One half of the last axis times Gelu of the other."""
     shape = op.tensor("X").shape
@@ -82,14 +82,14 @@ def bias_split_gelu(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
 
 
-@transfer("BiasAdd BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
+@rule("BiasAdd BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
 def first_input(op: Op) -> Tensor:
     """The shape and type of the first input."""
     op.may_fail("the other inputs fit the first")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
+@rule("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias + residual with elements dropped, and which were kept."""
     op.may_fail("bias and residual fit the data")
@@ -100,7 +100,7 @@ def bias_dropout(op: Op) -> Sequence[Tensor]:
 # Normalisation
 
 
-@transfer(
+@rule(
     "SkipLayerNormalization",
     inputs="input skip gamma beta bias",
     outputs="output mean inv_std_var input_skip_bias_sum",
@@ -112,7 +112,7 @@ def skip_layer_normalization(op: Op) -> Sequence[Tensor]:
     return _skip_normalized(op, "gamma", "beta", "bias")
 
 
-@transfer(
+@rule(
     "SkipSimplifiedLayerNormalization",
     inputs="input skip gamma bias",
     outputs="output mean inv_std_var input_skip_bias_sum",
@@ -144,7 +144,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
 
 
-@transfer("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX)
+@rule("SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=ONNX)
 def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Root-mean-square normalisation over the axes from `axis` on (an operator of onnxruntime in ONNX's domain)."""
     shape, dtype = op.tensor("X").shape, op.dtype("scale")
@@ -156,12 +156,12 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
 
 
-simplified_layer_normalization_ms = transfer(
+simplified_layer_normalization_ms = rule(
     "SimplifiedLayerNormalization", inputs="X scale", outputs="Y inv_std_var", domain=MICROSOFT
 )(simplified_layer_normalization.function)
 
 
-@transfer("SkipGroupNorm", inputs="X gamma beta skip bias", outputs="Y S", domain=MICROSOFT)
+@rule("SkipGroupNorm", inputs="X gamma beta skip bias", outputs="Y S", domain=MICROSOFT)
 def skip_group_norm(op: Op) -> Sequence[Tensor]:
     """GroupNorm of X + skip + bias, and the sum."""
     op.may_fail("the other inputs fit the first")
@@ -172,7 +172,7 @@ def skip_group_norm(op: Op) -> Sequence[Tensor]:
 _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
 
 
-@transfer(
+@rule(
     "EmbedLayerNormalization",
     inputs="input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids",
     outputs="output mask_index embedding_sum",
@@ -250,7 +250,7 @@ def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
 # Text
 
 
-@transfer("Tokenizer", inputs="X", domain=MICROSOFT)
+@rule("Tokenizer", inputs="X", domain=MICROSOFT)
 def tokenizer(op: Op) -> Tensor:
     """The tokens of each string on a new last axis, padded to the longest; without strings there is no such axis."""
     shape = op.tensor("X").shape
@@ -267,7 +267,7 @@ def tokenizer(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of((*shape, UNKNOWN_SIZE)))
 
 
-@transfer("MurmurHash3", inputs="X", domain=MICROSOFT)
+@rule("MurmurHash3", inputs="X", domain=MICROSOFT)
 def murmur_hash(op: Op) -> Tensor:
     """A hash of each element."""
     return Tensor(DType.INT32 if op.integer("positive", 1) == 0 else DType.UINT32, op.tensor("X").shape)
@@ -276,24 +276,24 @@ def murmur_hash(op: Op) -> Tensor:
 # Operators of ONNX's domain under another name
 
 
-pad_ms = transfer("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT, elements=True)(
+pad_ms = rule("Pad", inputs="data pads constant_value axes", outputs="output", domain=MICROSOFT, elements=True)(
     pad.function
 )
-gather_nd_ms = transfer("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, elements=True)(
+gather_nd_ms = rule("GatherND", inputs="data indices", outputs="output", domain=MICROSOFT, elements=True)(
     gather_nd.function
 )
-q_linear_reduce_mean = transfer(
+q_linear_reduce_mean = rule(
     "QLinearReduceMean", inputs="data data_scale data_zero_point reduced_scale reduced_zero_point", domain=MICROSOFT
 )(by_attribute(None))
 
 
-@transfer("FusedConv", inputs="X W B Z", domain=MICROSOFT)
+@rule("FusedConv", inputs="X W B Z", domain=MICROSOFT)
 def fused_conv(op: Op) -> Value:
     """Conv, then the sum with Z and an activation."""
     return restate(op, conv, [op.value(name) for name in ("X", "W", "B")])[0]
 
 
-@transfer("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)
+@rule("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)
 def unique(op: Op) -> Sequence[Tensor]:
     """The distinct elements of a vector in order of appearance, where each was found, how often it occurs."""
     shape, dtype = op.tensor("x").shape, op.dtype("x")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.expr import UNKNOWN_SIZE
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import (
+from absint.lattices.terms.expr import UNKNOWN_SIZE
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     first_known,
     head_size,
     of_dims,
@@ -19,11 +19,11 @@ from transfer.contrib.agreement import (
     require_like,
     sizes,
 )
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "DecoderAttention",
     inputs="query key q_weight kv_weight bias key_padding_mask key_cache value_cache static_kv use_past "
     "has_layer_state has_key_padding_mask",
@@ -43,7 +43,7 @@ def decoder_attention(op: Op) -> Sequence[Tensor]:
     return of_dims(op.dtype("query"), length, batch, hidden), cache, cache
 
 
-@transfer(
+@rule(
     "LongformerAttention",
     inputs="input weight bias mask global_weight global_bias global",
     outputs="output",
@@ -62,7 +62,7 @@ def longformer_attention(op: Op) -> Tensor:
     return of_dims(op.dtype("input"), batch, length, hidden)
 
 
-@transfer(
+@rule(
     "GatedRelativePositionBias",
     inputs="query_layer query_bias rel_pos weight bias eco_a token_offset",
     outputs="output",
@@ -80,7 +80,7 @@ def gated_relative_position_bias(op: Op) -> Tensor:
     return of_dims(op.dtype("query_layer"), batch, heads, known, known)
 
 
-@transfer(
+@rule(
     "GemmaRotaryEmbedding",
     inputs="emb q q_rot k k_rot",
     outputs="output1 output2",

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, const
-from lattices.relation import ge
-from lattices.shape import TOP_SHAPE, Shape, shape_of
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer.conversion import type_attribute
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, const
+from absint.lattices.value import Tensor, Value
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 _ORDER = "the device has the order of elements"
 
 
-@transfer("QuantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+@rule("QuantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
 def quantize_with_order(op: Op) -> Tensor:
     """The shape of the input, as int8."""
     return Tensor(DType.INT8, _reordered(op))
 
 
-@transfer("DequantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
+@rule("DequantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
 def dequantize_with_order(op: Op) -> Tensor:
     """The shape of the input, in the type that the attribute `to` names."""
     return Tensor(type_attribute(op, "to"), _reordered(op))
@@ -42,14 +42,14 @@ def _reordered(op: Op) -> Shape:
     return TOP_SHAPE if shape.rank in (0, 1) else shape
 
 
-@transfer("QOrderedGelu QOrderedLayerNormalization", inputs="X rest*", domain=MICROSOFT)
+@rule("QOrderedGelu QOrderedLayerNormalization", inputs="X rest*", domain=MICROSOFT)
 def q_ordered_layer(op: Op) -> Tensor:
     """The shape of X, as int8."""
     op.may_fail(_ORDER)
     return Tensor(DType.INT8, op.tensor("X").shape)
 
 
-@transfer("QOrderedLongformerAttention", inputs="input rest*", outputs="output", domain=MICROSOFT)
+@rule("QOrderedLongformerAttention", inputs="input rest*", outputs="output", domain=MICROSOFT)
 def q_ordered_longformer_attention(op: Op) -> Tensor:
     """The shape of the input (batch, length, hidden), as int8."""
     op.require_rank(op.tensor("input").shape, 3, "input")
@@ -57,7 +57,7 @@ def q_ordered_longformer_attention(op: Op) -> Tensor:
     return Tensor(DType.INT8, op.tensor("input").shape)
 
 
-@transfer(
+@rule(
     "QOrderedAttention",
     inputs="input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest*",
     outputs="output",
@@ -77,7 +77,7 @@ def q_ordered_attention(op: Op) -> Tensor:
 # Block floating point
 
 
-@transfer("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT, elements=True)
+@rule("QuantizeBFP", inputs="x", outputs="y shape strides", domain=MICROSOFT, elements=True)
 def quantize_bfp(op: Op) -> Sequence[Tensor]:
     """The bytes of x, a vector; the shape of x; its strides."""
     shape = op.tensor("x").shape
@@ -94,7 +94,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
     )
 
 
-@transfer("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
+@rule("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
 def dequantize_bfp(op: Op) -> Tensor:
     """A tensor of the shape that the input says, in the type that the attribute dtype names."""
     dtype, sizes = type_attribute(op, "dtype", DType.FLOAT), op.integers("shape")
@@ -109,7 +109,7 @@ def dequantize_bfp(op: Op) -> Tensor:
 # Compiled graphs
 
 
-@transfer("EPContext", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+@rule("EPContext", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
 def ep_context(op: Op) -> Sequence[Value]:
     """A graph compiled for a device: nothing is known of its outputs."""
     op.may_fail("the device is there, and its graph takes the inputs")

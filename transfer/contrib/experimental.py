@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from lattices.expr import Dim
-from lattices.relation import ge
-from lattices.shape import TOP_SHAPE
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import of_dims, require_given, sizes
-from transfer.contrib.com_microsoft import unary
-from transfer.elementwise import identity
-from transfer.op import Op
-from transfer.rule import transfer
-from transfer.slicing import slice_input
+from absint.lattices.logic.relation import ge
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import of_dims, require_given, sizes
+from absint.transfer.contrib.com_microsoft import unary
+from absint.transfer.elementwise import identity
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+from absint.transfer.slicing import slice_input
 
 LAST = 9
 """The last version of ONNX's domain that has them."""
 
-mapped = transfer("Affine Scale", inputs="X", until=LAST, complete=True)(unary.function)
+mapped = rule("Affine Scale", inputs="X", until=LAST, complete=True)(unary.function)
 
 
-@transfer("ParametricSoftplus ScaledTanh", inputs="X", until=LAST, complete=True)
+@rule("ParametricSoftplus ScaledTanh", inputs="X", until=LAST, complete=True)
 def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
@@ -28,13 +28,13 @@ def parametric(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-copied = transfer("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
-dynamic_slice = transfer(
-    "DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, elements=True
-)(slice_input.function)
+copied = rule("MemcpyFromHost MemcpyToHost", inputs="X", complete=True, elements=True)(identity.function)
+dynamic_slice = rule("DynamicSlice", inputs="data starts ends axes steps", outputs="output", until=LAST, elements=True)(
+    slice_input.function
+)
 
 
-@transfer("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)
+@rule("ImageScaler", inputs="input", outputs="output", until=LAST, complete=True)
 def image_scaler(op: Op) -> Tensor:
     """Images (N, C, H, W), scaled, with a bias for each channel: their shape."""
     require_given(op, "input")
@@ -51,7 +51,7 @@ def image_scaler(op: Op) -> Tensor:
     return of_dims(op.dtype("input"), *dims)
 
 
-@transfer("Crop", inputs="input", outputs="output", until=LAST, complete=True)
+@rule("Crop", inputs="input", outputs="output", until=LAST, complete=True)
 def crop(op: Op) -> Tensor:
     """Images (N, C, H, W) without their borders, or as large as `scale` says from where the borders end."""
     require_given(op, "input")
@@ -73,7 +73,7 @@ def _cut(op: Op, size: Dim, before: int, kept: int | None, after: int, what: str
     return size - (before + after) if kept is None else kept
 
 
-@transfer("GivenTensorFill", inputs="shape", outputs="X", until=LAST)
+@rule("GivenTensorFill", inputs="shape", outputs="X", until=LAST)
 def given_tensor_fill(op: Op) -> Tensor:
     """A tensor of the shape of the attribute; else of the input's shape with `extra_shape` after it."""
     shape, dims, dtype = op.tensor("shape").shape if op.has("shape") else TOP_SHAPE, op.ints("shape"), op.dtype("shape")
@@ -85,7 +85,7 @@ def given_tensor_fill(op: Op) -> Tensor:
     return of_dims(dtype, *shape, *(op.ints("extra_shape") or []))
 
 
-@transfer("GRUUnit", inputs="hidden_prev gates seq_lengths t", outputs="hidden", until=LAST)
+@rule("GRUUnit", inputs="hidden_prev gates seq_lengths t", outputs="hidden", until=LAST)
 def gru_unit(op: Op) -> Tensor:
     """The hidden state after one more step of a GRU: the type of the state before."""
     op.may_fail("the gates fit the state")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim, product
-from lattices.tensor import Tensor
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, product
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "MoE",
     inputs="input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
     "fc3_experts_weights fc3_experts_bias",
@@ -20,7 +20,7 @@ def mixture_of_experts(op: Op) -> Tensor:
     return _routed(op)
 
 
-@transfer(
+@rule(
     "QMoE",
     inputs="input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
     "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points fc3_zero_points "

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, const
-from lattices.relation import conjunction, divisible, eq
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from lattices.truth import YES
-from transfer.caveats import not_empty
-from transfer.contrib.agreement import first_known, head_size, of_dims, positive, require_dims, sizes
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import conjunction, divisible, eq
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.value import Tensor
+from absint.transfer.caveats import not_empty
+from absint.transfer.contrib.agreement import first_known, head_size, of_dims, positive, require_dims, sizes
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "Attention",
     inputs="input weights bias mask_index past attention_bias past_sequence_length",
     outputs="output present",
@@ -52,7 +52,7 @@ def _check_mask(op: Op, input_: Shape) -> None:
         op.may_fail("the mask fits the input", unless=fits)
 
 
-@transfer(
+@rule(
     "QAttention",
     inputs="input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
     outputs="output present",
@@ -97,7 +97,7 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
     return const(hidden[1]), const(hidden[2])
 
 
-@transfer(
+@rule(
     "DecoderMaskedSelfAttention",
     inputs="input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection",
     outputs="output present",
@@ -109,7 +109,7 @@ def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     return _self_attention(op, "weights", op.dtype("input"))
 
 
-@transfer("PackedAttention", inputs="input weights bias token_offset", outputs="output", domain=MICROSOFT)
+@rule("PackedAttention", inputs="input weights bias token_offset", outputs="output", domain=MICROSOFT)
 def packed_attention(op: Op) -> Tensor:
     """Self attention on the tokens of all rows without padding."""
     tokens, features = sizes(op, "input", 2)

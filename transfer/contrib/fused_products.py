@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.contrib.com_microsoft import require_vector
-from transfer.linalg import gemm, matmul_shape
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.com_microsoft import require_vector
+from absint.transfer.linalg import gemm, matmul_shape
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
@@ -25,7 +25,7 @@ def _batch_last(shape: Shape, moved: bool) -> Shape:
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
 
 
-@transfer("FusedMatMul FusedMatMulActivation TransposeMatMul", inputs="A B", domain=MICROSOFT)
+@rule("FusedMatMul FusedMatMulActivation TransposeMatMul", inputs="A B", domain=MICROSOFT)
 def fused_matmul(op: Op) -> Tensor:
     """alpha * A @ B after the transpositions that the attributes ask for."""
     moved_a, moved_b = bool(op.integer("transBatchA", 0)), bool(op.integer("transBatchB", 0))
@@ -37,7 +37,7 @@ def fused_matmul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
 
 
-@transfer("CDist", inputs="A B", outputs="C", domain=MICROSOFT)
+@rule("CDist", inputs="A B", outputs="C", domain=MICROSOFT)
 def cdist(op: Op) -> Tensor:
     """The distance of each row of A to each row of B."""
     rows: list[Dim] = []
@@ -51,7 +51,7 @@ def cdist(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 
-@transfer("GemmFastGelu", inputs="X W bias", domain=MICROSOFT)
+@rule("GemmFastGelu", inputs="X W bias", domain=MICROSOFT)
 def gemm_fast_gelu(op: Op) -> Tensor:
     """FastGelu(X @ W + bias)."""
     shape = matmul_shape(op, op.tensor("X").shape, op.tensor("W").shape)
@@ -60,4 +60,4 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "W"), shape)
 
 
-fused_gemm = transfer("FusedGemm", inputs="A B C", domain=MICROSOFT)(gemm.function)
+fused_gemm = rule("FusedGemm", inputs="A B C", domain=MICROSOFT)(gemm.function)

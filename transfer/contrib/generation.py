@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, Expr, const
-from lattices.normal import maximum
-from lattices.relation import conjunction, eq, ge, gt, implies, le
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import first_known, of_dims, one_integer, positive, require_dims, sizes
-from transfer.elementwise import require_scalar
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import conjunction, eq, ge, gt, implies, le
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
+from absint.lattices.terms.normal import maximum
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import first_known, of_dims, one_integer, positive, require_dims, sizes
+from absint.transfer.elementwise import require_scalar
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 GPT, ENCODER_DECODER, WHISPER = 0, 1, 2
 """The values of the attribute model_type."""
@@ -48,7 +48,7 @@ def _prompt(op: Op, length: Dim) -> Dim:
     return batch
 
 
-@transfer("GreedySearch Sampling", inputs="input_ids max_length", outputs="sequences filtered_logits", domain=MICROSOFT)
+@rule("GreedySearch Sampling", inputs="input_ids max_length", outputs="sequences filtered_logits", domain=MICROSOFT)
 def greedy_search(op: Op) -> Sequence[Tensor]:
     """The sequences that a decoder generates, padded: (B, max_length), and the last logits, (B, vocabulary)."""
     length = _number(op, "max_length")
@@ -77,13 +77,13 @@ def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
     ]
 
 
-@transfer("BeamSearch", inputs=BEAM_INPUTS, outputs="sequences sequences_scores scores", domain=MICROSOFT)
+@rule("BeamSearch", inputs=BEAM_INPUTS, outputs="sequences sequences_scores scores", domain=MICROSOFT)
 def beam_search(op: Op) -> Sequence[Tensor]:
     """The best sequences of a search, padded: (B, num_return_sequences, max_length), with their scores."""
     return _beam_search(op, op.integer("model_type", GPT))[1]
 
 
-@transfer(
+@rule(
     "WhisperBeamSearch",
     inputs=f"{BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature",
     outputs="sequences sequences_scores scores cross_qk non_speech_probs",
@@ -101,7 +101,7 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
 # Operators on tokens
 
 
-@transfer("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT)
+@rule("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT)
 def ngram_repeat_block(op: Op) -> Tensor:
     """The scores, with those of tokens that would repeat an n-gram at -inf: their shape."""
     positive(op, "ngram_size")
@@ -111,7 +111,7 @@ def ngram_repeat_block(op: Op) -> Tensor:
     return of_dims(op.dtype("scores"), first_known(rows, batch), vocabulary)
 
 
-@transfer(
+@rule(
     "BifurcationDetector",
     inputs="src_tokens cur_tokens prev_suffix_match_idx pred_tokens",
     outputs="tokens suffix_match_idx",
@@ -136,7 +136,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     return of_dims(DType.INT64, tokens), Tensor(DType.INT64, index.shape)
 
 
-@transfer("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT)
+@rule("DynamicTimeWarping", inputs="input", outputs="output", domain=MICROSOFT)
 def dynamic_time_warping(op: Op) -> Tensor:
     """The cheapest path through a matrix of costs, (M, N) or (1, M, N): (2, steps)."""
     shape = op.tensor("input").shape

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lattices.expr import Dim, const
-from lattices.relation import disjunction, divisible, eq, ge
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import (
+from absint.lattices.logic.relation import disjunction, divisible, eq, ge
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import Dim, const
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     last_axis,
     of_attribute,
     of_dims,
@@ -22,8 +22,8 @@ from transfer.contrib.agreement import (
     require_like,
     sizes,
 )
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
 class Streams(NamedTuple):
@@ -72,7 +72,7 @@ def _require_gate(op: Op, name: str, streams: Streams, *, flat: bool = False) ->
         op.require(disjunction(eq(gate[-1], 1), eq(gate[-1], width)), reason)
 
 
-@transfer("HyperConnectionPreMix", inputs="streams pre_mix", outputs="output", domain=MICROSOFT, complete=True)
+@rule("HyperConnectionPreMix", inputs="streams pre_mix", outputs="output", domain=MICROSOFT, complete=True)
 def hyper_connection_pre_mix(op: Op) -> Tensor:
     """The sum of the streams (..., C, H), each times its gate: (..., H)."""
     streams, dtype = _streams(op, "streams"), op.dtype("streams")
@@ -82,7 +82,7 @@ def hyper_connection_pre_mix(op: Op) -> Tensor:
     return Tensor(dtype, shape_of((*streams.lead, streams.width)))
 
 
-@transfer(
+@rule(
     "HyperConnectionPostMix",
     inputs="streams block_output post_mix stream_mix",
     outputs="output",
@@ -100,7 +100,7 @@ def hyper_connection_post_mix(op: Op) -> Tensor:
     return Tensor(op.dtype("streams"), op.tensor("streams").shape)
 
 
-@transfer("BranchwiseRMSNorm", inputs="X scale", domain=MICROSOFT, complete=True)
+@rule("BranchwiseRMSNorm", inputs="X scale", domain=MICROSOFT, complete=True)
 def branchwise_rms_norm(op: Op) -> Tensor:
     """Root-mean-square normalisation of each stream: the shape of X."""
     streams, x = _streams(op, "X"), op.tensor("X")
@@ -122,7 +122,7 @@ def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
         require_dims(op, "scale", branches, width)
 
 
-@transfer("GatedRMSNorm", inputs="X scale gate", domain=MICROSOFT, complete=True)
+@rule("GatedRMSNorm", inputs="X scale gate", domain=MICROSOFT, complete=True)
 def gated_rms_norm(op: Op) -> Tensor:
     """Root-mean-square normalisation of groups of the last axis, times an activated gate: the shape of X."""
     require_given(op, "X", "scale", "gate")
@@ -139,7 +139,7 @@ def gated_rms_norm(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("GatedAdd", inputs="X Y gate", outputs="output", domain=MICROSOFT, complete=True)
+@rule("GatedAdd", inputs="X Y gate", outputs="output", domain=MICROSOFT, complete=True)
 def gated_add(op: Op) -> Tensor:
     """X + Y * gate, with a gate (..., 1) for each row: the shape of X."""
     require_given(op, "X", "Y", "gate")
@@ -153,7 +153,7 @@ def gated_add(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@transfer("ScaledSiLU", inputs="X scale", domain=MICROSOFT, complete=True)
+@rule("ScaledSiLU", inputs="X scale", domain=MICROSOFT, complete=True)
 def scaled_silu(op: Op) -> Tensor:
     """SiLU of X times a scalar: the shape of X."""
     scale = op.optional("scale")
@@ -164,7 +164,7 @@ def scaled_silu(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@transfer(
+@rule(
     "EngramGate",
     inputs="key query value key_norm_scale query_norm_scale conv_norm_scale",
     outputs="output gated_value_normed",

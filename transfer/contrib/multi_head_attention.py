@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
-from lattices.normal import maximum
-from lattices.relation import disjunction, eq, ge, le
-from lattices.shape import Shape
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import (
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, eq, ge, le
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from absint.lattices.terms.normal import maximum
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     first_known,
     head_size,
     of_dims,
@@ -24,9 +24,9 @@ from transfer.contrib.agreement import (
     require_dims,
     sizes,
 )
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 
 class Projected(NamedTuple):
@@ -39,7 +39,7 @@ class Projected(NamedTuple):
     value_size: Dim
 
 
-@transfer(
+@rule(
     "MultiHeadAttention",
     inputs="query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
     "cache_indirection",
@@ -51,7 +51,7 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
     return _multi_head(op, shared=op.has("past_sequence_length"))
 
 
-@transfer(
+@rule(
     "DecoderMaskedMultiHeadAttention",
     inputs="query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
     "cache_indirection bias",
@@ -129,7 +129,7 @@ def _projected(op: Op, heads: int) -> Projected | None:
     return Projected(batch, length, key_length, size, value[3] * heads) if value.rank == 4 else None
 
 
-@transfer(
+@rule(
     "GroupQueryAttention",
     inputs="query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
     "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.relation import ge
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import of_dims, positive, require_dims, sizes
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import ge
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import of_dims, positive, require_dims, sizes
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 
-@transfer(
+@rule(
     "NGramHashMapping",
     inputs="input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids",
     outputs="hash_ids present_ids",
@@ -26,7 +26,7 @@ def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     return _hashes(op, (batch, length), batch)
 
 
-@transfer(
+@rule(
     "VarlenNGramHashMapping",
     inputs="input_ids multipliers vocab_sizes cumulative_sequence_length past_ids head_offsets eos_token_id "
     "segment_ids past_segment_ids capture_count",

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.relation import le
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import (
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import le
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     head_size,
     kept,
     of_attribute,
@@ -21,11 +21,11 @@ from transfer.contrib.agreement import (
     require_dims,
     sizes,
 )
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "PackedMultiHeadAttention",
     inputs="query key value bias token_offset cumulative_sequence_length attention_bias",
     outputs="output",
@@ -49,7 +49,7 @@ def packed_multi_head_attention(op: Op) -> Tensor:
 PAGED = "query key value key_cache value_cache cumulative_sequence_length past_seqlens block_table"
 
 
-@transfer("PagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+@rule("PagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
 def paged_attention(op: Op) -> Sequence[Tensor]:
     """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
     if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
@@ -59,7 +59,7 @@ def paged_attention(op: Op) -> Sequence[Tensor]:
     return _attended(op, tokens, head * heads)
 
 
-@transfer("SparsePagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
+@rule("SparsePagedAttention", inputs=PAGED, outputs="output key_cache_out value_cache_out", domain=MICROSOFT)
 def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
     """PagedAttention on selected entries of the caches."""
     return _paged(op)
@@ -79,7 +79,7 @@ def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
     return of_dims(op.dtype("query"), tokens, width), kept(op, "key_cache", 4), kept(op, "value_cache", 4)
 
 
-@transfer(
+@rule(
     "RemovePadding",
     inputs="input sequence_token_count",
     outputs="output token_offset cumulated_seq_len max_seq_len",
@@ -100,7 +100,7 @@ def remove_padding(op: Op) -> Sequence[Tensor]:
     )
 
 
-@transfer("RestorePadding", inputs="input token_offset", outputs="output", domain=MICROSOFT)
+@rule("RestorePadding", inputs="input token_offset", outputs="output", domain=MICROSOFT)
 def restore_padding(op: Op) -> Tensor:
     """The tokens back in rows: (B, S, hidden)."""
     _, hidden = sizes(op, "input", 2)

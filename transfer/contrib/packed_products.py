@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, as_dim
-from lattices.relation import ge
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor
-from transfer.linalg import matmul_shape
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import ge
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
+from absint.lattices.value import Tensor
+from absint.transfer.linalg import matmul_shape
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 
 def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
@@ -34,7 +34,7 @@ def _size(op: Op, name: str) -> int:
     return size
 
 
-@transfer("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT, complete=True)
+@rule("MatMulNBits", inputs="A B scales zero_points g_idx bias", domain=MICROSOFT, complete=True)
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     rows, columns = _size(op, "K"), _size(op, "N")
@@ -66,7 +66,7 @@ def _has_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> bool:
     return not op.has(name) or op.tensor(name).shape.concrete in shapes
 
 
-@transfer("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT)
+@rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT)
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
     op.may_fail("the packed matrix fits its attributes")
@@ -74,7 +74,7 @@ def matmul_bnb4(op: Op) -> Tensor:
     return packed_product(op, *(sizes if op.integer("transB", 1) else sizes[::-1]))
 
 
-@transfer("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
+@rule("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
 def matmul_fp_q4(op: Op) -> Tensor:
     """A @ B for a packed B of the shape B_shape."""
     op.may_fail("the packed matrix fits its shape")
@@ -88,13 +88,13 @@ def matmul_fp_q4(op: Op) -> Tensor:
     return packed_product(op, *map(as_size, sizes))
 
 
-@transfer("MatMulBlockQuantizedFp4Weight", inputs="A B weight_scale weight_scale_2 input_scale bias", domain=MICROSOFT)
+@rule("MatMulBlockQuantizedFp4Weight", inputs="A B weight_scale weight_scale_2 input_scale bias", domain=MICROSOFT)
 def matmul_fp4_weight(op: Op) -> Tensor:
     """A times the transpose of B, whose bytes (N, K / 2) hold two columns each."""
     return _weight_product(op, 2)
 
 
-@transfer("MatMulBlockQuantizedFp8Weight", inputs="A B b_scale a_scale bias", domain=MICROSOFT)
+@rule("MatMulBlockQuantizedFp8Weight", inputs="A B b_scale a_scale bias", domain=MICROSOFT)
 def matmul_fp8_weight(op: Op) -> Tensor:
     """A times the transpose of B (N, K)."""
     return _weight_product(op, 1)
@@ -111,7 +111,7 @@ def _weight_product(op: Op, packed: int) -> Tensor:
 # Several products of one input
 
 
-@transfer(
+@rule(
     "MatMulNBitsMlp",
     inputs="A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias",
     outputs="Y input_skip_bias_sum",
@@ -122,7 +122,7 @@ def matmul_n_bits_mlp(op: Op) -> Sequence[Tensor]:
     return _products(op, "N")
 
 
-@transfer(
+@rule(
     "MatMulNBitsQkv",
     inputs="A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias",
     outputs="Q K V input_skip_bias_sum",

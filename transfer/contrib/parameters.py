@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from lattices.expr import ONE_EXPR, Dim
-from lattices.relation import Relation, disjunction, eq
-from lattices.shape import SCALAR, Shape, shape_of
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer.op import Op
+from absint.lattices.logic.relation import Relation, disjunction, eq
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import SCALAR, Shape, shape_of
+from absint.lattices.terms.expr import ONE_EXPR, Dim
+from absint.lattices.value import Tensor, Value
+from absint.transfer.op import Op
 
 _ONE_VALUE: Final = (SCALAR, shape_of((ONE_EXPR,)))
 

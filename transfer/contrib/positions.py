@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from lattices.expr import Dim
-from lattices.relation import ge, le
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import of_dims, one_integer, require_dims, require_like, sizes
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.logic.relation import ge, le
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import of_dims, one_integer, require_dims, require_like, sizes
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "RotaryEmbedding MRotaryEmbedding",
     inputs="input position_ids cos_cache sin_cache",
     outputs="output",
@@ -43,7 +43,7 @@ def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
         require_dims(op, "position_ids", batch, length)
 
 
-@transfer("RelativePositionBias", inputs="bias_table query_length key_length", outputs="output", domain=MICROSOFT)
+@rule("RelativePositionBias", inputs="bias_table query_length key_length", outputs="output", domain=MICROSOFT)
 def relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key: (1, H, query_length, key_length)."""
     _, heads = sizes(op, "bias_table", 2)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from lattices.dtype import DType
-from lattices.shape import TOP_SHAPE
-from lattices.tensor import Tensor, Value
-from transfer import quantised
-from transfer.contrib.parameters import may_refuse_vectors, may_want_zero_points, require_one_value
-from transfer.contrib.views import restate
-from transfer.op import Op
-from transfer.reduction import by_attribute
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.value import Tensor, Value
+from absint.transfer import quantised
+from absint.transfer.contrib.parameters import may_refuse_vectors, may_want_zero_points, require_one_value
+from absint.transfer.contrib.views import restate
+from absint.transfer.op import Op
+from absint.transfer.reduction import by_attribute
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "QLinearAdd QLinearMul",
     inputs="A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point",
     outputs="C",
@@ -28,7 +28,7 @@ def q_linear_binary(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer(
+@rule(
     "QLinearWhere",
     inputs="condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point",
     outputs="Z",
@@ -42,7 +42,7 @@ def q_linear_where(op: Op) -> Tensor:
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 
 
-@transfer(
+@rule(
     "QLinearSigmoid QLinearLeakyRelu",
     inputs="X X_scale X_zero_point Y_scale Y_zero_point",
     domain=MICROSOFT,
@@ -59,26 +59,26 @@ def _require_parameters(op: Op, scales: tuple[str, ...], zero_points: tuple[str,
     may_want_zero_points(op, *zero_points)
 
 
-@transfer("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT)
+@rule("QuantizeLinear", inputs="x y_scale y_zero_point", outputs="y", domain=MICROSOFT)
 def quantize_linear(op: Op) -> Value:
     """QuantizeLinear of ONNX, with more types."""
     return restate(op, quantised.quantize_linear, op.inputs)[0]
 
 
-@transfer("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT)
+@rule("DequantizeLinear", inputs="x x_scale x_zero_point", outputs="y", domain=MICROSOFT)
 def dequantize_linear(op: Op) -> Value:
     """DequantizeLinear of ONNX, with more types."""
     return restate(op, quantised.dequantize_linear, op.inputs)[0]
 
 
-@transfer("MulInteger", inputs="A A_zero_point B B_zero_point", outputs="C", domain=MICROSOFT)
+@rule("MulInteger", inputs="A A_zero_point B B_zero_point", outputs="C", domain=MICROSOFT)
 def mul_integer(op: Op) -> Tensor:
     """A * B of 8-bit integers with broadcasting, as int32."""
     op.may_fail("zero points are single values")
     return Tensor(DType.INT32, op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("ReduceSumInteger", inputs="data", outputs="reduced", domain=MICROSOFT)
+@rule("ReduceSumInteger", inputs="data", outputs="reduced", domain=MICROSOFT)
 def reduce_sum_integer(op: Op) -> Tensor:
     """The sum of 8-bit integers over the axes of an attribute, in 32 bits."""
     result = by_attribute(None)(op)

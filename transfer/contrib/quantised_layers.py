@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.normal import ceildiv
-from lattices.relation import ge
-from lattices.shape import shape_of
-from lattices.tensor import Tensor, Value
-from lattices.truth import YES
-from transfer import normalisation, recurrent
-from transfer.contrib import com_microsoft
-from transfer.contrib.fused_products import swapped
-from transfer.contrib.parameters import is_one_value, may_refuse_parameters
-from transfer.contrib.views import restate, retyped
-from transfer.layout import joined
-from transfer.op import ANY_TENSOR, Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.value import Tensor, Value
+from absint.transfer import normalisation, recurrent
+from absint.transfer.contrib import com_microsoft
+from absint.transfer.contrib.fused_products import swapped
+from absint.transfer.contrib.parameters import is_one_value, may_refuse_parameters
+from absint.transfer.contrib.views import restate, retyped
+from absint.transfer.layout import joined
+from absint.transfer.op import ANY_TENSOR, Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer("QLinearConcat", inputs="Y_scale Y_zero_point inputs*", outputs="Y", domain=MICROSOFT, complete=True)
+@rule("QLinearConcat", inputs="Y_scale Y_zero_point inputs*", outputs="Y", domain=MICROSOFT, complete=True)
 def q_linear_concat(op: Op) -> Tensor:
     """Concat of quantised tensors, each followed by its scale and zero point."""
     axis = op.integer("axis")
@@ -45,7 +45,7 @@ def q_linear_concat(op: Op) -> Tensor:
     return joined(op, [Tensor(dtype, tensor.shape) for tensor in tensors], axis)
 
 
-@transfer("QLinearSoftmax", inputs="X X_scale x_zero_point y_scale y_zero_point", domain=MICROSOFT, complete=True)
+@rule("QLinearSoftmax", inputs="X X_scale x_zero_point y_scale y_zero_point", domain=MICROSOFT, complete=True)
 def q_linear_softmax(op: Op) -> Value:
     """The shape of X: Softmax of the version that the attribute opset names, with -1 as the default axis."""
     version = op.integer("opset")
@@ -60,7 +60,7 @@ def q_linear_softmax(op: Op) -> Value:
     ]
 
 
-@transfer(
+@rule(
     "QEmbedLayerNormalization",
     inputs="input_ids segment_ids word_embedding_quant position_embedding_quant segment_embedding gamma_quant "
     "beta_quant mask word_embedding_scale position_embedding_scale segment_embedding_scale gamma_scale beta_scale "
@@ -77,7 +77,7 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     return restate(op, com_microsoft.embed_layer_normalization, [*op.inputs[:2], *tables, *op.inputs[7:8]])[:2]
 
 
-@transfer(
+@rule(
     "DynamicQuantizeLSTM",
     inputs="X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point",
     outputs="Y Y_h Y_c",
@@ -94,7 +94,7 @@ def _transposed(op: Op, name: str) -> Value:
     return Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True))
 
 
-@transfer("GatherBlockQuantized", inputs="data indices scales zero_points", outputs="output", domain=MICROSOFT)
+@rule("GatherBlockQuantized", inputs="data indices scales zero_points", outputs="output", domain=MICROSOFT)
 def gather_block_quantized(op: Op) -> Tensor:
     """Gather along `gather_axis`, as floats; a byte of the last axis holds 8 / bits elements.
 

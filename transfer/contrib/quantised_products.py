@@ -5,23 +5,23 @@ Source: onnxruntime's docs/ContribOperators.md and its behaviour.
 
 from __future__ import annotations
 
-from lattices.dtype import DType
-from lattices.expr import Dim
-from lattices.relation import FALSE, disjunction, eq, ne
-from lattices.shape import TOP_SHAPE
-from lattices.tensor import SparseTensor, Tensor, Value
-from lattices.truth import YES
-from transfer import linalg
-from transfer.contrib.fused_products import swapped
-from transfer.contrib.parameters import require_one_or_each, require_one_value
-from transfer.contrib.views import restate, retyped
-from transfer.conversion import type_attribute
-from transfer.linalg import matmul_shape
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, disjunction, eq, ne
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import SparseTensor, Tensor, Value
+from absint.transfer import linalg
+from absint.transfer.contrib.fused_products import swapped
+from absint.transfer.contrib.parameters import require_one_or_each, require_one_value
+from absint.transfer.contrib.views import restate, retyped
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.linalg import matmul_shape
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer("QGemm", inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point", domain=MICROSOFT)
+@rule("QGemm", inputs="A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point", domain=MICROSOFT)
 def q_gemm(op: Op) -> Value:
     """Gemm of quantised matrices: in the type of y_zero_point, else floats."""
     dtype = op.dtype("y_zero_point") if op.has("y_zero_point") else DType.FLOAT
@@ -34,13 +34,13 @@ def q_gemm(op: Op) -> Value:
     return result
 
 
-@transfer("DynamicQuantizeMatMul", inputs="A B b_scale b_zero_point bias", domain=MICROSOFT, complete=True)
+@rule("DynamicQuantizeMatMul", inputs="A B b_scale b_zero_point bias", domain=MICROSOFT, complete=True)
 def dynamic_quantize_matmul(op: Op) -> Tensor:
     """A @ B with A quantised on the fly."""
     return _scaled_product(op, op.common_dtype("A", "b_scale"), "b_scale")
 
 
-@transfer(
+@rule(
     "MatMulIntegerToFloat",
     inputs="A B a_scale b_scale a_zero_point b_zero_point bias",
     domain=MICROSOFT,
@@ -76,7 +76,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
         op.may_fail(f"{name} has more values than the product has columns")
 
 
-@transfer("MatMulInteger16", inputs="A B", domain=MICROSOFT, complete=True)
+@rule("MatMulInteger16", inputs="A B", domain=MICROSOFT, complete=True)
 def matmul_integer_16(op: Op) -> Tensor:
     """A @ B of 16-bit integers, summed in 32 bits."""
     dtypes = {op.dtype("A"), op.dtype("B")}
@@ -87,7 +87,7 @@ def matmul_integer_16(op: Op) -> Tensor:
     return Tensor(DType.UNDEFINED if DType.UNDEFINED in dtypes else known, shape)
 
 
-@transfer("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)
+@rule("GemmFloat8", inputs="A B C scaleA scaleB scaleY", domain=MICROSOFT)
 def gemm_float8(op: Op) -> Value:
     """Gemm of float8 matrices, in the type that the attribute dtype names."""
     dtype = type_attribute(op, "dtype", DType.FLOAT)
@@ -95,7 +95,7 @@ def gemm_float8(op: Op) -> Value:
     return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
 
 
-@transfer(
+@rule(
     "QOrderedMatMul",
     inputs="A scale_A B scale_B scale_Y bias C scale_C",
     domain=MICROSOFT,
@@ -106,7 +106,7 @@ def q_ordered_matmul(op: Op) -> Tensor:
     return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
-@transfer("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT)
+@rule("SparseToDenseMatMul", inputs="A B", domain=MICROSOFT)
 def sparse_to_dense_matmul(op: Op) -> Tensor:
     """A sparse matrix times a dense one, after the transpositions that the attributes ask for."""
     sparse = op.value("A")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, const, product
-from lattices.relation import conjunction, divisible, ge
-from lattices.shape import TOP_SHAPE, shape_of
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import (
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import conjunction, divisible, ge
+from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     first_known,
     head_size,
     last_axis,
@@ -26,10 +26,10 @@ from transfer.contrib.agreement import (
     require_like,
     sizes,
 )
-from transfer.op import Op
-from transfer.recurrent import DIRECTIONS
-from transfer.rule import MICROSOFT, transfer
-from transfer.window import as_size
+from absint.transfer.op import Op
+from absint.transfer.recurrent import DIRECTIONS
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.window import as_size
 
 UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 
@@ -44,7 +44,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     return (const(window),) if window else ()
 
 
-@transfer(
+@rule(
     "LinearAttention",
     inputs="query key value past_state decay beta",
     outputs="output present_state",
@@ -81,7 +81,7 @@ def _require_gates(op: Op) -> None:
             op.may_fail(f"{name} fits the heads of the keys")
 
 
-@transfer(
+@rule(
     "LinearAttentionGate",
     inputs="a dt_bias decay_scale b",
     outputs="decay beta",
@@ -101,7 +101,7 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
 
 
-@transfer(
+@rule(
     "GatedDeltaNet",
     inputs="query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active",
     outputs="output final_state state_update",
@@ -145,7 +145,7 @@ def _carried(op: Op, kernel: Dim) -> Dim:
     return as_size((kernel - 1) * dilation)
 
 
-@transfer(
+@rule(
     "CausalConvWithState",
     inputs="input weight bias past_state",
     outputs="output present_state",
@@ -176,12 +176,12 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype, x), of_dims(dtype, *state)
 
 
-causal_conv_with_state_onnx = transfer(
+causal_conv_with_state_onnx = rule(
     "CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state"
 )(causal_conv_with_state.function)
 
 
-@transfer(
+@rule(
     "VarlenCausalConvWithState",
     inputs="input weight cumulative_sequence_length bias initial_state capture_count",
     outputs="output final_state state_update",
@@ -207,7 +207,7 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     )
 
 
-@transfer(
+@rule(
     "AttnLSTM",
     inputs="X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW",
     outputs="Y Y_h Y_c",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim
-from lattices.normal import mod
-from lattices.relation import lt
-from lattices.tensor import Tensor
-from transfer.cases import choose
-from transfer.contrib.agreement import (
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import lt
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.normal import mod
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import (
     kept,
     of_attribute,
     of_dims,
@@ -24,11 +23,12 @@ from transfer.contrib.agreement import (
     require_like,
     sizes,
 )
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
+from absint.transfer.elements.cases import choose
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
 
 
-@transfer(
+@rule(
     "SparseAttention DynamicSparseAttention",
     inputs="query key value past_key past_value",
     outputs="output present_key present_value",
@@ -58,7 +58,7 @@ def _policy(op: Op) -> tuple[bool, int, int]:
     return compressed, ratio, positive(op, "index_topk") if compressed else positive(op, "token_budget") + ratio - 1
 
 
-@transfer(
+@rule(
     "SparseAttentionIndexer",
     inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key gate position_bias "
     "head_weights position_ids past_sequence_length past_proj_buffer",
@@ -93,7 +93,7 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     return choose(op, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
 
 
-@transfer(
+@rule(
     "PackedSparseAttentionIndexer",
     inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
     "past_sequence_lengths gate position_bias head_weights position_ids past_key_state past_kv_buffer "

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.dtype import DType
-from lattices.tensor import Tensor
-from transfer.contrib.agreement import of_dims, positive, sizes
-from transfer.op import Op
-from transfer.rule import transfer
+from absint.lattices.dtype import DType
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import of_dims, positive, sizes
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
 
 
-@transfer(
+@rule(
     "DisentangledAttention_TRT",
     inputs="c2c_attention c2p_attention p2c_attention",
     outputs="disentangled_attention",
@@ -23,7 +23,7 @@ def disentangled_attention(op: Op) -> Tensor:
     return Tensor(op.common_dtype("c2c_attention", "c2p_attention", "p2c_attention"), content.shape)
 
 
-@transfer(
+@rule(
     "EfficientNMS_TRT",
     inputs="boxes scores anchors",
     outputs="num_detections detection_boxes detection_scores detection_classes",
@@ -42,7 +42,7 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
     )
 
 
-@transfer(
+@rule(
     "MultilevelCropAndResize_TRT PyramidROIAlign_TRT",
     inputs="boxes feature_map_0 feature_map_1 feature_map_2 feature_map_3",
     outputs="patches",

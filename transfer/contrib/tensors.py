@@ -7,30 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import UNKNOWN_SIZE, Dim, const
-from lattices.normal import ceildiv
-from lattices.real import Real
-from lattices.relation import disjunction, eq, ge
-from lattices.shape import SCALAR, TOP_SHAPE, shape_of
-from lattices.tensor import Tensor, Value
-from transfer.contrib.agreement import first_known, of_dims, require_dims, require_like, sizes
-from transfer.contrib.com_microsoft import unary
-from transfer.contrib.views import restate
-from transfer.generators import arange
-from transfer.op import Op
-from transfer.rule import MICROSOFT, transfer
-from transfer.sampling import grid_sample
-from transfer.shape_ops import unsqueeze
-from transfer.window import as_size
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import disjunction, eq, ge
+from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor, Value
+from absint.transfer.contrib.agreement import first_known, of_dims, require_dims, require_like, sizes
+from absint.transfer.contrib.com_microsoft import unary
+from absint.transfer.contrib.views import restate
+from absint.transfer.generators import arange
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+from absint.transfer.sampling import grid_sample
+from absint.transfer.shape_ops import unsqueeze
+from absint.transfer.window import as_size
 
-expand_dims = transfer("ExpandDims", inputs="data axes", domain=MICROSOFT, elements=True)(unsqueeze.function)
-grid_sample_ms = transfer("GridSample", inputs="X grid", domain=MICROSOFT)(grid_sample.function)
-sample_op = transfer("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
+expand_dims = rule("ExpandDims", inputs="data axes", domain=MICROSOFT, elements=True)(unsqueeze.function)
+grid_sample_ms = rule("GridSample", inputs="X grid", domain=MICROSOFT)(grid_sample.function)
+sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.function)
 
 
-@transfer("Range", inputs="start limit delta", domain=MICROSOFT, elements=True)
+@rule("Range", inputs="start limit delta", domain=MICROSOFT, elements=True)
 def arange_by_one(op: Op) -> Sequence[Value]:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 where delta is left out."""
     dtype = op.common_dtype("start", "limit", "delta")
@@ -39,7 +39,7 @@ def arange_by_one(op: Op) -> Sequence[Value]:
     return restate(op, arange, (op.value("start"), op.value("limit"), step))
 
 
-@transfer("UnfoldTensor", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
+@rule("UnfoldTensor", inputs="input", outputs="output", domain=MICROSOFT, complete=True)
 def unfold_tensor(op: Op) -> Tensor:
     """All windows along an axis: (..., floor((n - size) / step) + 1, ..., size)."""
     x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
@@ -67,7 +67,7 @@ def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
     return shape.dims
 
 
-@transfer("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT)
+@rule("CropAndResize", inputs="X rois batch_indices crop_size", domain=MICROSOFT)
 def crop_and_resize(op: Op) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
     channels = _leading(op, "X", 4)[1]
@@ -82,7 +82,7 @@ def crop_and_resize(op: Op) -> Tensor:
     return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
 
 
-@transfer("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
+@rule("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
 def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
     op.may_fail("every character has a vector, and W has rank 4")
@@ -99,7 +99,7 @@ def word_conv_embedding(op: Op) -> Tensor:
     return of_dims(dtype, words[0], filters)
 
 
-@transfer("TorchEmbedding", inputs="weight indices padding_idx scale_grad_by_freq", domain=MICROSOFT)
+@rule("TorchEmbedding", inputs="weight indices padding_idx scale_grad_by_freq", domain=MICROSOFT)
 def torch_embedding(op: Op) -> Tensor:
     """The row of a table for each index: the shape of the indices, and the size of a row."""
     _, size = sizes(op, "weight", 2)
@@ -111,7 +111,7 @@ def torch_embedding(op: Op) -> Tensor:
 # Numbers of two parts
 
 
-@transfer("ComplexMul ComplexMulConj", inputs="A B", outputs="C", domain=MICROSOFT)
+@rule("ComplexMul ComplexMulConj", inputs="A B", outputs="C", domain=MICROSOFT)
 def complex_mul(op: Op) -> Tensor:
     """The product of complex numbers, which the last axis holds as two reals, with broadcasting."""
     shapes = [op.tensor(name).shape for name in ("A", "B")]
@@ -122,7 +122,7 @@ def complex_mul(op: Op) -> Tensor:
     return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
 
 
-@transfer("Rfft Irfft", inputs="X", domain=MICROSOFT)
+@rule("Rfft Irfft", inputs="X", domain=MICROSOFT)
 def fft(op: Op) -> Tensor:
     """The spectrum of real signals, (..., n) to (..., n//2 + 1, 2), or back to a length that is not said."""
     x, forward = op.tensor("X"), op.name == "Rfft"
@@ -140,7 +140,7 @@ def fft(op: Op) -> Tensor:
 # Normalisation and dropout
 
 
-@transfer("GroupNorm", inputs="X gamma beta", domain=MICROSOFT)
+@rule("GroupNorm", inputs="X gamma beta", domain=MICROSOFT)
 def group_norm(op: Op) -> Tensor:
     """Normalisation of groups of channels of images (N, H, W, C), or (N, C, H, W): their shape."""
     x = sizes(op, "X", 4)
@@ -151,16 +151,14 @@ def group_norm(op: Op) -> Tensor:
     return of_dims(op.dtype("X"), *x)
 
 
-@transfer("BitmaskDropout", inputs="data ratio training_mode", outputs="output mask", domain=MICROSOFT)
+@rule("BitmaskDropout", inputs="data ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bitmask_dropout(op: Op) -> Sequence[Tensor]:
     """data with elements dropped, and which were kept: a bit for each element, 32 in a number."""
     data = op.tensor("data")
     return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
 
 
-@transfer(
-    "BitmaskBiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT
-)
+@rule("BitmaskBiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
     require_like(op, "residual", "data")
@@ -173,13 +171,13 @@ def _packed(bits: Dim) -> Dim:
     return as_size(ceildiv(bits, 32))
 
 
-@transfer("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
+@rule("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
 def is_all_finite(op: Op) -> Tensor:
     """Whether no element of any input is infinite or no number."""
     return Tensor(DType.BOOL, SCALAR)
 
 
-@transfer("Snpe", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
+@rule("Snpe", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
 def snpe(op: Op) -> Sequence[Tensor]:
     """What a compiled model in an attribute computes: tensors of the type of the inputs."""
     op.may_fail("the compiled model fits the inputs")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lattices.relation import FALSE, ge
-from transfer.caveats import known_text
-from transfer.op import Op
+from absint.lattices.logic.relation import FALSE, ge
+from absint.transfer.caveats import known_text
+from absint.transfer.op import Op
 
 _MODES: Final = frozenset({"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"})
 _NODES: Final = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lattices.dtype import DType
-from lattices.shape import Shape, shape_of
-from lattices.tensor import Tensor, Value
-from transfer.op import AttributeValue, Op
-from transfer.rule import Rule
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.value import Tensor, Value
+from absint.transfer.op import AttributeValue, Op
+from absint.transfer.rule import Rule
 
 NEWEST: Final = 1 << 30
 """The version of an operator that has all attributes."""

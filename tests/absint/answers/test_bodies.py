@@ -10,9 +10,9 @@ import pytest
 from onnx import ModelProto, parser
 
 import absint
-from absint.checking import Outcome
-from absint.running import feeds_for
-from solver.prove import Verdict
+from absint.queries.size_checks import Outcome
+from absint.runs.run import feeds_for
+from absint.solver.prove import Verdict
 
 SCAN = '<ir_version: 8, opset_import: ["" : 18]> g (float[N,K] a, float[M] b) => (float[Y] y, float[Z,W] z) { '
 SCAN += "y, z = Scan <num_scan_inputs = 1, body = t (%s) => (%s) { %s }> (b, a) }"

@@ -11,9 +11,9 @@ from onnx import parser
 
 import absint
 from absint.cli import run
-from absint.outcomes import Outcome
-from lattices.text import parse_relation
-from solver.contract import Clause, Contract
+from absint.lattices.text import parse_relation
+from absint.queries.outcomes import Outcome
+from absint.solver.contracts.contract import Clause, Contract
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 

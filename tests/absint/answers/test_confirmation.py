@@ -9,15 +9,15 @@ import pytest
 from onnx import parser
 
 import absint
-import absint.running
-from absint import Op, Tensor, transfer
-from absint.running import RunError, sizes_at
-from solver.prove import Verdict
+import absint.runs.run
+from absint import Op, Tensor, rule
+from absint.runs.run import RunError, sizes_at
+from absint.solver.prove import Verdict
 
 PLAIN = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, M] X) => (float[N, M] Z) { Z = Relu(X) }"""
 
 
-@transfer("Fold", domain="acme", inputs="X", outputs="Y", complete=True)
+@rule("Fold", domain="acme", inputs="X", outputs="Y", complete=True)
 def fold(op: Op) -> Tensor:
     """An operator that onnxruntime does not have."""
     return op.tensor("X")
@@ -45,7 +45,7 @@ def test_another_candidate_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RunError("onnxruntime: out of memory")
         return sizes_at(result, sizes, *args, **kwargs)
 
-    monkeypatch.setattr(absint.running, "sizes_at", failing_once)
+    monkeypatch.setattr(absint.runs.run, "sizes_at", failing_once)
     proof = absint.analyze(parser.parse_model(PLAIN)).prove("Z[0] == Z[1]", confirm=True)
     assert proof.verdict is Verdict.REFUTED
     assert proof.confirmed
@@ -53,7 +53,7 @@ def test_another_candidate_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_that_meets_the_relation_refutes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absint.running, "sizes_at", lambda *args, **kwargs: {"Z": (7, 7)})
+    monkeypatch.setattr(absint.runs.run, "sizes_at", lambda *args, **kwargs: {"Z": (7, 7)})
     proof = absint.analyze(parser.parse_model(PLAIN)).prove("Z[0] == Z[1]", confirm=True)
     assert proof.verdict is Verdict.NOT_ENTAILED
     assert proof.reason == "a run at these sizes does not contradict it"
@@ -63,7 +63,7 @@ def test_declarations_are_refuted_without_a_run_and_the_failure_is_said(monkeypa
     def failing(*args: object, **kwargs: object) -> object:
         raise RunError("onnxruntime: no")
 
-    monkeypatch.setattr(absint.running, "sizes_at", failing)
+    monkeypatch.setattr(absint.runs.run, "sizes_at", failing)
     proof = absint.analyze(parser.parse_model(PLAIN)).prove("N == M", given="inputs", confirm=True)
     assert proof.verdict is Verdict.REFUTED
     assert not proof.confirmed

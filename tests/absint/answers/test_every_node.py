@@ -7,9 +7,9 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.outcomes import Outcome
-from absint.running import RunError, run
-from solver.prove import Verdict
+from absint.queries.outcomes import Outcome
+from absint.runs.run import RunError, run
+from absint.solver.prove import Verdict
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
 BINARY = "g (float[N] X, float[M] Y)"
@@ -147,7 +147,7 @@ def test_an_exported_guard_refuses_sizes_at_which_an_unneeded_node_fails() -> No
 
 @pytest.mark.parametrize("form", ["json", "smtlib", "metadata"])
 def test_exports_tell_needed_nodes_from_others(form: str) -> None:
-    from solver.constraints import ConstraintSet
+    from absint.solver.constraints import ConstraintSet
 
     constraints = read(UNNEEDED["a node"]).constraints
     assert [c.needed for c in constraints] == [False]

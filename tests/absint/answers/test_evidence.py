@@ -10,8 +10,9 @@ import pytest
 from onnx import TensorProto, parser
 
 import absint
-from absint import UsageError, evidence
+from absint import UsageError
 from absint.cli import run
+from absint.queries import evidence
 
 GATHERED = """<ir_version: 10, opset_import: ["": 18]>
 graph (float[N, 3] x, float[K, 2] i) => (float[K, 3] y) {
@@ -37,7 +38,7 @@ def result() -> absint.Result:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The runs that are made."""
-    from absint import running
+    from absint.runs import run as running
 
     made: list[object] = []
     original = running.sizes_at

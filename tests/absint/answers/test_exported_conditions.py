@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 import absint
-from solver.constraints import ConstraintSet
+from absint.solver.constraints import ConstraintSet
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BRANCHES = """Z = If(c)<then_branch = t () => (A) { A = Div(X, X) }, else_branch = e () => (B) { B = Neg(X) }> }"""

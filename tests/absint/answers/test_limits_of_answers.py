@@ -14,11 +14,11 @@ from onnx import parser
 
 import absint
 from absint.cli import run
-from absint.outcomes import Outcome
-from lattices.deadline import DeadlineError, on_time, remaining, within
-from lattices.facts import Facts
-from lattices.text import parse_relation
-from solver.prove import Verdict
+from absint.lattices.deadline import DeadlineError, on_time, remaining, within
+from absint.lattices.logic.facts import Facts
+from absint.lattices.text import parse_relation
+from absint.queries.outcomes import Outcome
+from absint.solver.prove import Verdict
 
 COUNT = 20
 SHORT = 0.3

@@ -10,15 +10,15 @@ import pytest
 from onnx import ModelProto
 
 import absint
-from absint.allowance import allowing
 from absint.auditing import Judgement, Said, judge
-from absint.auditing.child import Child, ChildError, one_line
 from absint.auditing.runs import Observed, Runs
+from absint.runs.allowance import allowing
+from absint.runs.worker import Child, ChildError, one_line
 from tests.absint.auditing.models import SUM, model
 
 SCRIPT = """
 import os, time
-from absint.auditing.served import serve
+from absint.runs.serve import serve
 
 def work(request):
     print("noise")
@@ -138,7 +138,7 @@ def test_the_child_finds_what_this_process_finds(tmp_path: Path, monkeypatch: py
     (tmp_path / "here_only.py").write_text("VALUE = 7\n")
     monkeypatch.syspath_prepend(tmp_path)
     script = tmp_path / "script.py"
-    script.write_text("from absint.auditing.served import serve\nimport here_only\nserve(lambda _: here_only.VALUE)\n")
+    script.write_text("from absint.runs.serve import serve\nimport here_only\nserve(lambda _: here_only.VALUE)\n")
     assert str(tmp_path) in sys.path
     child = Child(str(script))
     assert child.ask(None, 60) == 7

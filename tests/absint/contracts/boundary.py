@@ -13,8 +13,8 @@ import onnxruntime as ort
 from onnx import ModelProto, helper
 
 import absint
-from absint.outcomes import Outcome
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
+from absint.queries.outcomes import Outcome
 
 Binding = Mapping[str, int]
 
@@ -127,7 +127,7 @@ class Boundary:
 
 
 def _true(relation: Any, binding: Binding) -> bool:
-    from solver.prove import holds
+    from absint.solver.prove import holds
 
     return holds(relation, binding) is not False
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from onnx import ModelProto
 
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
 from tests.absint.contracts import language
 from tests.absint.contracts.boundary import Binding, Boundary, around, grid
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx import GraphProto, ModelProto, helper
 
-from lattices.tensor import Tensor
+from absint.lattices.value import Tensor
 from tests.absint.contracts import language
 from tests.absint.contracts.boundary import Boundary, around, grid
 from tests.absint.contracts.net import BOOL, INT64, Net

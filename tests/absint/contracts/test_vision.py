@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from onnx import ModelProto
 
-from absint.outcomes import Outcome
-from lattices.expr import MAX_DIM
+from absint.lattices.terms.expr import MAX_DIM
+from absint.queries.outcomes import Outcome
 from tests.absint.contracts import vision
 from tests.absint.contracts.boundary import Binding, Boundary, around, grid
 

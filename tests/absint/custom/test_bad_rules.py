@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import absint
-from absint import DType, Op, RuleError, Shape, Tensor, transfer
+from absint import DType, Op, RuleError, Shape, Tensor, rule
+from absint.transfer.rule import Rule
 from tests.absint.custom.graphs import around
-from transfer.rule import Rule
 
 FILE = "tests/absint/custom/test_bad_rules.py"
 
@@ -62,7 +62,7 @@ def identity_as_requirement(op: Op) -> Any:
 
 
 def rule_of(function: Callable[[Op], Any]) -> Rule:
-    return transfer("Bad", domain="my", inputs="X", outputs="Y Mask")(function)
+    return rule("Bad", domain="my", inputs="X", outputs="Y Mask")(function)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_one_line_says_what_is_wrong(function: Callable[[Op], Any], message: str
 
 
 def test_outputs_without_a_name_are_told() -> None:
-    @transfer("Bad", domain="my", inputs="X")
+    @rule("Bad", domain="my", inputs="X")
     def identity(op: Op) -> Tensor:
         """X."""
         return op.tensor("X")
@@ -136,10 +136,10 @@ def test_strict_raises_no_traceback_for_it() -> None:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda: transfer("", inputs="X"), "names are those of one operator or more"),
-        (lambda: transfer("F", inputs=["X"])(nothing), "inputs are one text with spaces, as 'X W B', not list"),  # type: ignore[arg-type]
-        (lambda: transfer("F", inputs="X", since=9, until=8), "no version is from 9 on and up to 8"),
-        (lambda: absint.TABLE.extended([nothing]), "nothing is no rule: decorate a function with @absint.transfer"),  # type: ignore[list-item]
+        (lambda: rule("", inputs="X"), "names are those of one operator or more"),
+        (lambda: rule("F", inputs=["X"])(nothing), "inputs are one text with spaces, as 'X W B', not list"),  # type: ignore[arg-type]
+        (lambda: rule("F", inputs="X", since=9, until=8), "no version is from 9 on and up to 8"),
+        (lambda: absint.TABLE.extended([nothing]), "nothing is no rule: decorate a function with @absint.rule"),  # type: ignore[list-item]
     ],
 )
 def test_a_bad_declaration_raises_one_line(declare: Callable[[], object], message: str) -> None:

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from onnx.reference.op_run import OpRun
 
-from absint import Op, Shape, Tensor, eq, transfer
+from absint import Op, Shape, Tensor, eq, rule
+from absint.lattices.terms.expr import symbol
 from absint.testing import Arg, Binding, Case, apply_case, check_rule, run_case, sizes
-from lattices.expr import symbol
-from transfer.rule import Function, Rule
+from absint.transfer.rule import Function, Rule
 
 SIZES = sizes(N=[0, 1, 4], M=[1, 3])
 CASE = Case("Twice", [Arg(["N", "M"])], bindings=SIZES)
 
 
 def rule_of(function: Function, *, complete: bool = True) -> Rule:
-    return transfer("Twice", domain="my", inputs="X", complete=complete)(function)
+    return rule("Twice", domain="my", inputs="X", complete=complete)(function)
 
 
 def doubled(op: Op) -> Tensor:

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from absint import Op, Shape, Tensor, transfer
+from absint import Op, Shape, Tensor, rule
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.ramp import ramp
+from absint.lattices.terms.expr import const
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Optional, Sequence, Value, without_elements
 from absint.testing import Arg, Case, check_rule, sizes
-from lattices.contents import Contents
-from lattices.dtype import DType
-from lattices.expr import const
-from lattices.ramp import ramp
-from lattices.real import Real
-from lattices.tensor import Optional, Sequence, Value, without_elements
-from transfer.op import apply
-from transfer.rule import Function, Rule
+from absint.transfer.op import apply
+from absint.transfer.rule import Function, Rule
 
 CASE = Case("Copy", [Arg(["N", 3], TensorProto.INT64)], bindings=sizes(N=[0, 1, 2]))
 KNOWN = Tensor(DType.INT64, Shape([2]), Contents.vector([const(4), const(5)]))
@@ -26,7 +26,7 @@ GROWING = Tensor(DType.INT64, Shape(["N"]), ramps=ramp(const(0), [const(1)]))
 
 
 def copying(function: Function, *, elements: bool) -> Rule:
-    return transfer("Copy", domain="my", inputs="X", complete=True, elements=elements)(function)
+    return rule("Copy", domain="my", inputs="X", complete=True, elements=elements)(function)
 
 
 def same(x: np.ndarray) -> np.ndarray:

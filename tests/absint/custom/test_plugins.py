@@ -12,18 +12,18 @@ import pytest
 
 import absint
 from absint.cli import run
-from absint.plugins import installed
+from absint.rules.plugins import installed
 from tests.absint.custom.graphs import around
 
 RULES = '''
-from absint import Op, Tensor, transfer
+from absint import Op, Tensor, rule
 
-@transfer("Scale", domain="my", inputs="X")
+@rule("Scale", domain="my", inputs="X")
 def scale(op: Op) -> Tensor:
     """The shape of X."""
     return op.tensor("X")
 
-@transfer("Relu", inputs="X")
+@rule("Relu", inputs="X")
 def relu(op: Op) -> Tensor:
     """Nothing: it must not replace the shipped rule."""
     return Tensor(op.dtype("X"))
@@ -85,7 +85,7 @@ def test_nothing_is_loaded_for_it_before() -> None:
 import sys, absint
 result = absint.analyze("examples/tiny_decoder.onnx")
 assert result.shapes and not result.diagnostics
-print(sorted({"absint.plugins", "absint.schema_rules"} & set(sys.modules)))
+print(sorted({"absint.rules.plugins", "absint.rules.schema_rules"} & set(sys.modules)))
 """
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
@@ -95,7 +95,7 @@ print(sorted({"absint.plugins", "absint.schema_rules"} & set(sys.modules)))
 def test_a_rule_that_is_handed_over_wins(site: Site) -> None:
     site.add("acme-ops", "ops = acme_rules", acme_rules=RULES)
 
-    @absint.transfer("Scale", domain="my", inputs="X")
+    @absint.rule("Scale", domain="my", inputs="X")
     def mine(op: absint.Op) -> absint.Tensor:
         """A vector."""
         return absint.Tensor(op.dtype("X"), absint.Shape([7]))

@@ -16,12 +16,12 @@ from onnx.shape_inference import infer_node_outputs
 
 import absint
 from absint.cli import run
-from absint.schema_rules import schema_rule
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor
+from absint.rules.schema_rules import schema_rule
 from absint.testing import Arg, Case, run_case, sizes
-from lattices.expr import Expr
-from lattices.tensor import Tensor
+from absint.transfer.table import Table, shipped
 from tests.absint.custom.graphs import Dims, around
-from transfer.table import Table, shipped
 
 Infer = Callable[[Any], None]
 DOMAIN = "schema.test"
@@ -276,7 +276,7 @@ def test_a_rule_comes_first_and_a_schema_may_come_later() -> None:
     try:
         assert str(absint.analyze(made).shapes["Y0"]) == "[N, 3]"
 
-        @absint.transfer("Late", domain=DOMAIN, inputs="X")
+        @absint.rule("Late", domain=DOMAIN, inputs="X")
         def late(op: absint.Op) -> Tensor:
             """A vector."""
             return Tensor(op.dtype("X"), absint.Shape([7]))

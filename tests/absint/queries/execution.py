@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 import absint
-from absint.running import feeds_for
+from absint.runs.run import feeds_for
 from tests.absint.queries.rows import Row
 from tests.absint.queries.truth import Shape
 from tests.soundness.graph_drafts import RUNTIME, needed

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from solver.export import from_json, from_smtlib, to_smtlib
+from absint.solver.export import from_json, from_smtlib, to_smtlib
 
 Said = Callable[..., str]
 INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT

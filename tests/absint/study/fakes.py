@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from absint.errors import ModelError
-from absint.study.running import Job, Json
+from absint.runs.pool import Job, Json
 from absint.study.tasks import Task
 
 COUNTS: dict[str, Json] = {

@@ -12,12 +12,12 @@ import pytest
 from absint import analyze
 from absint.cli import run
 from absint.errors import UsageError
-from absint.study.exporting import Export, export, read_index, script, write_export
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE
+from absint.lattices.text import parse_relation
+from absint.solver.backend import Answer, Backend
 from absint.study.queries import NoQueryError, canonical_names, query_of, renamed
+from absint.study.smtlib_export import Export, export, read_index, script, write_export
 from absint.study.solvers import by_cvc5, by_z3
-from lattices.relation import FALSE, OPEN, TRUE
-from lattices.text import parse_relation
-from solver.backend import Answer, Backend
 from tests.absint.study.models import halved, write
 
 SOURCES = ("declared", "max", "onnx")

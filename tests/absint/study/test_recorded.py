@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from absint import analyze
 from absint.errors import UsageError
-from absint.study.recorded import feeds_of, recorded
+from absint.study.known_runs import feeds_of, recorded
 from absint.study.sources import DECLARED
 from absint.study.tasks import Task, audit, pairs
 from tests.absint.cli_models import BOOL, FLOAT, node, save, value

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from absint.errors import UsageError
-from absint.study import running
+from absint.runs import pool as running
+from absint.runs.pool import STARTS, Worker
 from absint.study.results import FILE, Record, read_records
-from absint.study.running import STARTS, Worker
 
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 ANSWERS = "tests.absint.study.test_resilience:answers"

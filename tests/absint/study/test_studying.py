@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from absint.errors import UsageError
+from absint.runs.pool import Done, Schedule
 from absint.study import Study, study
 from absint.study.results import FILE, Store, record
-from absint.study.running import Done, Schedule
 from absint.study.sources import Source
 from absint.study.tasks import pairs
 from tests.absint.study.fakes import calls, policies

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import onnx
 from onnx import TypeProto, defs
 
-from lattices.dtype import DType
+from absint.lattices.dtype import DType
 from tests.soundness.models import NEWEST_RUN, node_tests
 
 NAMES = {dtype.value: dtype.name.lower() for dtype in DType if 1 <= dtype <= DType.FLOAT4E2M1}

@@ -11,15 +11,15 @@ import pytest
 from onnx import TypeProto, helper
 
 import absint
-from absint import schemas
-from absint.signatures import Allowed, Signature, parse_type
-from lattices.tensor import Sequence as SequenceValue
-from lattices.tensor import SparseTensor, Tensor
+from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import SparseTensor, Tensor
+from absint.model import schemas
+from absint.model.signatures import Allowed, Signature, parse_type
+from absint.transfer.contrib.type_table import GROUPS, TABLE
+from absint.transfer.rule import Rule
+from absint.transfer.table import shipped
 from tests.absint.typing.mutations import NAMES
 from tests.absint.typing.runtime import refusal
-from transfer.contrib.type_table import GROUPS, TABLE
-from transfer.rule import Rule
-from transfer.table import shipped
 
 OWN = ("com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc")
 REGISTERED: dict[tuple[str, str, int], Any] = {

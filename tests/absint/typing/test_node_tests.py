@@ -7,7 +7,7 @@ import json
 import pytest
 
 import absint
-from absint.outcomes import Outcome
+from absint.queries.outcomes import Outcome
 from tests.absint.typing.mutations import Mutant, disagreeing, forbidden
 from tests.absint.typing.runtime import refusal
 from tests.soundness.models import node_tests

@@ -15,7 +15,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unneeded-nodes-prove",
         "a proof rests on nodes that a runtime may drop",
-        "absint.proving",
+        "absint.queries.proofs",
         "kept: Iterable[Constraint] = every.of_needed",
         "kept: Iterable[Constraint] = every",
         f"graph({UNNEEDED}).prove('N == M or N == 1 or M == 1').verdict",
@@ -24,7 +24,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unneeded-nodes-demand-nothing",
         "sizes at which an unneeded node fails are legal",
-        "absint.recording",
+        "absint.solution.constraints",
         "for node in range(len(self._nodes)):",
         "for node in (n for n, needed in enumerate(self._needed) if needed):",
         f"str(graph({UNNEEDED}).contract())",
@@ -33,7 +33,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "query-broadcasts-as-a-node",
         "a query takes for granted that its operands broadcast",
-        "lattices.reference_parser",
+        "absint.lattices.text.reference_parser",
         "super().__init__(text, names, relation, total=True)",
         "super().__init__(text, names, relation, total=False)",
         f"graph({UNNEEDED}).prove('broadcast(N, 3) == 3').verdict",
@@ -42,10 +42,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "quotients-by-0-are-false",
         "where a comparison divides by zero it is false, and so refuted",
-        "lattices.definedness",
+        "absint.lattices.logic.definedness",
         "parts.append(ne(divisor, 0))",
         "parts.append(TRUE)",
-        "str(module('lattices.definedness').falsity(relation('N // M >= 1')))",
+        "str(module('absint.lattices.logic.definedness').falsity(relation('N // M >= 1')))",
         TIERS,
     ),
 )

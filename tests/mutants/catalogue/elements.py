@@ -12,17 +12,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "elements-handed-on-unasked",
         "a rule that returns an input hands on its elements, whatever it declares",
-        "transfer.returned",
+        "absint.transfer.returned",
         "return outputs if rule.elements else (without_elements(result),)",
         "return outputs",
-        "str(module('transfer.op').apply(r := module('transfer.rule').transfer('Z', inputs='X')"
-        "(lambda op: op.value('X')), module('transfer.op').Op(r, [ints([1]).value()])).outputs)",
+        "str(module('absint.transfer.op').apply(r := module('absint.transfer.rule').rule('Z', inputs='X')"
+        "(lambda op: op.value('X')), module('absint.transfer.op').Op(r, [ints([1]).value()])).outputs)",
         "pytest tests/absint/custom/test_kit_elements.py",
     ),
     mutant(
         "padded-fill",
         "elements that are all the same stay so, whatever is put around them",
-        "transfer.padding",
+        "absint.transfer.padding",
         "return None if filling is None else Contents.fill(join_elements(x.contents.elements[0], filling))",
         "return x.contents",
         "str(graph('(float[N] x, int64[2] p) => (int64[M] y) { s = Shape(x) "
@@ -32,7 +32,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "joined-fill-of-nothing",
         "what inputs without elements are joined to has the elements of them all",
-        "transfer.layout",
+        "absint.transfer.layout",
         "return first if agree else None",
         "return first",
         "str(graph('(int64[2] s, int64[2] t) => (float[N, M] y) { a = ConstantOfShape(s) b = ConstantOfShape(t) "
@@ -42,7 +42,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "top-k-in-one-order",
         "the order of TopK without sorted is that of the reference",
-        "absint.evaluation",
+        "absint.shapes.folding",
         'if kernel.op_type == "TopK" and kernel.attributes.get("sorted", 1) == 0:',
         "if False:",
         "str(graph('(float[N] x) => (int64[2] y) { c = Constant<value_ints = [1, 2, 3]>() "
@@ -52,7 +52,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "order-of-64-bits",
         "Max and its like order int64 as they should",
-        "transfer.premises",
+        "absint.transfer.elements.premises",
         "if dtype is DType.INT64 else []",
         "if dtype is DType.CONFLICT else []",
         "node('Max', ints([2**40]), ints([3]))",
@@ -61,7 +61,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reductions-of-64-bits",
         "reductions of int64 give the sums and products of mathematics",
-        "transfer.premises",
+        "absint.transfer.elements.premises",
         'return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")',
         "return True",
         "node('ReduceProd', ints([2**53 + 1, 2]), keepdims=0)",

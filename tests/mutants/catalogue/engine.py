@@ -21,7 +21,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "loop-body-visited-once",
         "a carried value keeps its start, whatever the body gives back",
-        "absint.carried",
+        "absint.shapes.loops.invariants",
         "if back is None or back is BOTTOM or start is BOTTOM:",
         "if True:",
         "flow('loop_grows_by_a_symbol')",
@@ -30,7 +30,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "closed-form-not-proved",
         "a guess about a carried number is believed",
-        "absint.carried",
+        "absint.shapes.loops.invariants",
         'elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):',
         'elif claim.kind == "never":',
         "flow('loop_doubles'), flow('loop_settles_on_a_size'), flow('loop_fibonacci')",
@@ -41,11 +41,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "a carried number keeps the bounds of its start",
         (
             Change(
-                "absint.carried",
+                "absint.shapes.loops.invariants",
                 "if not narrower.is_empty and _stays(after, narrower, full):",
                 "if not narrower.is_empty:",
             ),
-            Change("absint.carried", "elif not _stays(back, claim.bounds, full):", "elif claim.bounds.is_empty:"),
+            Change(
+                "absint.shapes.loops.invariants",
+                "elif not _stays(back, claim.bounds, full):",
+                "elif claim.bounds.is_empty:",
+            ),
         ),
         "flow('loop_multiplies_a_count')",
         (flows("loop_whose_condition_is_forgotten"),),
@@ -53,7 +57,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "zero-trips-forgotten",
         "a scan output has the sizes of the body even if no trip is made",
-        "absint.loops",
+        "absint.shapes.loops.loop",
         "certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES",
         "certain = True",
         "flow('loop_trips_from_an_input')",
@@ -62,7 +66,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "trips-at-least-one",
         "a loop whose trips are not known makes one",
-        "absint.loops",
+        "absint.shapes.loops.loop",
         'trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))',
         'trips = expr_of(Symbol(f"{HOLE}trips", 1, MAX_DIM))',
         "flow('loop_initial_condition_by_data')",
@@ -71,7 +75,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "negative-limit",
         "a loop with M = -1 makes -1 trips",
-        "absint.loops",
+        "absint.shapes.loops.loop",
         "most = maximum(most, 0) if most is not None else None",
         "most = most",
         "flow('loop_trips_from_an_input')",
@@ -80,7 +84,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "one-trip-less",
         "the condition of a trip is taken for that of the next one",
-        "absint.trips",
+        "absint.shapes.loops.trip_counts",
         "limits.append(maximum(floordiv(line[0], line[1]) + 2, 1))",
         "limits.append(maximum(floordiv(line[0], line[1]) + 1, 1))",
         "flow('loop_with_steps_of_three'), flow('loop_by_a_limit_and_a_condition'), "
@@ -90,7 +94,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "body-symbols-leak",
         "a size of one trip is used after the loop",
-        "absint.loops",
+        "absint.shapes.loops.loop",
         "return Unknown(dim.bounds) if isinstance(dim, Expr) and self.mentions(dim) else dim",
         "return dim",
         "flow('loop_scan_of_what_grows')",
@@ -99,7 +103,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "last-value-of-the-trip-before",
         "a carried value after the loop is the one at the start of the last trip",
-        "absint.loops",
+        "absint.shapes.loops.loop",
         "value = value.replace({self.iteration: trips})",
         "value = value.replace({self.iteration: maximum(trips - 1, 0)})",
         "flow('loop_grows_by_a_symbol')",
@@ -109,7 +113,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "join-keeps-the-first-branch",
         "after an If by sizes the values are those of its first branch",
-        "absint.control",
+        "absint.shapes.branches",
         "return ite(self.condition, a, b)",
         "return a",
         "flow('if_by_a_relation_over_dims')",
@@ -118,7 +122,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "join-of-data-keeps-the-first-branch",
         "after an If by data the values are those of its first branch",
-        "absint.control",
+        "absint.shapes.branches",
         "named = self._named.get((a, b))",
         "named = a",
         "flow('if_by_data')",
@@ -127,7 +131,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "else-has-the-condition-of-then",
         "the facts of the second branch are those of the first",
-        "absint.control",
+        "absint.shapes.branches",
         "condition if self.taken else negation(condition)",
         "condition",
         "flow('if_broadcasts_where_the_size_is_known')",
@@ -136,7 +140,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contents-of-the-first-branch",
         "elements that differ between branches are those of the first",
-        "absint.control",
+        "absint.shapes.branches",
         "            return x if x is y else None\n        pairs",
         "            return x if x is y else None\n        return x\n        pairs",
         "flow('if_gives_a_target_shape')",
@@ -145,7 +149,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "guard-of-branches-forgotten",
         "requirements of a branch hold in every run",
-        "absint.recording",
+        "absint.solution.constraints",
         "if gate < 0:\n            return TRUE\n        found = self._paths.get(gate)",
         "if gate != -2:\n            return TRUE\n        found = self._paths.get(gate)",
         "flow('if_squeeze_pattern'), flow('loop_shrinks')",
@@ -154,7 +158,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "guard-of-bodies-forgotten",
         "requirements of a body hold in a run without a trip",
-        "absint.recording",
+        "absint.solution.constraints",
         "condition = ge(trips, 1)",
         "condition = TRUE",
         "flow('loop_scan_of_an_undeclared_rank')",
@@ -163,7 +167,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "branches-teach",
         "what a branch requires is a fact everywhere",
-        "absint.rounds",
+        "absint.shapes.refinement",
         "if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:",
         "if found and lowered.needed[node]:",
         "flow('if_squeeze_pattern')",
@@ -172,7 +176,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unused-nodes-teach",
         "a node that no output needs imposes something",
-        "absint.rounds",
+        "absint.shapes.refinement",
         "if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:",
         "if found and analysis.nodes[node].gate < 0:",
         "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",
@@ -182,7 +186,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "templates-share-their-symbols",
         "equal layers invent the same symbol",
-        "absint.templates",
+        "absint.shapes.summaries",
         "return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
         "return {hole: expr_of(born(0, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
         "said(graph('(float[N] x, float[N] z) => (int64[r, K] y, int64[r, L] v) { y = NonZero(x) v = NonZero(z) }'))",
@@ -191,7 +195,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-the-path",
         "what holds below a gate is used elsewhere",
-        "absint.shapes",
+        "absint.shapes.analysis",
         "key = (inputs, self._context, frozenset(facts.relations))",
         "key = inputs if self._context is None else (inputs, self._context)",
         "flow('if_broadcasts_where_the_size_is_known')",
@@ -200,7 +204,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-attributes",
         "two nodes of one operator are one whatever their attributes",
-        "absint.lower",
+        "absint.program.lowering",
         "key = attribute_key(op_type, family, len(outputs), attributes)",
         "key = (op_type, family, len(outputs))",
         "said(graph('(float[N, M] x) => (float[a, b] y, float[c, d] z) "
@@ -210,7 +214,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-arity",
         "two nodes of one operator are one whatever the number of their outputs",
-        "absint.lower",
+        "absint.program.lowering",
         "key = attribute_key(op_type, family, len(outputs), attributes)",
         "key = attribute_key(op_type, family, 1, attributes)",
         "said(graph('(float[12] x) => (float[a] y, float[b] z) "
@@ -220,7 +224,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-version",
         "a function body of another opset has the operators of the model",
-        "absint.lower",
+        "absint.program.lowering",
         "kernels = self._kernels.setdefault(key, {})",
         "kernels = self._kernels.setdefault((), {})",
         "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
@@ -230,7 +234,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "shared-kernel-without-version",
         "a kernel of another analysis serves whatever its opset",
-        "absint.lower",
+        "absint.program.lowering",
         "identity = (version, key)",
         "identity = (0, key)",
         "str([module('absint').analyze(module('tests.absint.test_kernels').limited(version)).diagnostics "
@@ -240,7 +244,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "memo-without-finite-sets",
         "what one analysis assumes of a symbol's values is a fact of the next one",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "return all(relation.map(self.replaced) is TRUE for relation in self.relations)",
         "return not self._premises and not self._congruences",
         "module('tests.absint.test_kernels').assuming('N != 1') + module('tests.absint.test_kernels').assuming()",
@@ -249,7 +253,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "operators-without-overload",
         "a domain can pass for a domain with an overload",
-        "absint.lower",
+        "absint.program.lowering",
         'family = (node.domain, getattr(node, "overload", "")) if functions else node.domain',
         "family = f\"{node.domain}:{getattr(node, 'overload', '')}\" if functions else node.domain",
         "module('tests.absint.test_kernels').relus()",
@@ -258,7 +262,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "shared-kernel-with-a-file",
         "what a tensor of one model's file holds serves another model",
-        "absint.lower",
+        "absint.program.lowering",
         "and not any(map(is_elsewhere, attributes))",
         "and True",
         "str([module('absint').analyze(module('tests.absint.test_kernels').saved(module('pathlib').Path("
@@ -269,7 +273,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "fixpoint-stops-after-one-round",
         "a cycle is not iterated until its head is stable",
-        "absint.fixpoint",
+        "absint.engine.fixpoint",
         "if not lattice.leq(new, old):",
         "if component.visits == 1 and not lattice.leq(new, old):",
         "counting()",
@@ -278,7 +282,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "descends-below-the-fixpoint",
         "the descending phase takes what is not above its own transfer",
-        "absint.fixpoint",
+        "absint.engine.fixpoint",
         "states[head] = new\n                position = component.start + 1\n            else:",
         "states[head] = lattice.bottom\n                position = component.start + 1\n            else:",
         "counting()",

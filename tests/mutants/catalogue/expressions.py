@@ -15,7 +15,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sum-loses-a-monomial",
         "of two equal terms one is dropped: N + N is N",
-        "lattices.expr",
+        "absint.lattices.terms.expr",
         "terms[mono] = terms.get(mono, 0) + coef",
         "terms[mono] = coef if terms.get(mono) == coef else terms.get(mono, 0) + coef",
         "Dim('N') + Dim('N')",
@@ -24,7 +24,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "product-loses-a-monomial",
         "of two like terms of a product one is dropped",
-        "lattices.expr",
+        "absint.lattices.terms.expr",
         "terms[product] = terms.get(product, 0) + coef * factor",
         "terms[product] = coef * factor",
         "(Dim('N') + Dim('M')) * (Dim('N') + Dim('M'))",
@@ -33,7 +33,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unknown-sum-keeps-the-first-remainder",
         "the congruence of a sum is that of its first operand",
-        "lattices.expr",
+        "absint.lattices.terms.expr",
         "return Unknown(a.bounds + b.bounds, a.congruence + b.congruence)",
         "return Unknown(a.bounds + b.bounds, a.congruence)",
         "(Unknown(FULL, Congruence(4, 0)) + Dim('N')).congruence",
@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "remainder-is-0",
         "N // m * m is N",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return sub(a, mul(b, floordiv(a, b))) if b is not ex.ZERO_EXPR else ex.UNKNOWN_DIM",
         "return ex.ZERO_EXPR if b is not ex.ZERO_EXPR else ex.UNKNOWN_DIM",
         "Dim('N') % 4",
@@ -52,7 +52,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "divides-without-checking",
         "an exact quotient rounds the coefficients that do not divide",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "if any(coef % m for _, coef in a.terms):\n            return None",
         "if not m:\n            return None",
         "(3 * Dim('N')) // 2",
@@ -61,7 +61,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "ceil-is-floor",
         "ceildiv rounds down",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return -floordiv(-ex.as_dim(a), b)",
         "return floordiv(ex.as_dim(a), b)",
         "ceildiv(Dim('N'), 2)",
@@ -70,7 +70,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "negative-divisor",
         "a divided by -m is a divided by m",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return floordiv(-a, -b) if b.const is not None and b.const < 0 else None",
         "return floordiv(a, -b) if b.const is not None and b.const < 0 else None",
         "Dim('N') // -3",
@@ -79,7 +79,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "small-dividend-may-be-the-divisor",
         "m // m is 0 where m is the largest value of a symbol",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "hi < least else None",
         "hi <= least else None",
         "expr_of(Symbol('n', 0, 4)) // 4",
@@ -88,7 +88,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-off-by-one",
         "-N // m is -((N + m) // m)",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return -floordiv(add(-a, const(m - 1)), b)",
         "return -floordiv(add(-a, const(m)), b)",
         "-Dim('N') // 3",
@@ -97,7 +97,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "content-rounds-up",
         "(4*N + 3) // 6 is (2*N + 2) // 3",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "floordiv(ex._make({mono: coef // g for mono, coef in a.terms}), const(m // g))",
         "floordiv(ex._make({mono: -(-coef // g) for mono, coef in a.terms}), const(m // g))",
         "(4 * Dim('N') + 3) // 6",
@@ -106,7 +106,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "nested-division-ignores-the-sign",
         "(r - x // k) // m is merged like (x // k + r) // m",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "if sign > 0:",
         "if k.const:",
         "(Dim('M') * 3 + 7 - Dim('N') // 2) // 5",
@@ -115,7 +115,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "trunc-is-floor",
         "division rounded towards zero is floor division where the divisor is positive",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return floordiv(a, b) if sign.nonneg(a) and sign.nonneg(b) else None",
         "return floordiv(a, b) if sign.nonneg(b) else None",
         "truncdiv(Dim('N') - 7, 3)",
@@ -124,7 +124,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "hardly-negative-floors",
         "trunc(a, m) is a // m where a > -m",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return maximum(floordiv(a, b), 0) if m is not None",
         "return floordiv(a, b) if m is not None",
         "truncdiv(Dim('N') - 2, 3)",
@@ -134,7 +134,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "max-with-0-is-nothing",
         "max(x, 0) is x for an x that may be negative",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "return isinstance(difference, Expr) and sign.nonneg(difference)",
         "return isinstance(difference, Expr) and (sign.nonneg(difference) or (op == 'max' and b.const == 0))",
         "maximum(Dim('N') - 3, 0)",
@@ -143,7 +143,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "extreme-takes-out-a-sign",
         "max(a, b) is -max(-a, -b)",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "scale = gcd(*(coef for e in rests for _, coef in e.terms)) or 1",
         "scale = -gcd(*(coef for e in rests for _, coef in e.terms)) or 1\n"
         "    rests, scale = ([cast(Expr, -e) for e in rests], 1) if len(rests) == 2 else (rests, 1)",
@@ -153,7 +153,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-off-by-a-little",
         "an expression that is at least -1 is taken for a natural number",
-        "lattices.sign",
+        "absint.lattices.terms.sign",
         "if lo is not None and lo > -scale:",
         "if lo is not None and lo >= -scale:",
         "nonneg(Dim('N') - 1)",
@@ -162,7 +162,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "sign-of-one-operand",
         "a choice is a natural number if one of its sides is",
-        "lattices.sign",
+        "absint.lattices.terms.sign",
         "and coef < 0) else all",
         "and coef < 0) else any",
         "nonneg(minimum(Dim('N'), Dim('M') - 5))",
@@ -172,7 +172,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "bound-rounds-up",
         "2*N - 3 >= 0 is N - 1 >= 0",
-        "lattices.comparisons",
+        "absint.lattices.logic.comparisons",
         "e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))",
         "e = cast(Expr, ex._make({m: -(-c // content) for m, c in e.terms}))",
         "relation('2*N >= 3')",
@@ -181,26 +181,26 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "positive-product-of-integers",
         "a*b >= 1 makes both factors positive even where they may be negative",
-        "lattices.comparisons",
+        "absint.lattices.logic.comparisons",
         "if not isinstance(rest, Expr) or not all(map(nonneg, (*factors, rest))):",
         "if not isinstance(rest, Expr):",
-        "module('lattices.relation').ge(expr_of(Symbol('a', -3, 0)) * expr_of(Symbol('b', -3, 0)), 1)",
+        "module('absint.lattices.logic.relation').ge(expr_of(Symbol('a', -3, 0)) * expr_of(Symbol('b', -3, 0)), 1)",
         INSTANCES,
     ),
     mutant(
         "choice-between-equals",
         "ite(a == b, a, b) is a",
-        "lattices.relation",
+        "absint.lattices.logic.relation",
         "return b  # ite(a == b, a, b)",
         "return a",
-        "module('lattices.relation').ite(relation('N == M'), Dim('N'), Dim('M'))",
+        "module('absint.lattices.logic.relation').ite(relation('N == M'), Dim('N'), Dim('M'))",
         INSTANCES,
     ),
     # Facts
     mutant(
         "fact-one-too-tight",
         "N >= 3 is learnt as N >= 4",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "Interval(-(rest // coef), None) if coef > 0",
         "Interval(-(rest // coef) + 1, None) if coef > 0",
         "[d.bounds for d in Facts([relation('N >= 3')]).mapping.values()]",
@@ -209,7 +209,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "upper-fact-one-too-tight",
         "N <= 3 is learnt as N <= 2",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "else Interval(None, rest // -coef)",
         "else Interval(None, rest // -coef - 1)",
         "[d.bounds for d in Facts([relation('N <= 3')]).mapping.values()]",
@@ -218,7 +218,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "solves-ignoring-the-factor",
         "2*N == M is solved as if the factor were 1",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]",
         "if len(mono) == 1 and isinstance(mono[0], Symbol)]",
         "solve((2 * Dim('N') - 3 * Dim('M')))",
@@ -227,7 +227,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "multiples-of-what-does-not-divide",
         "m*(N // m) is N where a congruence of N by another number is known",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "if not divisor or known.modulus % divisor:",
         "if not divisor or known.modulus == 1:",
         "Facts([relation('N % 4 == 0')]).simplify(Dim('N // 3 * 3 + M'))",
@@ -236,7 +236,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "set-decides-by-one-member",
         "what holds of one member of a finite set holds",
-        "lattices.facts",
+        "absint.lattices.logic.facts",
         "return truths.pop() if len(truths) == 1 else UNKNOWN",
         "return truths.pop()",
         "Facts([relation('N == 3 or N == 8')]).decide(relation('N % 5 == 3 and N != 8'))",
@@ -245,17 +245,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "0-divides",
         "a choice that guards a divisor is dropped: 0 // N is 0 even where N is 0",
-        "lattices.piecewise",
+        "absint.lattices.logic.piecewise",
         "    return all(\n        facts.decide(ne(restrict(divisor, condition), 0)) is YES",
         "    return all(\n        True",
-        "module('lattices.piecewise').is_defined(Dim('M // N'), relation('M == 0'))",
+        "module('absint.lattices.logic.piecewise').is_defined(Dim('M // N'), relation('M == 0'))",
         "pytest tests/lattices/test_piecewise.py",
     ),
     # Intervals and congruences
     mutant(
         "interval-sum-one-too-tight",
         "the upper end of a sum is one too low",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "hi = None if self.hi is None or other.hi is None else self.hi + other.hi",
         "hi = None if self.hi is None or other.hi is None else self.hi + other.hi - 1",
         "Interval(0, 2) + Interval(0, 3)",
@@ -264,7 +264,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "interval-product-of-lower-ends",
         "the lower end of a product is the product of the lower ends",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "return clamped(min(ends), max(ends))",
         "return clamped(ends[0], max(ends))",
         "Interval(-2, 3).times(Interval(-5, 7))",
@@ -273,7 +273,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "interval-quotient-by-the-least-divisor",
         "the least quotient is that by the least divisor",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "return min(small, large) if lower else max(small, large)",
         "return small",
         "Interval(3, 5).floordiv(Interval(1, 4))",
@@ -282,7 +282,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "congruence-join-ignores-remainders",
         "values 1 and 2 modulo 4 join to 1 modulo 4",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "modulus = gcd(self.modulus, other.modulus, self.remainder - other.remainder)",
         "modulus = gcd(self.modulus, other.modulus)",
         "Congruence(4, 1).join(Congruence(4, 2))",
@@ -291,7 +291,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "congruence-meet-of-anything",
         "congruences that contradict each other meet",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "if (self.remainder - other.remainder) % common:\n            return None",
         "if not common:\n            return None",
         "Congruence(4, 1).meet(Congruence(4, 2))",
@@ -300,16 +300,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "join-keeps-the-first-dim",
         "two different dims join to the first one",
-        "lattices.dim",
+        "absint.lattices.dim",
         "return Unknown(a.bounds.join(b.bounds), a.congruence.join(b.congruence))",
         "return a",
-        "module('lattices.dim').DIMS.join(Dim('N'), Dim('M'))",
+        "module('absint.lattices.dim').DIMS.join(Dim('N'), Dim('M'))",
         "pytest tests/lattices/test_laws.py -k DIMS",
     ),
     mutant(
         "widening-climbs-by-steps",
         "an upper bound that moved stays finite",
-        "lattices.interval",
+        "absint.lattices.terms.interval",
         "            hi = None\n        return Interval(lo, hi)\n\n    def __add__",
         "            hi = other.hi\n        return Interval(lo, hi)\n\n    def __add__",
         "Interval(0, 1).widen(Interval(0, 2))",
@@ -318,19 +318,19 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "widening-stays",
         "widening keeps the old bounds",
-        "lattices.dim",
+        "absint.lattices.dim",
         "return Unknown(old.bounds.widen(new.bounds), old.congruence.join(new.congruence))",
         "return Unknown(old.bounds, old.congruence.join(new.congruence))",
-        "module('lattices.dim').DIMS.widen(Unknown(Interval(0, 1)), Unknown(Interval(0, 2))).bounds",
+        "module('absint.lattices.dim').DIMS.widen(Unknown(Interval(0, 1)), Unknown(Interval(0, 2))).bounds",
         "pytest tests/lattices/test_laws.py -k DIMS",
     ),
     mutant(
         "positions-end-one-early",
         "the greatest element of a ramp is that of the last position but one",
-        "lattices.ramp",
+        "absint.lattices.ramp",
         "most = most + step * (size - 1)",
         "most = most + step * (size - 2)",
-        "module('lattices.ramp').ends(module('lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')])",
+        "module('absint.lattices.ramp').ends(module('absint.lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')])",
         "pytest tests/lattices/test_ramp.py",
     ),
 )

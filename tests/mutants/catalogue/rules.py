@@ -17,7 +17,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-is-max",
         "two sizes that broadcast give the larger one: 0 against 1 is 1",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         'return expr_of(ex.atom("broadcast", args, _hull(args)))',
         'return _extreme("max", args)',
         "broadcast(Dim('N'), Dim('M'))",
@@ -26,7 +26,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-keeps-the-first",
         "of two symbols that broadcast the first stays",
-        "transfer.op",
+        "absint.transfer.op",
         "else broadcast(a, b)",
         "else a",
         "node('Add', floats('N'), floats('M'))",
@@ -35,7 +35,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-drops-0",
         "a size 0 gives way to the other one, as a 1 does",
-        "lattices.normal",
+        "absint.lattices.terms.normal",
         "elif d is not ex.ONE_EXPR:",
         "elif d is not ex.ONE_EXPR and d is not ex.ZERO_EXPR:",
         "broadcast(Dim('N'), 0)",
@@ -44,7 +44,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-requires-nothing",
         "any two sizes broadcast",
-        "lattices.relation",
+        "absint.lattices.logic.relation",
         "return disjunction(eq(a, b), eq(a, 1), eq(b, 1))",
         "return TRUE",
         "node('Add', floats('N'), floats('M'))",
@@ -53,7 +53,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "broadcast-requires-equality",
         "sizes broadcast only if they are equal",
-        "lattices.relation",
+        "absint.lattices.logic.relation",
         "return disjunction(eq(a, b), eq(a, 1), eq(b, 1))",
         "return eq(a, b)",
         "node('Add', floats('N'), floats('M'))",
@@ -63,7 +63,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "div-floors",
         "integer Div rounds down, not towards zero",
-        "transfer.arithmetic",
+        "absint.transfer.elements.arithmetic",
         "return fit(op, dtype, truncdiv(integer(a), integer(b)))",
         "return fit(op, dtype, floordiv(integer(a), integer(b)))",
         "node('Div', ints(['N - 5']), ints([2]))",
@@ -72,7 +72,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "mod-has-the-sign-of-the-dividend",
         "Mod with fmod=0 computes C's remainder",
-        "transfer.arithmetic",
+        "absint.transfer.elements.arithmetic",
         "return mod_dim(integer(a), integer(b)) if dtype.is_integer else OPAQUE",
         "return fmod_dim(integer(a), integer(b)) if dtype.is_integer else OPAQUE",
         "node('Mod', ints(['N - 5']), ints([3]))",
@@ -81,7 +81,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "fmod-has-the-sign-of-the-divisor",
         "Mod with fmod=1 computes Python's remainder",
-        "transfer.arithmetic",
+        "absint.transfer.elements.arithmetic",
         "return fmod_dim(x, y) if",
         "return mod_dim(x, y) if",
         "node('Mod', ints(['N - 5']), ints([3]), fmod=1)",
@@ -90,7 +90,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "div-by-0-is-fine",
         "integer Div requires nothing of its divisor",
-        "transfer.broadcasting",
+        "absint.transfer.broadcasting",
         'op.require(rel.disjunction(nonzero, empty), "no element of the divisor is 0")',
         "pass",
         "node('Div', ints(['N']), ints(['M']))",
@@ -99,7 +99,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "cast-does-not-wrap",
         "Cast to 8 and 16 bits keeps numbers that do not fit",
-        "transfer.conversion",
+        "absint.transfer.elements.conversion",
         "return mod_dim(value - lo, hi - lo + 1) + lo",
         "return value",
         "node('Cast', ints([300]), to=2)",
@@ -108,7 +108,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "narrow-integers-do-not-wrap",
         "sums of 8-bit integers are exact",
-        "transfer.premises",
+        "absint.transfer.elements.premises",
         "return Unknown(allowed)",
         "return value",
         "node('Add', ints(['N']), ints([1])) + node('Cast', ints(['N']), to=2) + str(graph("
@@ -119,7 +119,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "premise-dropped",
         "integers are taken to stay inside their type, and nobody is told",
-        "transfer.op",
+        "absint.transfer.op",
         'self._state(relation, reason, "assumed")',
         "pass",
         "node('Mul', ints(['N']), ints(['M*M']))",
@@ -128,7 +128,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "premise-that-ordinary-sizes-break",
         "a premise is taken for granted whatever it says",
-        "transfer.ordinary",
+        "absint.transfer.elements.ordinary",
         "return narrowed is TRUE",
         "return True",
         "node('Add', ints(['N']), ints([2**63 - 1]))",
@@ -138,7 +138,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "slice-end-not-clamped",
         "an end behind the axis counts",
-        "transfer.slicing",
+        "absint.transfer.slicing",
         "ends = [end.value] if end.inside else [end.value, size]",
         "ends = [end.value]",
         "node('Slice', floats('N'), ints([0]), ints([5]), ints([0]))",
@@ -147,7 +147,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "slice-start-not-clamped",
         "a start before the axis counts",
-        "transfer.slicing",
+        "absint.transfer.slicing",
         "starts = [start.value] if start.natural else [start.value, Dim(0)]",
         "starts = [start.value]",
         "node('Slice', floats('N'), ints([-2]), ints([9]), ints([0]))",
@@ -156,7 +156,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "slice-may-be-negative",
         "a slice that ends before it starts has a negative size",
-        "transfer.slicing",
+        "absint.transfer.slicing",
         "return greatest(op, 0, least(op, *(ceildiv(e - s, step) for e in ends for s in starts)))",
         "return least(op, *(ceildiv(e - s, step) for e in ends for s in starts))",
         "node('Slice', floats('N'), ints([1]), ints([9]), ints([0]))",
@@ -165,7 +165,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "slice-rounds-down",
         "the last element of a slice with steps is lost",
-        "transfer.slicing",
+        "absint.transfer.slicing",
         "least(op, *(ceildiv(e - s, step) for",
         "least(op, *((e - s) // step for",
         "node('Slice', floats('N'), ints([0]), ints([9]), ints([0]), ints([2]))",
@@ -175,7 +175,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "window-rounds-up",
         "a window that overlaps the end has a position",
-        "transfer.window",
+        "absint.transfer.window",
         "return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))",
         "return ge(slack, 0), as_size(monotone(slack, lambda e: ceildiv(e, window.stride) + 1))",
         "node('Conv', floats(1, 1, 'N'), floats(1, 1, 3), strides=[2])",
@@ -184,7 +184,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "window-ignores-dilation",
         "a dilated kernel is as wide as a dense one",
-        "transfer.window",
+        "absint.transfer.window",
         "return self.dilation * (self.kernel - 1) + 1",
         "return self.kernel + 0",
         "node('Conv', floats(1, 1, 'N'), floats(1, 1, 3), dilations=[2])",
@@ -193,7 +193,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "window-need-not-fit",
         "a convolution does not require that its window fits",
-        "transfer.window",
+        "absint.transfer.window",
         "    return ge(slack, 0), as_size(",
         "    return ge(0, 0), as_size(",
         "node('Conv', floats(1, 1, 'N'), floats(1, 1, 3))",
@@ -202,7 +202,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "pool-ignores-ceil-mode",
         "a pool rounds down whatever its ceil_mode says",
-        "transfer.window",
+        "absint.transfer.window",
         "    if ceil_mode:\n",
         "    if False:\n",
         "node('MaxPool', floats(1, 1, 'N'), kernel_shape=[3], strides=[2], ceil_mode=1)",
@@ -211,7 +211,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "pool-starts-in-the-padding",
         "the last window of ceil_mode may lie in the padding",
-        "transfer.window",
+        "absint.transfer.window",
         "return as_size(minimum(positions, maximum(positions - 1, starts)))",
         "return positions",
         "node('MaxPool', floats(1, 1, 'N'), kernel_shape=[2], strides=[2], pads=[1, 1], ceil_mode=1)",
@@ -221,7 +221,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reshape-0-is-a-size",
         "a 0 in the target is the size 0",
-        "transfer.reshape",
+        "absint.transfer.reshape",
         "return (Case(TRUE, copied),)",
         "return (Case(TRUE, e),)",
         "node('Reshape', floats('N', 3), ints([0, 3]))",
@@ -230,7 +230,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reshape-0-copies-another-axis",
         "a 0 in the target copies the dim before its own",
-        "transfer.reshape",
+        "absint.transfer.reshape",
         "copied = source[axis] if",
         "copied = source[axis - 1] if",
         "node('Reshape', floats('N', 'M', 3), ints([0, 0, 3]))",
@@ -239,7 +239,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reshape-infers-what-does-not-divide",
         "a -1 does not require that the count is divisible",
-        "transfer.reshape",
+        "absint.transfer.reshape",
         "return size, {**needs, exact: _DIVISIBLE}",
         "return size, needs",
         "node('Reshape', floats('N'), ints([-1, 3]))",
@@ -248,7 +248,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reshape-infers-beside-0",
         "a -1 stands beside sizes that may be 0",
-        "transfer.reshape",
+        "absint.transfer.reshape",
         "return size, {**needs, exact: _DIVISIBLE}",
         "return size, {exact: _DIVISIBLE}",
         "node('Reshape', floats('N', 'M'), ints([-1, 'M']))",
@@ -257,7 +257,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reshape-changes-the-count",
         "a target need not have as many elements as the input",
-        "transfer.reshape",
+        "absint.transfer.reshape",
         "needs.append((condition, {eq(product(sizes), count): _COUNT}))",
         "needs.append((condition, {}))",
         "node('Reshape', floats('N'), ints([3]))",
@@ -267,7 +267,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "concat-has-the-length-of-the-first",
         "Concat takes the first size, not the sum",
-        "transfer.layout",
+        "absint.transfer.layout",
         "total = total + s[at]",
         "total = shapes[0][at]",
         "node('Concat', floats('N'), floats('M'), axis=0)",
@@ -276,7 +276,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "concat-takes-other-dims-of-the-first",
         "an input without elements may give the other axes",
-        "transfer.layout",
+        "absint.transfer.layout",
         "result = choose(op, _is_empty(op, s), result, s[axis])",
         "pass",
         "node('Concat', floats('N', 'M'), floats('N', 'K'), axis=0)",
@@ -285,7 +285,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "split-rounds-down",
         "uneven parts have the size of an even one",
-        "transfer.layout",
+        "absint.transfer.layout",
         "size = ceildiv(total, count)",
         "size = total // count",
         "node('Split', floats('N'), num_outputs=3, outputs=3)",
@@ -294,7 +294,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "transpose-by-the-inverse",
         "input axis i becomes output axis perm[i]",
-        "transfer.layout",
+        "absint.transfer.layout",
         "shape_of(tuple(x.shape[axis] for axis in axes))",
         "shape_of(tuple(x.shape[axes.index(axis)] for axis in range(rank)))",
         "node('Transpose', floats('N', 'M', 'K'), perm=[1, 2, 0])",
@@ -303,7 +303,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "positions-turned-the-wrong-way",
         "elements that grow along an axis grow along another one after Transpose",
-        "transfer.layout",
+        "absint.transfer.layout",
         "[x.ramps[0].steps[axis] for axis in axes]",
         "[x.ramps[0].steps[axes.index(axis)] for axis in range(rank)]",
         "node('Transpose', module('absint.testing').Arg(['N', 'M', 'K'], 7, ramp='0123'), perm=[1, 2, 0])",
@@ -312,7 +312,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "squeeze-of-anything",
         "a squeezed dim need not be 1",
-        "transfer.shape_ops",
+        "absint.transfer.shape_ops",
         'op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} is 1")',
         "pass",
         "node('Squeeze', floats('N', 3), ints([0]))",
@@ -321,7 +321,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "squeeze-leaves-symbols",
         "Squeeze without axes takes a symbol for a size other than 1",
-        "transfer.shape_ops",
+        "absint.transfer.shape_ops",
         "if any(one is UNKNOWN for one in ones):",
         "if False:",
         "node('Squeeze', floats('N', 1, 3))",
@@ -330,7 +330,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "matmul-needs-no-agreement",
         "the inner dimensions of a product may differ",
-        "transfer.linalg",
+        "absint.transfer.linalg",
         'op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")\n    if len(b) == 1:',
         "if len(b) == 1:",
         "node('MatMul', floats('N', 'M'), floats('K', 2))",
@@ -340,7 +340,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-by-its-size",
         "a negative index counts from the front",
-        "transfer.indexing",
+        "absint.transfer.indexing",
         "return lane[constant] if -extent <= constant < extent else OPAQUE",
         "return lane[abs(constant)] if abs(constant) < extent else OPAQUE",
         "node('Gather', ints(['N', 'M', 'K']), ints([-1]))",
@@ -349,7 +349,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-at-the-size",
         "an index may be the size of the axis",
-        "transfer.indexing",
+        "absint.transfer.indexing",
         "return conjunction(ge(index, -extent), lt(index, extent))",
         "return conjunction(ge(index, -extent), lt(index, extent + 1))",
         "node('Gather', floats('N'), ints([3]))",
@@ -358,7 +358,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-is-natural",
         "a negative index is refused",
-        "transfer.indexing",
+        "absint.transfer.indexing",
         "return conjunction(ge(index, -extent), lt(index, extent))",
         "return conjunction(ge(index, 0), lt(index, extent))",
         "node('Gather', floats('N'), ints([-1]))",
@@ -367,7 +367,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-never-fails-on-data",
         "indices that data decide are inside the axis",
-        "transfer.indexing",
+        "absint.transfer.indexing",
         'op.may_fail("every index lies inside the axis")\n        relations = [',
         "relations = [",
         "node('Gather', floats('N'), floats('M'))",
@@ -376,16 +376,17 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "ramp-reaches-one-further",
         "indices that grow by position may reach the size of the axis",
-        "transfer.indexing",
+        "absint.transfer.indexing",
         "lt(found[1], extent))",
         "lt(found[1], extent + 1))",
-        "module('transfer.indexing')._reach(module('lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')], Dim('M'))",
+        "module('absint.transfer.indexing')._reach("
+        "module('absint.lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')], Dim('M'))",
         "pytest tests/transfer/test_ramps.py",
     ),
     mutant(
         "topk-of-any-k",
         "k may be larger than the axis",
-        "transfer.selection",
+        "absint.transfer.selection",
         "enough = ge(x.shape[axis], k)",
         "enough = TRUE",
         "node('TopK', floats('N'), ints([3]), outputs=2)",
@@ -395,7 +396,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "range-has-one-more",
         "Range includes its limit",
-        "transfer.generators",
+        "absint.transfer.generators",
         "maximum(ceildiv(distance, delta), 0)",
         "maximum(ceildiv(distance + 1, delta), 0)",
         "node('Range', ints(0), ints('N'), ints(2))",
@@ -404,7 +405,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "range-may-be-negative",
         "Range from a start above the limit has a negative size",
-        "transfer.generators",
+        "absint.transfer.generators",
         "maximum(ceildiv(distance, delta), 0)",
         "ceildiv(distance, delta)",
         "node('Range', ints(3), ints('N'), ints(1))",
@@ -414,10 +415,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "complete-but-not",
         "a rule that states only a part of what its operator needs is declared complete",
-        "transfer.pooling",
-        '@transfer("MaxUnpool"',
-        '@transfer("MaxUnpool", complete=True',
-        "module('transfer.table').shipped().lookup('', 'MaxUnpool', 20).complete",
+        "absint.transfer.pooling",
+        '@rule("MaxUnpool"',
+        '@rule("MaxUnpool", complete=True',
+        "module('absint.transfer.table').shipped().lookup('', 'MaxUnpool', 20).complete",
         runs("pooling"),
     ),
 )

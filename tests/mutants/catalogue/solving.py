@@ -18,53 +18,53 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "z3-max-is-min",
         "max is translated as min, and min as max",
-        "solver.translate",
+        "absint.solver.translate",
         'greater, lesser = (first, other) if op == "max" else (other, first)',
         'greater, lesser = (other, first) if op == "max" else (first, other)',
-        "module('solver.encode').Encoder().dim(maximum(Dim('N'), Dim('M')))",
+        "module('absint.solver.encode').Encoder().dim(maximum(Dim('N'), Dim('M')))",
         ENCODER,
     ),
     mutant(
         "z3-broadcast-is-the-last",
         "broadcast is translated as its last operand that is not 1",
-        "solver.translate",
+        "absint.solver.translate",
         "for operand in reversed(operands):",
         "for operand in operands:",
-        "module('solver.encode').Encoder().dim(broadcast(Dim('N'), Dim('M')))",
+        "module('absint.solver.encode').Encoder().dim(broadcast(Dim('N'), Dim('M')))",
         ENCODER,
     ),
     mutant(
         "z3-trunc-is-of-sizes",
         "division towards zero loses its sign",
-        "solver.translate",
+        "absint.solver.translate",
         "quotient = self._algebra.choice(self._natural(a), size, opposite)",
         "quotient = size",
-        "module('solver.encode').Encoder().dim(truncdiv(Dim('N') - 9, Dim('M')))",
+        "module('absint.solver.encode').Encoder().dim(truncdiv(Dim('N') - 9, Dim('M')))",
         ENCODER,
     ),
     mutant(
         "z3-divides-by-0",
         "a quotient is defined where its divisor is 0, so that dividing proves the divisor positive",
-        "solver.encode",
+        "absint.solver.encode",
         "self.definitions.append(z3.Implies(b >= 1, z3.And(b * q <= a, a < b * q + b)))",
         "self.definitions.append(z3.And(b * q <= a, a < b * q + b))",
-        "(lambda e: (e.dim(Dim('N // M')), e.side_conditions())[1])(module('solver.encode').Encoder())",
+        "(lambda e: (e.dim(Dim('N // M')), e.side_conditions())[1])(module('absint.solver.encode').Encoder())",
         ENCODER,
     ),
     mutant(
         "smtlib-divides-by-0",
         "the same in the text that goes to Z3",
-        "solver.smtlib",
+        "absint.solver.smtlib",
         "(assert (=> (>= {b} 1) (and",
         "(assert (and (>= {b} 1) (and",
-        "module('solver.smtlib').query({}, relation('N // M >= 1'))",
+        "module('absint.solver.smtlib').query({}, relation('N // M >= 1'))",
         ENCODER,
     ),
     # Proofs
     mutant(
         "guard-of-a-constraint-forgotten",
         "a constraint is its relation, whatever its guard",
-        "solver.constraints",
+        "absint.solver.constraints",
         "return self.relation if self.guard is TRUE else implies(self.guard, self.relation)",
         "return self.relation",
         "flow('if_squeeze_pattern')",
@@ -73,18 +73,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unknown-is-proved",
         "what Z3 does not decide counts as proved",
-        "solver.prove",
+        "absint.solver.prove",
         'if answer.verdict == "unsat":',
         'if answer.verdict != "sat":',
-        "(lambda p: p.Prover(module('solver.constraints').ConstraintSet([]), limits="
-        "module('lattices.limits').Limits(rlimit=1))"
-        ".decide(relation('N**3 + M**3 != K**3*7 + 5 or N*M*K == 7')).entailed)(module('solver.prove'))",
+        "(lambda p: p.Prover(module('absint.solver.constraints').ConstraintSet([]), limits="
+        "module('absint.lattices.limits').Limits(rlimit=1))"
+        ".decide(relation('N**3 + M**3 != K**3*7 + 5 or N*M*K == 7')).entailed)(module('absint.solver.prove'))",
         "pytest tests/absint/test_cli_prove.py",
     ),
     mutant(
         "proof-without-a-premise",
         "what is asked is proved if it may hold",
-        "solver.prove",
+        "absint.solver.prove",
         "answer = self._check(premises, falsity(relation))",
         "answer = self._check(premises, conjunction(falsity(relation), relation))",
         "graph('(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }').prove('N == M or N == 1').verdict",
@@ -93,7 +93,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "refuted-without-a-run",
         "a model of the constraints refutes, though nothing shows that it runs",
-        "absint.proving",
+        "absint.queries.proofs",
         "if self._runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
         "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3', evidence='none').verdict",
@@ -102,7 +102,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contradiction-not-asked",
         "premises that contradict each other prove everything",
-        "absint.proving",
+        "absint.queries.proofs",
         "if premises.entailed:\n            return Proof(relation, Verdict.CONTRADICTION",
         "if premises is None:\n            return Proof(relation, Verdict.CONTRADICTION",
         "graph('(float[N] x, float[3] a, float[4] b) => (float[K] y, float[L] z) "
@@ -115,7 +115,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-ignores-doubts",
         "check says that a model runs though a node may fail on data",
-        "absint.checking",
+        "absint.queries.size_checks",
         "doubts = list(recorded.doubts)",
         "doubts = []",
         f"graph({GATHER}).check({{'N': 3, 'M': 2}}).outcome",
@@ -124,7 +124,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-range-ignores-doubts",
         "check_range says that a model runs though a node may fail on data",
-        "absint.boxes",
+        "absint.queries.size_boxes",
         "self._doubts += [d for d in stated.doubts if d.guard is TRUE]",
         "self._doubts += []",
         f"graph({GATHER}).check_range({{'N': (1, 3), 'M': (1, 2)}}).outcome",
@@ -133,7 +133,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
-        "absint.checking",
+        "absint.queries.size_checks",
         "doubts += _incomplete(result, run, recorded)",
         "pass",
         "graph('(float[N, N] x) => (float y) { y = Det(x) }').check({'N': 3}).outcome",
@@ -142,7 +142,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "requirement-proves-itself",
         "check_range takes for granted what it is to check",
-        "absint.boxes",
+        "absint.queries.size_boxes",
         "self._held |= dict.fromkeys([*inside, *given])",
         "self._held |= dict.fromkeys([*inside, *(c.formula for c in prover.constraints)])",
         f"graph({MATMUL}).check_range({{'K': (2, 3), 'L': (2, 3), 'N': 1, 'M': 1}}).outcome",
@@ -151,7 +151,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contract-drops-a-clause",
         "the last clause of a contract is lost",
-        "solver.contract",
+        "absint.solver.contracts.contract",
         "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]",
         "clauses = [Clause(relation, tuple(because)) for relation, because in found.items()][:-1]",
         f"graph({MATMUL}).contract()",
@@ -160,7 +160,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "contract-implies-too-much",
         "a clause is left out for one that it entails",
-        "solver.shortening",
+        "absint.solver.contracts.shortening",
         "if self.entails(simple, conjunction(*group)):",
         "if self.entails([*simple, *group], conjunction(*group)):",
         "graph('(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }').contract()",
@@ -170,16 +170,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "exported-guard-turned-round",
         "the exported function has >= where <= is meant",
-        "solver.export.python_source",
+        "absint.solver.export.python_source",
         '_FLIPPED: Final = {">=": "<=",',
         '_FLIPPED: Final = {">=": ">=",',
-        "module('solver.export.python_source')._FLIPPED",
+        "module('absint.solver.export.python_source')._FLIPPED",
         "pytest tests/solver/test_export_python.py::test_every_operation_at_every_small_size",
     ),
     mutant(
         "exported-guard-passes-division-by-0",
         "a clause that divides by zero holds in the exported function",
-        "solver.export.guard",
+        "absint.solver.export.guard",
         '"    _holds = False"]',
         '"    _holds = True"]',
         "graph('(float[N] x, float[M] z) => (float[K] y) { m = Shape(z) y = Reshape<allowzero=1>(x, m) }')"
@@ -191,7 +191,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "cost-counts-an-input-twice",
         "a value that a node reads twice is moved twice",
-        "absint.cost",
+        "absint.costs.cost",
         "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)",
         "reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else node.operands",
         "graph('(float[N] x) => (float[N] y) { y = Mul(x, x) }').cost().bytes",
@@ -200,7 +200,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "cost-counts-nodes-twice",
         "the arithmetic of a body is counted inside and outside of it",
-        "absint.totals",
+        "absint.costs.totals",
         "parts += [(self._inside(bodies, found), 1) for bodies in region.inner.values()]",
         "parts += [(self._inside(bodies, found), 2) for bodies in region.inner.values()]",
         "module('absint').analyze(module('tests.absint.flows').FLOWS['loop_grows_by_a_symbol']().model).cost().bytes",

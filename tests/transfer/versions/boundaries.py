@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from absint.transfer.op import Op, apply
+from absint.transfer.rule import Rule
+from absint.transfer.table import shipped
 from tests.transfer.harness import Case
 from tests.transfer.versions.evidence import cases_of
 from tests.transfer.versions.history import Version, histories
 from tests.transfer.versions.schemas import changes
-from transfer.op import Op, apply
-from transfer.rule import Rule
-from transfer.table import shipped
 
 ELEMENTS: Final = frozenset(
     """

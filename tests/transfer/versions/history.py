@@ -8,10 +8,10 @@ from functools import cache
 
 import onnx
 
-from absint.control import LOWERED
+from absint.shapes.branches import LOWERED
+from absint.transfer.table import shipped
 from tests.transfer.harness import Case
 from tests.transfer.old_versions import is_typed
-from transfer.table import shipped
 
 NEWEST = {"": onnx.defs.onnx_opset_version(), "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 

@@ -1,0 +1,213 @@
+"""Liveness: when each value dies, if nodes run in the order of the file. A backward analysis on the engine.
+
+The schedule has a step for each node, in execution order, and one before them in which the inputs are there. A value is
+live from the step that computes it to the last step that reads it; one that nothing reads dies at once, and graph
+outputs live to the end. All inputs and outputs of a node are live while it runs: nothing is computed in place.
+
+An If or Loop is one node of the body around it: its operands, and what its bodies read from outside, live until it is
+done. Its bodies have steps of their own, at which all that is live around them is live too. Of the branches one or the
+other runs. A body of a loop runs once a trip: the iteration number, the condition, carried values and slices are
+values of the trip. What a body gives back lives to the end of the body; after it, and without a copy, it is an output
+of the If or Loop. Scan outputs have their full size while the loop runs.
+
+Initialisers and the outputs of Constant nodes are parameters, which are there before the run and after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from absint.analyses.regions import EXITS, Region, Regions, carried
+from absint.analyses.value_sizes import bytes_of
+from absint.engine.fixpoint import Analysis, fixpoint
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import BOTTOM
+from absint.program.graph import Node, Operand
+from absint.shapes.loops.loop import LoopBody, LoopExit
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.shapes.loops.scan import ScanExit
+    from absint.shapes.loops.sequence_map import MapExit
+
+Moments = tuple[int, ...]
+"""For each output of a node the last step at which it is needed."""
+
+InputPolicy = Literal["freed", "kept", "apart"]
+ViewPolicy = Literal["copied", "shared"]
+
+START: Final = -1
+"""The step before the first node."""
+
+_NEVER: Final = -2
+
+VIEWS: Final = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+"""Operators of ai.onnx whose output has the elements of their first input, in the same order."""
+
+
+class MomentLattice:
+    """Moments of up to `width` outputs, pointwise; one that is missing is before all others."""
+
+    bottom: Moments = ()
+
+    def __init__(self, width: int, end: int) -> None:
+        self.top: Moments = (end,) * width
+
+    def leq(self, a: Moments, b: Moments) -> bool:
+        return len(a) <= len(b) and all(x <= y for x, y in zip(a, b, strict=False))
+
+    def join(self, a: Moments, b: Moments) -> Moments:
+        return tuple(max(x, y) for x, y in zip_longest(a, b, fillvalue=_NEVER))
+
+    def meet(self, a: Moments, b: Moments) -> Moments:
+        return tuple(map(min, a, b))
+
+    def widen(self, old: Moments, new: Moments) -> Moments:
+        return self.join(old, new)  # there are finitely many steps
+
+
+class Reader(NamedTuple):
+    """A node that reads an output, until when the output must live for that, and whether it gives it a new name."""
+
+    output: int
+    node: int
+    until: int
+    renames: bool
+
+
+class LastUses(Analysis[Moments]):
+    """For each output of each node the last step at which it, or a view of it that shares its memory, is read."""
+
+    direction = "backward"
+
+    def __init__(self, result: Result, regions: Regions, *, views: ViewPolicy = "copied") -> None:
+        self._nodes = result.nodes
+        self._regions = regions
+        self._end = len(self._nodes)
+        self.shared = self._shared() if views == "shared" else set()
+        """The nodes whose output is a view of their first operand."""
+        self._readers: list[list[Reader]] = [[] for _ in self._nodes]
+        for (producer, index), reader in self._reads():
+            if producer >= 0:
+                renames = reader in self.shared and self._nodes[reader].operands[0] == (producer, index)
+                until = self._until(regions.home(producer), reader)
+                self._readers[producer].append(Reader(index, reader, until, renames))
+        names = result._lowered.program.main.names
+        self._outputs = {names[name] for name in result.outputs if name in names}
+        self._widths = [max(1, len(node.outputs), node.control.width if node.control else 0) for node in self._nodes]
+        for operand in (o for node in self._nodes for o in node.operands if o[0] >= 0):
+            self._widths[operand[0]] = max(self._widths[operand[0]], operand[1] + 1)
+        self.lattice = MomentLattice(max(self._widths, default=1), self._end)
+
+    def transfer(self, node: int, states: Sequence[Moments]) -> Moments:
+        first = node if self._nodes[node].value is None else START
+        latest = [self._end if (node, k) in self._outputs else first for k in range(self._widths[node])]
+        for output, reader, until, renames in self._readers[node]:
+            latest[output] = max(latest[output], until, *(states[reader][:1] if renames else ()))
+        return tuple(latest)
+
+    def _shared(self) -> set[int]:
+        """Views of what the same body computes."""
+        found = set()
+        for number, node in enumerate(self._nodes):
+            if node.kernel is not None and not node.kernel.domain and node.kernel.op_type in VIEWS and node.operands:
+                viewed = node.operands[0][0]
+                if viewed >= 0 and self._regions.home(viewed) is self._regions.of(number):
+                    found.add(number)
+        return found
+
+    def _reads(self) -> Iterator[tuple[Operand, int]]:
+        """Operands with the nodes that read them. What a body gives back is read by the join, exit or head."""
+        for number, node in enumerate(self._nodes):
+            operands = list(node.operands)
+            if isinstance(node.control, EXITS):
+                for claim in _claims(node.control):
+                    operands.remove(claim)
+            for operand in operands:
+                yield operand, number
+            if isinstance(node.control, LoopBody):
+                for operand in node.control.back:
+                    yield operand, number
+
+    def _until(self, home: Region, reader: int) -> int:
+        """How long a value of the region lives for a reader: to the end of the body that gives it back, or of the If or
+        loop that reads it from inside."""
+        region: Region | None = self._regions.of(reader)
+        if region is home:
+            return reader
+        while region is not None and region.parent is not home:
+            region = region.parent
+        return home.last if region is None else region.close
+
+
+def _claims(step: LoopExit | ScanExit | MapExit) -> list[Operand]:
+    """Operands of an exit that say what the head claims of carried values after the last trip: no run reads them."""
+    first = 2 if isinstance(step, LoopExit) else 0
+    return [(step.head, first + k) for k in range(carried(step))]
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A value of a run: what computes it, its size (None if it is not known, or not fixed), its first and last step."""
+
+    name: str
+    node: int
+    output: int
+    size: Expr | None
+    first: int
+    last: int
+
+
+def lifetimes(result: Result, regions: Regions, inputs: InputPolicy, views: ViewPolicy) -> list[Lifetime]:
+    """Every value that takes memory, in execution order. Values that no run computes, parameters, and views that share
+    memory take none."""
+    analysis = LastUses(result, regions, views=views)
+    moments = fixpoint(result.graph, analysis).states
+    fed = set(result._lowered.signature.inputs.values())
+    names = value_names(result)
+    end = len(result.nodes)
+    found = []
+    for number, node in enumerate(result.nodes):
+        is_input = number in fed
+        if number in analysis.shared or is_parameter(node, is_input) or not regions.runs(number):
+            continue
+        if is_input and inputs == "apart":
+            continue
+        for index, value in enumerate(result.states[number]):
+            name = names.get((number, index))
+            if name is None or value is BOTTOM:
+                continue
+            last = end if is_input and inputs == "kept" else moments[number][index]
+            found.append(Lifetime(name, number, index, bytes_of(value), _first(result.nodes, number, index), last))
+    return found
+
+
+def is_parameter(node: Node, is_input: bool) -> bool:
+    """The node stands for an initialiser, or is a Constant."""
+    if node.kernel is None:
+        return node.value is not None and not is_input
+    return node.kernel.op_type == "Constant" and not node.kernel.domain
+
+
+def value_names(result: Result) -> Mapping[Operand, str]:
+    """Names of values, with the path of their body; what no name stands for is never computed."""
+    found: dict[Operand, str] = {}
+    for path, scope in result._lowered.program.scopes.items():
+        for name, operand in scope.names.items():
+            found.setdefault(operand, f"{path}/{name}" if path else name)
+    return found
+
+
+def _first(nodes: Sequence[Node], number: int, index: int) -> int:
+    """The step that makes room for an output."""
+    node = nodes[number]
+    if node.value is not None:
+        return START
+    step = node.control
+    return step.head if isinstance(step, EXITS) and index >= carried(step) else number
+
+
+__all__ = ["START", "VIEWS", "LastUses", "Lifetime", "MomentLattice", "is_parameter", "lifetimes", "value_names"]

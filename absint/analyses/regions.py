@@ -1,0 +1,141 @@
+"""The bodies of a lowered program as a tree: the main graph, branches of Ifs, bodies of loops.
+
+A node stands in the region of its gate. The regions of one If or loop end at one node, the join or the exit, which
+stands in the region around them and computes the outputs. Inlined functions have no region of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, ge, negation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
+from absint.lattices.value import BOTTOM
+from absint.shapes.branches import Gate, condition_of
+from absint.shapes.loops.loop import LoopBody, LoopExit
+from absint.shapes.loops.scan import ScanExit
+from absint.shapes.loops.sequence_map import MapExit
+from absint.shapes.refinement import teachings
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+EXITS = (LoopExit, ScanExit, MapExit)
+"""The nodes that compute the outputs of a loop."""
+
+
+@dataclass(eq=False)
+class Region:
+    """A body. `gate` is its gate or loop head, -1 for the main graph; `close` is the join or exit that follows it."""
+
+    gate: int
+    parent: Region | None
+    close: int
+    members: list[int] = field(default_factory=list)
+    """Its nodes in execution order; of an If or loop inside, the gates or the head, and the join or exit."""
+    condition: Relation | None = TRUE
+    """When a visit of the region around it comes by; None if it depends on data."""
+    number: Symbol | None = None
+    """Of a loop: the iteration number, from 0."""
+    trips: Dim | None = None
+    """Of a loop: how often it runs at each visit."""
+    runs: bool = True
+    """Some run may come by."""
+    inner: dict[int, list[Region]] = field(default_factory=dict)
+    """The bodies directly in it that may run, by the join or exit that follows them."""
+
+    @property
+    def last(self) -> int:
+        """The last node of the body, those of inner bodies included."""
+        return self.members[-1] if self.members else self.gate
+
+
+class Regions:
+    """The regions of a result."""
+
+    def __init__(self, result: Result) -> None:
+        self._nodes = result.nodes
+        self._result = result
+        self._originals = result.rounds.originals
+        self.facts = facts_of_runs(result)
+        self.main = Region(-1, None, len(self._nodes))
+        self.by_gate: dict[int, Region] = {-1: self.main}
+        closes: dict[int, int] = {}
+        for number, node in enumerate(self._nodes):
+            if isinstance(node.control, EXITS):
+                closes[node.control.head] = number
+        for number, node in enumerate(self._nodes):
+            around = self.by_gate[node.gate]
+            around.members.append(number)
+            if isinstance(node.control, Gate):
+                self._add(self._branch(number, node.control, around))
+            elif isinstance(node.control, LoopBody):
+                self._add(self._loop(number, node.control, around, closes.get(number, -1)))
+
+    def _add(self, region: Region) -> None:
+        self.by_gate[region.gate] = region
+        if region.runs and region.parent is not None:
+            region.parent.inner.setdefault(region.close, []).append(region)
+
+    def of(self, node: int) -> Region:
+        """The region that the node stands in."""
+        return self.by_gate[self._nodes[node].gate]
+
+    def home(self, node: int) -> Region:
+        """The region whose visits the node's outputs belong to: what a loop head gives is there anew in each trip."""
+        return self.by_gate[node] if isinstance(self._nodes[node].control, LoopBody) else self.of(node)
+
+    def label(self, region: Region) -> str:
+        """The If or loop that the region is a body of."""
+        return str(self._nodes[region.close])
+
+    def runs(self, node: int) -> bool:
+        """Some run may come by the node."""
+        return self.home(node).runs
+
+    def _branch(self, number: int, gate: Gate, around: Region) -> Region:
+        region = Region(number, around, gate.join, runs=gate.join >= 0 and self._reached(number, around))
+        producer, index = self._nodes[number].operands[0]
+        state = self._result.states[producer] if producer >= 0 else ()
+        condition = condition_of(state[index]) if index < len(state) else None
+        if condition is not None:
+            condition = condition if gate.taken else negation(condition)
+            by_data = any(symbol.name.startswith("%") for symbol in condition.symbols)
+            condition = None if by_data or condition is OPEN else condition
+        region.condition = condition
+        return region
+
+    def _loop(self, number: int, head: LoopBody, around: Region, close: int) -> Region:
+        region = Region(number, around, close, runs=close >= 0 and self._reached(number, around))
+        if not region.runs:
+            return region
+        region.number = head.iteration
+        trips = self._result.analysis.trips.get(number, UNKNOWN_SIZE)
+        region.trips = substitute(trips, self._originals) if isinstance(trips, Expr) else trips
+        at_least_one = ge(region.trips, 1)
+        certain = self.facts.decide(at_least_one) is YES
+        region.condition = TRUE if certain else None if at_least_one is OPEN else at_least_one
+        return region
+
+    def _reached(self, gate: int, around: Region) -> bool:
+        state = self._result.states[gate]
+        return around.runs and bool(state) and state[0] is not BOTTOM
+
+
+def carried(step: LoopExit | ScanExit | MapExit) -> int:
+    """How many outputs of a loop are carried values; what follows is gathered from all trips."""
+    return step.count if isinstance(step, LoopExit) else step.settings.states if isinstance(step, ScanExit) else 0
+
+
+def facts_of_runs(result: Result) -> Facts:
+    """What every run that succeeds tells of single symbols, more than another round of the analysis would need."""
+    known = result.analysis.facts
+    taught = {item.relation: None for item in teachings(result.base.analysis, result._lowered)}
+    found = Facts((*known.relations, *taught), result.symbols)
+    return known if found.contradiction else found
+
+
+__all__ = ["EXITS", "Region", "Regions", "carried", "facts_of_runs"]

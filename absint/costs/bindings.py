@@ -1,0 +1,124 @@
+"""Sizes given to symbols under the names that users see, and what terms and conditions come to there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from absint.analyses.regions import Region
+from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError, substitute, values_of
+from absint.shapes.assumptions import known_symbols
+from absint.shapes.names import more_names
+from absint.shapes.summaries import birthplace
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+MAX_TRIPS: Final = 100_000
+"""Trips that are gone through one by one where sizes differ from trip to trip."""
+
+
+class Environment:
+    """A binding of input symbols, and of invented ones that are named; loops give their iteration number a value."""
+
+    def __init__(self, names: Mapping[Symbol, Dim], binding: Mapping[str, int]) -> None:
+        self._shown = {symbol.name: str(shown) for symbol, shown in names.items()}
+        given = {shown: name for name, shown in self._shown.items()}
+        self._sizes = {given.get(name, name): size for name, size in binding.items()}
+        self._numbers: set[str] = set()
+        self._values: dict[Expr, int] = {}
+        self._active: dict[int, bool] = {}
+
+    def value(self, term: Dim, what: str) -> int:
+        """The value of a term. Raises UsageError if a size is missing, or no run can have these sizes."""
+        if not isinstance(term, Expr):
+            raise UsageError(f"{what} is not known as an expression")
+        found = self._values.get(term)
+        if found is None:
+            found = self._evaluated(term, what)
+            if self._numbers.isdisjoint(term.free_symbols):
+                self._values[term] = found
+        return found
+
+    def _evaluated(self, term: Expr, what: str) -> int:
+        self._need(term, what)
+        try:
+            return term.value(values_of(term, self._sizes))
+        except (UndefinedError, ValueError) as error:
+            raise UsageError(f"{what} makes no sense at these sizes: {error}") from None
+
+    def _need(self, term: Expr | Relation, what: str) -> None:
+        missing = next((name for name in sorted(term.free_symbols) if name not in self._sizes), None)
+        if missing is not None:
+            raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs")
+
+    def holds(self, condition: Relation, what: str) -> bool:
+        """Whether a condition holds; raises as `value`."""
+        self._need(condition, what)
+        try:
+            return condition.truth(values_of(condition, self._sizes))
+        except (UndefinedError, ValueError) as error:
+            raise UsageError(f"a condition that {what} needs makes no sense at these sizes: {error}") from None
+
+    def runs(self, region: Region, what: str) -> bool:
+        """Whether a run comes by; a branch that depends on data may."""
+        found = self._active.get(region.gate)
+        if found is None:
+            found = region.runs and (region.parent is None or self.runs(region.parent, what))
+            if found and region.trips is not None:
+                found = not isinstance(region.trips, Expr) or self.value(region.trips, what) > 0
+            elif found and region.condition is not None:
+                found = self.holds(region.condition, what)
+            self._active[region.gate] = found
+        return found
+
+    def turns(self, loop: Region, label: str) -> Iterator[int]:
+        """Go through the trips of a loop one by one. Raises UsageError for very many, and as `value`."""
+        assert loop.trips is not None
+        trips = self.value(loop.trips, f"the number of trips of {label}")
+        if trips > MAX_TRIPS:
+            raise UsageError(f"{label} makes {trips:,} trips, too many to go through one by one")
+        for iteration in range(trips):
+            self.turn(loop, iteration)
+            yield iteration
+
+    def turn(self, region: Region, iteration: int) -> None:
+        """Begin a trip of a loop."""
+        assert region.number is not None
+        self._sizes[region.number.name] = iteration
+        self._numbers.add(region.number.name)
+        self._active = {gate: found for gate, found in self._active.items() if gate <= region.gate}
+
+
+def shown_names(result: Result, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
+    """Printed names of the symbols of the result and of further terms."""
+    symbols = sorted(symbols_of(terms), key=lambda symbol: (birthplace(symbol) or -1, symbol.name))
+    if all(s in result.names or not s.name.startswith("%") for s in symbols):
+        return result.names
+    return more_names(symbols, result.all_names, set(result.symbols))
+
+
+def symbols_of(terms: Iterable[Dim | Relation | None]) -> set[Symbol]:
+    """The symbols of all the terms."""
+    return {symbol for term in terms if isinstance(term, (Expr, Relation)) for symbol in term.symbols}
+
+
+def shown(term: Dim, names: Mapping[Symbol, Dim]) -> Dim:
+    """A term under printed names."""
+    return substitute(term, names) if isinstance(term, Expr) else term if term.is_unknown else UNKNOWN_SIZE
+
+
+def check_names(result: Result, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
+    """Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have."""
+    invented = {str(name) for name in names.values()}
+    for name, size in binding.items():
+        if name not in invented:
+            known_symbols([name], result.symbols, f"{name}={size}")
+        if size < 0 and name in result.symbols:
+            raise UsageError(f"{name}={size}: a size cannot be negative")
+
+
+__all__ = ["MAX_TRIPS", "Environment", "check_names", "shown", "shown_names", "symbols_of"]

@@ -1,0 +1,332 @@
+"""Writing what was inferred into a copy of the model: `value_info` of the main graph and of subgraph bodies.
+
+Equal texts mean equal sizes in every run: an invented symbol is written as `_dN`, a name that nothing else in the model
+has, and a dim that no text can express gets such a name of its own. The bodies of functions are left alone, since a
+body serves many calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
+
+from absint.declared import FalseDeclaration, false_declarations
+from absint.declared.merge import Merger
+from absint.errors import UsageError
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute, symbol
+from absint.lattices.text import format_dim_param
+from absint.lattices.value import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
+from absint.program.graph import Operand, Scope
+from absint.shapes.summaries import birthplace
+
+if TYPE_CHECKING:
+    from absint.api import MergePolicy, Result
+
+POLICIES: Final = ("skip", "override", "refine", "strict")
+MAX_SIZE: Final = 1000
+"""Operations and operands of the largest dim that is written as an expression."""
+
+_LARGEST: Final = (1 << 63) - 1
+"""A file holds no greater size."""
+
+POLICY_KEY: Final = "absint.policy"
+"""The metadata that says of an annotated model that its shapes are claims."""
+
+_ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
+
+
+class Annotated(NamedTuple):
+    """A copy of a model with inferred types, and the types that would keep it from loading."""
+
+    model: ModelProto
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def annotated(result: Result, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+    """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
+
+    Raises UsageError as `annotate` does.
+    """
+    copy, bodies = annotate(result, merge, outputs=outputs)
+    if len(result.nodes) > MAX_INFERRED:
+        return Annotated(copy)
+    graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
+    return Annotated(copy, tuple(left_out(result.model, copy, graphs)))
+
+
+def annotate(
+    result: Result, merge: MergePolicy = "refine", *, outputs: bool = False
+) -> tuple[ModelProto, Sequence[_Body]]:
+    """A copy of the analysed model with all inferred types written into it, and its graphs.
+
+    Raises UsageError for an unknown policy, and under `strict` for a false declaration and for a name of a constant.
+    """
+    if merge not in POLICIES:
+        raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
+    false: Sequence[FalseDeclaration] = ()
+    if merge == "strict":
+        result.require_sound("annotate with 'strict'")
+        false = false_declarations(result)
+    foreign: set[str] = set()
+    while True:
+        copy = ModelProto()
+        copy.CopyFrom(result.model)
+        _label(copy, result.policy.label)
+        bodies = list(_bodies(result, copy))
+        declared = _Declared(result, copy, bodies, merge)
+        writer = declared.writer(result, foreign)
+        merger = (
+            Merger(result, writer, {item.declaration.key for item in false}) if merge in ("refine", "strict") else None
+        )
+        for body in bodies:
+            _fill(result, body, writer, merge, merger, outputs)
+        if false:
+            where, message = false[0].where, false[0].message
+            raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
+        wrong = declared.misused(writer)
+        if not wrong:
+            return copy, bodies
+        foreign |= wrong  # rare: the author uses a `_dN` that a dim without a text has been given
+
+
+def _label(copy: ModelProto, label: str) -> None:
+    """Say in the model's metadata that the shapes written into it are claims of an unsound policy."""
+    if label:
+        entry = next((item for item in copy.metadata_props if item.key == POLICY_KEY), None)
+        entry = copy.metadata_props.add(key=POLICY_KEY) if entry is None else entry
+        entry.value = label
+
+
+class _Body(NamedTuple):
+    """A graph of the copy with the names that the analysis knows in it."""
+
+    graph: GraphProto
+    original: GraphProto
+    scope: Scope
+    path: str
+
+
+def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
+    """The main graph, and every body of control flow that was lowered outside of functions."""
+    lowered = result._lowered
+    scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
+    pending = [(result.model.graph, _Body(copy.graph, result.model.graph, lowered.program.main, ""))]
+    while pending:
+        original, body = pending.pop()
+        yield body
+        inner = []
+        for node, twin in zip(original.node, body.graph.node, strict=True):
+            for attribute, other in zip(node.attribute, twin.attribute, strict=True):
+                if attribute.type == AttributeProto.GRAPH and id(attribute.g) in scopes:
+                    inner.append((attribute.g, _Body(other.g, attribute.g, *scopes[id(attribute.g)])))
+        pending.extend(reversed(inner))
+
+
+def _value(result: Result, operand: Operand) -> Value:
+    """A value with the engine's own symbols."""
+    state = result.states[operand[0]] if operand[0] >= 0 else ()
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
+
+def _fill(
+    result: Result, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
+) -> None:
+    graph = body.graph
+    existing: dict[str, ValueInfoProto] = {}
+    for declared in graph.value_info:
+        existing.setdefault(declared.name, declared)
+    fixed = {tensor.name for tensor in graph.initializer}
+    fixed.update(sparse.values.name for sparse in graph.sparse_initializer)
+    fixed.update(info.name for info in graph.input)
+    declared_outputs = {info.name: info for info in graph.output}
+    info: ValueInfoProto | None
+    for name, operand in body.scope.names.items():
+        if name in fixed:
+            continue
+        if name in declared_outputs:
+            if not outputs:
+                continue
+            info = declared_outputs[name]
+        else:
+            info = existing.get(name)
+        if info is not None and info.HasField("type") and merge == "skip":
+            continue
+        value = _value(result, operand)
+        inferred = writer.type_of(value)
+        if merger is not None and info is not None and info.HasField("type"):
+            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
+        elif inferred is not None:
+            if info is None:
+                info = graph.value_info.add(name=name)
+            info.type.CopyFrom(inferred)
+
+
+class Writer:
+    """Abstract values as TypeProtos, with names for the symbols that the analysis invented."""
+
+    def __init__(self, result: Result, foreign: set[str]) -> None:
+        self._taken = foreign | set(result.symbols)
+        self._numbers = count()
+        shown = {born: str(dim) for born, dim in result.names.items()}
+        self._names = {born: text for born, text in shown.items() if text not in self._taken}
+        self._taken.update(self._names.values())
+        self._texts: dict[Dim, str] = {}
+        self.aliases: set[str] = set()
+        """Names given to dims that no text can express."""
+        self._types: dict[Value, TypeProto | None] = {}
+
+    def _unused(self) -> str:
+        return next(text for n in self._numbers if (text := f"_d{n}") not in self._taken)
+
+    def _symbol(self, found: Symbol) -> Dim | None:
+        """The symbol as a name of the model; None for one that may be negative, which no `dim_param` can be."""
+        if found.bounds.lo is None or found.bounds.lo < 0:
+            return None
+        if birthplace(found) is None:
+            return symbol(found.name)
+        if found not in self._names:
+            self._names[found] = self._unused()
+        return symbol(self._names[found])
+
+    def printed(self, dim: Expr) -> Dim | None:
+        """The dim over names of the model, or None if some symbol has none."""
+        mapping = {s: self._symbol(s) for s in dim.symbols}
+        named = {s: d for s, d in mapping.items() if d is not None}
+        return substitute(dim, named) if len(named) == len(mapping) else None
+
+    def text(self, dim: Dim) -> int | str | None:
+        """What is written for a dim: a size, a text, or None for an unknown one."""
+        if not isinstance(dim, Expr):
+            return None
+        if dim.const is not None:
+            return dim.const if 0 <= dim.const <= _LARGEST else None
+        if dim not in self._texts:
+            text = self.expression(dim)
+            if not text:
+                text = self._unused()
+                self.aliases.add(text)
+            self._texts[dim] = text
+        return self._texts[dim]
+
+    def expression(self, dim: Dim) -> str:
+        """The text of a symbolic dim; empty if it has none, or one too large to be of use."""
+        printed = self.printed(dim) if isinstance(dim, Expr) else None
+        return format_dim_param(printed) if isinstance(printed, Expr) and printed.size <= MAX_SIZE else ""
+
+    def type_of(self, value: Value) -> TypeProto | None:
+        """The type of a value; None where not even the element type is known. Not to be changed."""
+        if value not in self._types:
+            self._types[value] = self._type(value)
+        return self._types[value]
+
+    def _type(self, value: Value) -> TypeProto | None:
+        proto = TypeProto()
+        if isinstance(value, Tensor):
+            return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
+        if isinstance(value, SparseTensor):
+            return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
+        if isinstance(value, (SequenceValue, Optional, Map)):
+            element = self.type_of(value.element)
+            if element is None:
+                return None
+            if isinstance(value, SequenceValue):
+                proto.sequence_type.elem_type.CopyFrom(element)
+            elif isinstance(value, Optional):
+                proto.optional_type.elem_type.CopyFrom(element)
+            elif value.key > 0:
+                proto.map_type.key_type = int(value.key)
+                proto.map_type.value_type.CopyFrom(element)
+            else:
+                return None
+            return proto
+        return None
+
+    def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, dtype: DType, shape: Shape) -> bool:
+        if dtype in (DType.UNDEFINED, DType.CONFLICT):
+            return False
+        proto.elem_type = int(dtype)
+        if shape.rank is not None:
+            proto.shape.SetInParent()
+            for dim in shape.dims:
+                self.write(proto.shape.dim.add(), dim)
+        return True
+
+    def write(self, proto: object, dim: Dim) -> None:
+        """Write a dim into a Dimension that is empty or holds another one."""
+        text = self.text(dim)
+        if isinstance(text, int):
+            proto.dim_value = text  # type: ignore[attr-defined]
+        elif text:
+            proto.dim_param = text  # type: ignore[attr-defined]
+
+
+class _Declared:
+    """The names of the form `_dN` that the model has already, and the dims beside which they stand.
+
+    A model that was annotated before has them where the result has the same ones, and keeps them.
+    """
+
+    def __init__(self, result: Result, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+        self.elsewhere: set[str] = set()
+        self.claims: list[tuple[Dim, str]] = []
+        for function in copy.functions:
+            for info in getattr(function, "value_info", ()):
+                self._note(info.type, None)
+        for body in bodies:
+            names = body.scope.names
+            for infos in (body.graph.value_info, body.graph.input, body.graph.output):
+                for info in infos:
+                    operand = names.get(info.name)
+                    value = _value(result, operand) if operand is not None else None
+                    replaced = infos is body.graph.value_info and merge == "override"
+                    if not (replaced and isinstance(value, (Tensor, SequenceValue, Optional, Map, SparseTensor))):
+                        self._note(info.type, value)
+
+    def _note(self, proto: TypeProto, value: Value | None) -> None:
+        dims = proto.tensor_type.shape.dim
+        if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
+            for declared, dim in zip(dims, value.shape.dims, strict=True):
+                if "_d" in str(declared.dim_param):
+                    self.claims.append((dim, declared.dim_param))
+        else:
+            self.elsewhere |= _names_of(_texts(proto))
+
+    def writer(self, result: Result, foreign: set[str]) -> Writer:
+        """A writer that gives no name that means something else in the model."""
+        taken = self.elsewhere | foreign
+        while True:
+            writer = Writer(result, taken)
+            wrong = _names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
+            if wrong <= taken:
+                return writer
+            taken = taken | wrong
+
+    def misused(self, writer: Writer) -> set[str]:
+        """Names that the writer gave to a dim though they stand beside another one."""
+        wrong = _names_of(text for dim, text in self.claims if writer.text(dim) != text)
+        return wrong & writer.aliases
+
+
+def _names_of(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in _ENGINE_NAME.findall(text)}
+
+
+def _texts(proto: TypeProto) -> Iterator[str]:
+    """All dim_params inside a type."""
+    pending = [proto]
+    while pending:
+        kind = (current := pending.pop()).WhichOneof("value")
+        if kind in ("tensor_type", "sparse_tensor_type"):
+            yield from (dim.dim_param for dim in getattr(current, kind).shape.dim if dim.dim_param)
+        elif kind in ("sequence_type", "optional_type"):
+            pending.append(getattr(current, kind).elem_type)
+        elif kind == "map_type":
+            pending.append(current.map_type.value_type)

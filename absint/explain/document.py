@@ -1,0 +1,91 @@
+"""An explanation as JSON, in which nothing is folded. A key may be added to the form, but none changes its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.contents import Element
+from absint.lattices.text.escapes import json_text
+from absint.report.document import Json
+from absint.report.text import described
+
+if TYPE_CHECKING:
+    from absint.explain import Explanation, Number, Source, Stated, Step
+
+SCHEMA: Final = "absint.explain/1"
+
+
+def document(explanation: Explanation) -> str:
+    """The whole explanation, one step a line."""
+    from absint import __version__
+
+    head: dict[str, Json] = {
+        "schema": SCHEMA,
+        "absint": __version__,
+        "model": explanation.model,
+        "value": explanation.value,
+        "path": explanation.path,
+        "description": described(explanation.shown),
+        "claims": list(explanation.claims),
+        "left_out": explanation.left_out,
+    }
+    if explanation.label:
+        head["policy"] = explanation.label
+    texts: dict[Element, str] = {}
+    steps = ",\n  ".join(json_text(_step(step, texts)) for step in explanation.steps)
+    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
+    return "{\n" + ",\n".join([*lines, f'"steps": [\n  {steps}\n]']) + "\n}"
+
+
+def _step(step: Step, texts: dict[Element, str]) -> dict[str, Json]:
+    return {
+        "id": step.id,
+        "kind": step.kind,
+        **_at(step.at, texts),
+        "node": {"id": step.node, "name": step.name, "operator": step.operator, "path": step.path},
+        "does": step.does,
+        "formula": None if step.formula is None else str(step.formula),
+        "attributes": {name: _attribute(value) for name, value in step.attributes},
+        "from": [_source(source, texts) for source in step.sources],
+        "followed": step.followed,
+        "requires": _all_stated(step.requires),
+        "defined": _all_stated(step.defined),
+        "facts": _all_stated(step.facts),
+    }
+
+
+def _source(source: Source, texts: dict[Element, str]) -> dict[str, Json]:
+    named: dict[str, Json] = {"step": source.step, "role": source.role, "variable": source.variable}
+    return {**named, **_at(source.at, texts), "by": source.by}
+
+
+def _attribute(value: object) -> Json:
+    """A number, a text or a list of them as it is, anything else as text."""
+    if isinstance(value, list):
+        return [_attribute(item) for item in value]
+    return value if isinstance(value, (int, str)) else str(value)
+
+
+def _at(at: Number, texts: dict[Element, str]) -> dict[str, Json]:
+    """`axis`, `element` (row-major) or `length`: the one that the number is has its index, the others null."""
+    place = at.place
+    dim = texts.get(at.number)
+    if dim is None:
+        dim = texts[at.number] = str(at.number)
+    return {
+        "value": at.value,
+        "path": at.path,
+        "axis": place.at if place.kind == "axis" else None,
+        "element": place.at if place.kind == "element" else None,
+        "length": place.kind == "length",
+        "depth": place.depth,
+        "dim": dim,
+    }
+
+
+def _all_stated(found: Iterable[Stated]) -> list[Json]:
+    return [{"relation": str(s.relation), "role": s.role, "reason": s.reason, "node": s.node} for s in found]
+
+
+__all__ = ["SCHEMA", "document"]

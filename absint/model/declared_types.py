@@ -1,0 +1,62 @@
+"""Declared types of a model as abstract values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from onnx import TensorShapeProto, TypeProto
+
+from absint.errors import ModelError
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.text import read_dim_param
+from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model.initialisers import dtype_of
+
+FIELDS: Final = {
+    Tensor: "tensor_type",
+    SparseTensor: "sparse_tensor_type",
+    SequenceValue: "sequence_type",
+    Optional: "optional_type",
+    Map: "map_type",
+}
+"""The field of a TypeProto for each kind of value."""
+
+
+def read_type(proto: TypeProto, *, total: bool = False) -> Value:
+    """The value that a TypeProto describes; an absent dim is an unknown size.
+
+    A text like `past-seq`, which only names elsewhere in the model tell apart from a name, is read as a name. A
+    dim of an input is a `total` text (`absint.lattices.text.parse`).
+    """
+    kind = proto.WhichOneof("value")
+    if kind == "tensor_type":
+        return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type, total))
+    if kind == "sparse_tensor_type":
+        return SparseTensor(dtype_of(proto.sparse_tensor_type.elem_type), _shape(proto.sparse_tensor_type, total))
+    if kind == "sequence_type":
+        return SequenceValue(read_type(proto.sequence_type.elem_type, total=total))
+    if kind == "optional_type":
+        return Optional(read_type(proto.optional_type.elem_type, total=total))
+    if kind == "map_type":
+        return Map(dtype_of(proto.map_type.key_type), read_type(proto.map_type.value_type, total=total))
+    return TOP
+
+
+def _shape(proto: TypeProto.Tensor | TypeProto.SparseTensor, total: bool) -> Shape:
+    if not proto.HasField("shape"):
+        return Shape(None)
+    return Shape([read_dim(dim, total=total) for dim in proto.shape.dim])
+
+
+def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
+    """A declared dim; unknown if it is absent or negative."""
+    kind = proto.WhichOneof("value")
+    if kind == "dim_value" and proto.dim_value >= 0:
+        return const(proto.dim_value)
+    if kind == "dim_param" and proto.dim_param:
+        if not isinstance(proto.dim_param, str):
+            raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
+        return read_dim_param(proto.dim_param, (), total=total).dim
+    return UNKNOWN_SIZE

@@ -1,0 +1,146 @@
+"""Tensors of a model file as abstract values: sizes always, elements only where they are few and small."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import isfinite, prod
+from pathlib import Path
+from typing import Final
+
+from onnx import TensorProto
+
+from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
+from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import const
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor
+from absint.model.opening import read_beside
+
+MAX_FLOATS: Final = 64
+"""Floats matter for scales and ranges only, so fewer of them are decoded."""
+
+_EXTERNAL: Final = TensorProto.EXTERNAL
+_OFFSET: Final = re.compile(r"[0-9]{1,18}")
+_DTYPES: Final = {int(d): d for d in DType}
+_FORMATS: Final = {
+    DType.INT64: "q",
+    DType.INT32: "i",
+    DType.INT16: "h",
+    DType.INT8: "b",
+    DType.UINT64: "Q",
+    DType.UINT32: "I",
+    DType.UINT16: "H",
+    DType.UINT8: "B",
+    DType.BOOL: "?",
+    DType.FLOAT: "f",
+    DType.DOUBLE: "d",
+    DType.FLOAT16: "e",
+}
+
+
+def dtype_of(code: int) -> DType:
+    """The element type of a TensorProto code; UNDEFINED for one that this package does not know."""
+    return _DTYPES.get(code, DType.UNDEFINED)
+
+
+def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
+    """The abstract value of a tensor; without its shape if a size is negative, as none is.
+
+    External data are read only for small tensors, from below `folder`.
+    """
+    dims = tuple(tensor.dims[:])
+    plain, count = _plain(tensor.data_type, dims)
+    if count < 0:
+        return plain
+    if tensor.HasField("raw_data") and tensor.data_location != _EXTERNAL:
+        return _of_bytes(plain.dtype, dims, tensor.raw_data)
+    return _of_numbers(plain.dtype, dims, _numbers(tensor, plain.dtype, count, folder))
+
+
+def is_decoded(tensor: TensorProto) -> bool:
+    """The elements stand in the model itself and are few: `decode` reads them."""
+    return tensor.data_location != _EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
+
+
+@lru_cache(maxsize=1 << 12)
+def _plain(code: int, dims: tuple[int, ...]) -> tuple[Tensor, int]:
+    """A tensor without its elements, and how many there are; -1 if they are not wanted."""
+    dtype = dtype_of(code)
+    if dims and min(dims) < 0:
+        return Tensor(dtype), -1
+    limit = MAX_FLOATS if dtype.is_float else MAX_ELEMENTS
+    wanted = dtype in _FORMATS and prod(dims) <= limit
+    return Tensor(dtype, Shape(dims)), prod(dims) if wanted else -1
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_bytes(dtype: DType, dims: tuple[int, ...], raw: bytes) -> Tensor:
+    """Models repeat small constants."""
+    return _of_numbers(dtype, dims, _unpacked(dtype, prod(dims), raw))
+
+
+def _of_numbers(dtype: DType, dims: tuple[int, ...], numbers: Sequence[int | float | bool] | None) -> Tensor:
+    contents = None if numbers is None else Contents.of(dims, map(element_maker(dtype), numbers))
+    return Tensor(dtype, Shape(dims), contents)
+
+
+def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
+    """How a number of this element type is seen."""
+    if dtype is DType.BOOL:
+        return lambda number: TRUE if number else FALSE
+    if dtype.is_integer:
+        return lambda number: const(int(number))
+    return lambda number: Real.constant(number) if isfinite(number) else OPAQUE
+
+
+def _numbers(tensor: TensorProto, dtype: DType, count: int, folder: Path | None) -> Sequence[int | float | bool] | None:
+    if tensor.data_location != _EXTERNAL:
+        return _typed_numbers(tensor, dtype, count)
+    raw = _external_bytes(tensor, struct.calcsize(f"<{count}{_FORMATS[dtype]}"), folder)
+    return None if raw is None else _unpacked(dtype, count, raw)
+
+
+def _unpacked(dtype: DType, count: int, raw: bytes) -> Sequence[int | float | bool] | None:
+    layout = f"<{count}{_FORMATS[dtype]}"
+    return None if len(raw) != struct.calcsize(layout) else struct.unpack(layout, raw)
+
+
+def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[int | float | bool] | None:
+    if dtype is DType.INT64:
+        numbers: list[int] | list[float] = list(tensor.int64_data)
+    elif dtype is DType.FLOAT:
+        numbers = list(tensor.float_data)
+    elif dtype is DType.DOUBLE:
+        numbers = list(tensor.double_data)
+    elif dtype in (DType.UINT32, DType.UINT64):
+        numbers = list(tensor.uint64_data)
+    elif dtype is DType.FLOAT16:
+        if len(tensor.int32_data) != count or any(not 0 <= bits < 1 << 16 for bits in tensor.int32_data):
+            return None
+        numbers = list(struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *tensor.int32_data)))
+    else:
+        numbers = list(tensor.int32_data)
+    if len(numbers) != count or (dtype in INTEGER_RANGES and not _fit(dtype, numbers)):
+        return None
+    return numbers
+
+
+def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
+    """The numbers are ones of the type: fields of a file are wider than narrow types."""
+    lo, hi = INTEGER_RANGES[dtype]
+    return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
+
+
+def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> bytes | None:
+    """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
+    entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
+    location, offset = entries.get("location"), entries.get("offset", "0")
+    # Protobuf gives what is not valid UTF-8 as bytes.
+    if folder is None or not isinstance(location, str) or not isinstance(offset, str):
+        return None
+    return read_beside(folder, location, int(offset), size) if _OFFSET.fullmatch(offset) else None

@@ -1,0 +1,31 @@
+"""The largest tensor that there can be: its size in bytes is a number of 63 bits."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from absint.lattices.shape import Shape
+from absint.lattices.terms.intern import remembered
+from absint.lattices.value import Tensor
+
+MOST: Final = (1 << 63) - 1
+
+
+def oversize(value: Tensor) -> str | None:
+    """Why no tensor has the type and shape of a value: a size or the number of bytes does not fit 63 bits."""
+    return _oversize(value.shape, value.dtype.bits) if value.shape.rank else None
+
+
+@remembered
+def _oversize(shape: Shape, bits: int) -> str | None:
+    for dim in shape.dims:
+        if dim.bounds.lo is not None and dim.bounds.lo > MOST:
+            return f"no axis has {dim} elements: a size fits 63 bits"
+    sizes = shape.concrete
+    if sizes is not None and prod(sizes) * max(bits, 8) // 8 > MOST:
+        return f"no tensor has shape {shape}: its bytes are over 2**63 - 1"
+    return None
+
+
+__all__ = ["oversize"]

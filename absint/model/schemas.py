@@ -1,0 +1,365 @@
+"""What the operator schemas of the `onnx` package say, as plain data: output types and function bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import onnx
+
+from absint.lattices.dtype import DType
+from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
+from absint.transfer.rule import Rule
+
+NEWEST: Final = onnx.defs.onnx_opset_version()
+
+CHANNELS_LAST: Final = "com.ms.internal.nhwc"
+"""The domain of onnxruntime's operators of ai.onnx in another layout."""
+
+
+def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+    """The schema in force at an opset version, or None. Those of other domains than ONNX's come and go."""
+    return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
+
+
+def _is_of_onnx(domain: str) -> bool:
+    return not domain or domain.startswith("ai.onnx")
+
+
+@cache
+def _kept_schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+    return _schema(domain, name, version)
+
+
+def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+    try:
+        found = onnx.defs.get_schema(name, _bounded(version), domain)
+    except onnx.defs.SchemaError:
+        return None
+    return None if found.deprecated else found
+
+
+def _bounded(version: int) -> int:
+    """A file may hold any 64 bits as a version; a schema is in force from its own on."""
+    return max(min(version, (1 << 31) - 1), -1)
+
+
+def since(domain: str, name: str, version: int) -> int:
+    """The opset in which the schema in force at a version came; 0 if there is none."""
+    return _kept_since(domain, name, version) if _is_of_onnx(domain) else _since(domain, name, version)
+
+
+@cache
+def _kept_since(domain: str, name: str, version: int) -> int:
+    return _since(domain, name, version)
+
+
+def _since(domain: str, name: str, version: int) -> int:
+    found = schema(domain, name, version)
+    return 0 if found is None else found.since_version
+
+
+def is_deprecated(domain: str, name: str, version: int) -> bool:
+    """The operator exists at this version but is no longer legal."""
+    try:
+        return onnx.defs.get_schema(name, _bounded(version), domain).deprecated
+    except onnx.defs.SchemaError:
+        return False
+
+
+class Departures(NamedTuple):
+    """Where a node departs from the form that its schema gives it, each in words."""
+
+    fatal: tuple[str, ...] = ()
+    """No runtime takes such a node."""
+    harmless: tuple[str, ...] = ()
+    """Faults that change no size; onnxruntime refuses such a node."""
+
+
+_NONE: Final = Departures()
+
+
+class Form(NamedTuple):
+    """What a schema says of the form of a node."""
+
+    name: str
+    """The operator with the opset in which the schema came, such as `Conv-11`."""
+    attributes: Mapping[str, int]
+    """Their types, as numbers of AttributeProto."""
+    required: tuple[str, ...]
+    """Attributes that must be there."""
+    min_inputs: int
+    max_inputs: int
+    min_outputs: int
+    max_outputs: int
+    least_inputs: int
+    single: tuple[tuple[int, str], ...]
+    """Inputs that must be there."""
+
+    def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
+        """Why no runtime loads a node with these inputs, of which None is one left out, and this number of outputs."""
+        count = len(given)
+        if not self.min_outputs <= outputs <= self.max_outputs:
+            return f"{self.name} must have {_range(self.min_outputs, self.max_outputs, 'output')}, found {outputs}"
+        if self.min_inputs <= count <= self.max_inputs:
+            return None
+        while count > self.max_inputs and given[count - 1] is None:
+            count -= 1
+        if not self.min_inputs <= count <= self.max_inputs:
+            return f"{self.name} must have {_range(self.min_inputs, self.max_inputs, 'input')}, found {count}"
+        return None
+
+    def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
+        """What is wrong with the inputs of a node, of which None is one left out, or with the number of outputs."""
+        count = len(given)
+        if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
+            return None
+        while count and given[count - 1] is None:
+            count -= 1
+        if count > self.max_inputs:
+            return f"{self.name} takes at most {_counted(self.max_inputs, 'input')}, found {count}"
+        if outputs > self.max_outputs:
+            return f"{self.name} has at most {_counted(self.max_outputs, 'output')}, found {outputs}"
+        for index, formal in self.single:
+            if index >= count or given[index] is None:
+                return f"required input {formal} of {self.name} is missing"
+        return None
+
+
+def form(domain: str, name: str, version: int) -> Form | None:
+    """The form of a node by the schema in force at an opset version; None if there is none."""
+    return _kept_form(domain, name, version) if _is_of_onnx(domain) else _form(domain, name, version)
+
+
+@cache
+def _kept_form(domain: str, name: str, version: int) -> Form | None:
+    return _form(domain, name, version)
+
+
+def _form(domain: str, name: str, version: int) -> Form | None:
+    found = schema(domain, name, version)
+    if found is None:
+        return None
+    option = onnx.defs.OpSchema.FormalParameterOption.Single
+    single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.option == option)
+    attributes = found.attributes
+    return Form(
+        f"{name}-{found.since_version}",
+        {attribute: _number(what.type) for attribute, what in attributes.items()},
+        tuple(attribute for attribute, what in attributes.items() if what.required),
+        found.min_input,
+        found.max_input,
+        found.min_output,
+        found.max_output,
+        max((index + 1 for index, _ in single), default=0),
+        single,
+    )
+
+
+def _number(kind: object) -> int:
+    """The number of a kind of attribute in AttributeProto, where kinds of schemas have the same ones."""
+    number = getattr(kind, "value", 0)
+    assert isinstance(number, int)
+    return number
+
+
+_COUNTED: Final = frozenset({"MemcpyFromHost", "MemcpyToHost", "SimplifiedLayerNormalization"})
+"""Of what onnxruntime keeps in ONNX's domain, the operators whose inputs it counts."""
+
+
+def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
+    """The inputs and outputs of an operator of onnxruntime's own; None for one that is not in our table."""
+    found = contrib(domain, name, rule.inputs, rule.outputs)
+    if found is None or not (domain or name in _COUNTED):
+        return None
+    least = max((at + 1 for at in found.required), default=0)
+    return Form(
+        f"{domain}::{name}" if domain else name,
+        {},
+        (),
+        least,
+        _UNBOUNDED if found.repeats_input else len(found.inputs),
+        0,
+        _UNBOUNDED if found.repeats_output else len(found.outputs),
+        least,
+        tuple((at, found.inputs[at].name) for at in found.required),
+    )
+
+
+def signature(domain: str, name: str, version: int, rule: Rule | None = None) -> Signature | None:
+    """The types of an operator at an opset version, by its schema or, if it is onnxruntime's own, by our table.
+
+    The formals of the latter are those of its rule.
+    """
+    found = schema("" if domain == CHANNELS_LAST else domain, name, version)
+    if found is None:
+        return contrib(domain, name, rule.inputs, rule.outputs) if rule is not None else contrib(domain, name)
+    return _kept_signature(found.domain, name, found.since_version) if _is_of_onnx(found.domain) else _signature(found)
+
+
+@cache
+def _kept_signature(domain: str, name: str, version: int) -> Signature | None:
+    found = schema(domain, name, version)
+    return None if found is None else _signature(found)
+
+
+def _signature(found: onnx.defs.OpSchema) -> Signature:
+    allowed = {c.type_param_str: _allowed(tuple(c.allowed_type_strs)) for c in found.type_constraints}
+    inputs, outputs = found.inputs, found.outputs
+    return Signature(
+        f"{found.name}-{found.since_version}",
+        tuple(_formals(inputs, allowed)),
+        tuple(_given(found, list(_formals(outputs, allowed)))),
+        _repeats(inputs),
+        _repeats(outputs),
+    )
+
+
+def _given(found: onnx.defs.OpSchema, outputs: Sequence[Formal]) -> Iterator[Formal]:
+    """Outputs with the types of later versions, too: onnxruntime gives them at any opset."""
+    newest = onnx.defs.get_schema(found.name, found.domain).outputs
+    for at, formal in enumerate(outputs):
+        more = _allowed(tuple(newest[at].types)) if at < len(newest) else formal.allowed
+        if found.name in _CASTING:
+            more = signature("", "Cast", NEWEST).outputs[0].allowed  # type: ignore[union-attr]
+        elif found.name == "SequenceEmpty":
+            more = _allowed(("seq(tensor(bfloat16))",))
+        yield formal._replace(allowed=formal.allowed.with_(more))
+
+
+_CASTING: Final = frozenset({"Bernoulli", "BlackmanWindow", "HammingWindow", "HannWindow"})
+"""Operators that onnxruntime runs as functions that end in a Cast, to whatever type they are asked for."""
+
+
+@cache
+def _allowed(texts: tuple[str, ...]) -> Allowed:
+    return Allowed.of(texts)
+
+
+def _formals(formals: Sequence[onnx.defs.OpSchema.FormalParameter], allowed: Mapping[str, Allowed]) -> Iterator[Formal]:
+    written = [formal.type_str for formal in formals]
+    for formal, text in zip(formals, written, strict=True):
+        shares = text in allowed and formal.is_homogeneous and (written.count(text) > 1 or _is_variadic(formal))
+        yield Formal(formal.name, text if shares else "", allowed.get(text) or _allowed((text,)))
+
+
+def _is_variadic(formal: onnx.defs.OpSchema.FormalParameter) -> bool:
+    return formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic
+
+
+def _repeats(formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> bool:
+    return bool(formals) and _is_variadic(formals[-1])
+
+
+def _range(lowest: int, highest: int, noun: str) -> str:
+    """`2 inputs`, `from 1 to 3 inputs`, `at least 1 output`."""
+    if lowest == highest:
+        return _counted(lowest, noun)
+    if highest == _UNBOUNDED:
+        return f"at least {_counted(lowest, noun)}"
+    return f"from {lowest} to {_counted(highest, noun)}"
+
+
+_UNBOUNDED: Final = (1 << 31) - 1
+
+
+def departures(domain: str, name: str, version: int, attributes: Mapping[str, int]) -> Departures:
+    """What is wrong with the attributes of a node, by the schema in force at an opset version.
+
+    `attributes` are their types, as numbers of AttributeProto; 0 where a file leaves one out.
+    """
+    found = form(domain, name, version)
+    if found is None:
+        return _without_schema(domain, name, version)
+    missing = [f"required attribute {a} of {found.name} is missing" for a in found.required if a not in attributes]
+    unknown = [f"{found.name} has no attribute {a}" for a in attributes if a not in found.attributes]
+    wrong = [
+        f"attribute {a} of {found.name} must be {_kind(expected)}, found {_kind(kind)}"
+        for a, kind in attributes.items()
+        if (expected := found.attributes.get(a, kind)) != kind and kind
+    ]
+    return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
+
+
+def _kind(number: int) -> str:
+    kinds = onnx.AttributeProto.AttributeType
+    return kinds.Name(number) if number in kinds.values() else str(number)
+
+
+def _without_schema(domain: str, name: str, version: int) -> Departures:
+    opset = f"opset {version} of {domain or 'ai.onnx'}"
+    if is_deprecated(domain, name, version):
+        return Departures(harmless=(f"{name} is deprecated in {opset}",))
+    return Departures(fatal=(f"{opset} has no {name}",) if onnx.defs.has(name, domain) else ())
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def top_outputs(domain: str, name: str, version: int, inputs: Sequence[Value | None], count: int) -> tuple[Value, ...]:
+    """Outputs of which only what the schema says about types is known."""
+    found = schema(domain, name, version)
+    if found is None:
+        return (TOP,) * count
+    bound = _type_variables(found, inputs)
+    formals = found.outputs
+    if not formals:
+        return (TOP,) * count
+    return tuple(_value_of(formals[min(i, len(formals) - 1)].type_str, found, bound) for i in range(count))
+
+
+def _type_variables(found: onnx.defs.OpSchema, inputs: Sequence[Value | None]) -> dict[str, Value]:
+    """Type variable -> the kind and element type of the input that binds it."""
+    bound: dict[str, Value] = {}
+    formals = found.inputs
+    for index, value in enumerate(inputs):
+        if value is None or not formals:
+            continue
+        formal = formals[min(index, len(formals) - 1)]
+        if index >= len(formals) and formal.option != onnx.defs.OpSchema.FormalParameterOption.Variadic:
+            continue
+        if index >= len(formals) - 1 and not formal.is_homogeneous:
+            continue
+        if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
+            bound.setdefault(formal.type_str, Tensor(value.dtype))
+        elif isinstance(value, (SequenceValue, Optional, Map, SparseTensor)):
+            bound.setdefault(formal.type_str, TOP)
+    return bound
+
+
+def _value_of(type_text: str, found: onnx.defs.OpSchema, bound: dict[str, Value]) -> Value:
+    if type_text in bound:
+        return bound[type_text]
+    for constraint in found.type_constraints:
+        if constraint.type_param_str == type_text:
+            allowed = constraint.allowed_type_strs
+            if len(allowed) == 1:
+                return parse_type(allowed[0])
+            return Tensor(DType.UNDEFINED) if all(a.startswith("tensor(") for a in allowed) else TOP
+    return parse_type(type_text)
+
+
+def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+    """The body that the schema gives for the operator, if it gives one that needs no context."""
+    return _kept_body(domain, name, version) if _is_of_onnx(domain) else _body(domain, name, version)
+
+
+@cache
+def _kept_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+    return _body(domain, name, version)
+
+
+def _body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+    found = schema(domain, name, version)
+    given = None if found is None else found.function_body
+    if found is None or given is None or not given.node:
+        return None
+    body = onnx.FunctionProto()
+    body.CopyFrom(given)
+    defaults = [a.default_value for a in found.attributes.values()]
+    body.attribute_proto.extend(d for d in defaults if d.type != onnx.AttributeProto.UNDEFINED)
+    return body

@@ -1,0 +1,238 @@
+"""The types that an operator takes and gives, as plain data, and how a node breaks them.
+
+A signature has the allowed types of each formal input and output, and the type variable that formals share. An unknown
+type breaks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from absint.lattices.dtype import DType
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+
+ELEMENTS: Final = {
+    "float": DType.FLOAT,
+    "double": DType.DOUBLE,
+    "float16": DType.FLOAT16,
+    **{d.name.lower(): d for d in DType if d.name not in ("FLOAT", "DOUBLE", "FLOAT16", "CONFLICT", "UNDEFINED")},
+}
+"""Element types by the names that schemas give them."""
+
+
+def parse_type(text: str) -> Value:
+    """`tensor(float)`, `seq(tensor(int64))`, ... as the largest value of the type; TOP for anything else."""
+    kind, _, rest = text.partition("(")
+    inner = rest.removesuffix(")")
+    if kind == "tensor":
+        return Tensor(ELEMENTS.get(inner, DType.UNDEFINED))
+    if kind == "sparse_tensor":
+        return SparseTensor(ELEMENTS.get(inner, DType.UNDEFINED))
+    if kind == "seq":
+        return SequenceValue(parse_type(inner))
+    if kind == "optional":
+        return Optional(parse_type(inner))
+    if kind == "map":
+        key, _, element = inner.partition(",")
+        return Map(ELEMENTS.get(key.strip(), DType.UNDEFINED), parse_map_element(element.strip()))
+    return TOP
+
+
+def parse_map_element(text: str) -> Value:
+    """The type of what a map holds: a tensor where the text names an element type alone."""
+    return Tensor(ELEMENTS[text]) if text in ELEMENTS else parse_type(text)
+
+
+class Allowed(NamedTuple):
+    """A set of types."""
+
+    elements: frozenset[DType]
+    """Of tensors."""
+    others: tuple[Value, ...] = ()
+    """Types of another kind."""
+
+    @staticmethod
+    def of(texts: Iterable[str]) -> Allowed:
+        """The types that these texts name."""
+        elements, others = [], []
+        for text in texts:
+            known = _TENSORS.get(text)
+            if known is not None:
+                elements.append(known)
+            else:
+                others.append(parse_type(text))
+        return Allowed(frozenset(elements), tuple(others))
+
+    def with_(self, other: Allowed) -> Allowed:
+        """The types of both."""
+        if other.elements <= self.elements and set(other.others) <= set(self.others):
+            return self
+        return Allowed(self.elements | other.elements, tuple(dict.fromkeys(self.others + other.others)))
+
+    def has(self, value: Value) -> bool:
+        """A value of unknown type may be of any."""
+        if isinstance(value, Tensor):
+            if value.dtype is DType.UNDEFINED:
+                return bool(self.elements) or TOP in self.others
+            if value.dtype in self.elements:
+                return True
+        return value is TOP or value is BOTTOM or any(agree(value, other) for other in self.others)
+
+    def __str__(self) -> str:
+        tensors = [str(dtype) for dtype in sorted(self.elements)]
+        return ", ".join([*tensors, *sorted({type_text(other) for other in self.others})])
+
+
+_TENSORS: Final = {f"tensor({name})": dtype for name, dtype in ELEMENTS.items()}
+
+
+class Formal(NamedTuple):
+    """A formal input or output."""
+
+    name: str
+    variable: str
+    """The type variable that it shares with others; empty if with none."""
+    allowed: Allowed
+
+
+class Signature(NamedTuple):
+    """The types that an operator takes and gives."""
+
+    operator: str
+    """The operator with the opset in which its types came, such as `Conv-11`."""
+    inputs: tuple[Formal, ...]
+    outputs: tuple[Formal, ...]
+    repeats_input: bool = False
+    """The last input takes all remaining ones."""
+    repeats_output: bool = False
+    required: tuple[int, ...] = ()
+    """Inputs that must be there, of an operator without a schema."""
+
+    def wrong_input(self, values: Sequence[Value | None]) -> str | None:
+        """How inputs, of which None is one left out, break the types."""
+        formals, last = self.inputs, len(self.inputs) - 1
+        bound: dict[str, int] = {}
+        for at, value in enumerate(values):
+            if at > last and not self.repeats_input:
+                break
+            if value is None or value is TOP:
+                continue
+            formal = formals[min(at, last)]
+            allowed = formal.allowed
+            if not (isinstance(value, Tensor) and value.dtype in allowed.elements) and not allowed.has(value):
+                return f"input {self._name(at)} is {type_text(value)}; {self.operator} takes {allowed}"
+            if formal.variable:
+                first = bound.setdefault(formal.variable, at)
+                other = values[first]
+                if first != at and other is not value and other is not None and not agree(other, value):
+                    return self._disagreement(first, at, other, value)
+                if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
+                    bound[formal.variable] = at
+        return None
+
+    def wrong_output(self, values: Sequence[Value]) -> str | None:
+        """How outputs break the types, which happens where an attribute asks for one."""
+        formals, last = self.outputs, len(self.outputs) - 1
+        for at, value in enumerate(values):
+            if at > last and not self.repeats_output:
+                break
+            formal = formals[min(at, last)]
+            if not (isinstance(value, Tensor) and value.dtype in formal.allowed.elements) and not formal.allowed.has(
+                value
+            ):
+                return f"output {formal.name} would be {type_text(value)}; {self.operator} gives {formal.allowed}"
+        return None
+
+    def _name(self, at: int) -> str:
+        last = len(self.inputs) - 1
+        return f"{self.inputs[last].name}[{at - last}]" if self.repeats_input and at >= last else self.inputs[at].name
+
+    def _disagreement(self, first: int, second: int, a: Value, b: Value) -> str:
+        what = "element type" if isinstance(a, Tensor) and isinstance(b, Tensor) else "type"
+        names = f"{self._name(first)} and {self._name(second)}"
+        return f"inputs {names} must share one {what}, found {type_text(a)} and {type_text(b)}"
+
+
+def agree(a: Value, b: Value) -> bool:
+    """Two values may be of one type."""
+    if a is b or a is TOP or b is TOP or a is BOTTOM or b is BOTTOM:
+        return True
+    if isinstance(a, (Tensor, SparseTensor)) and isinstance(b, (Tensor, SparseTensor)):
+        return type(a) is type(b) and _may_equal(a.dtype, b.dtype)
+    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+        return agree(a.element, b.element)
+    if isinstance(a, Optional) and isinstance(b, Optional):
+        return agree(a.element, b.element)
+    if isinstance(a, Map) and isinstance(b, Map):
+        return _may_equal(a.key, b.key) and agree(a.element, b.element)
+    return False
+
+
+def _may_equal(a: DType, b: DType) -> bool:
+    return a is b or a is DType.UNDEFINED or b is DType.UNDEFINED
+
+
+def type_text(value: Value) -> str:
+    """The type of a value in words."""
+    if isinstance(value, Tensor):
+        return "a tensor" if value.dtype is DType.UNDEFINED else str(value.dtype)
+    if isinstance(value, SparseTensor):
+        return "sparse" if value.dtype is DType.UNDEFINED else f"sparse {value.dtype}"
+    if isinstance(value, SequenceValue):
+        return f"a sequence of {type_text(value.element)}"
+    if isinstance(value, Optional):
+        return f"an optional {type_text(value.element)}"
+    if isinstance(value, Map):
+        return f"a map of {value.key} to {type_text(value.element)}"
+    return "anything"
+
+
+@cache
+def contrib(domain: str, name: str, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Signature | None:
+    """The types of an operator of onnxruntime's own, with the names of its formals; None for one without entry."""
+    from absint.transfer.contrib.type_table import TABLE
+
+    line = TABLE.get(domain, {}).get(name)
+    return None if line is None else _parsed(name, line, inputs, outputs)
+
+
+def _parsed(name: str, line: str, inputs: Sequence[str], outputs: Sequence[str]) -> Signature:
+    """`T T? I* -> T; T: float float16; I: int32`."""
+    head, *sets = line.split("; ")
+    named = {variable: _group(texts.split()) for variable, _, texts in (part.partition(": ") for part in sets)}
+    given, _, made = head.partition("-> ")
+
+    def formals(words: Sequence[str], names: Sequence[str]) -> Iterator[Formal]:
+        for at, word in enumerate(words):
+            variable = word.rstrip("?*!")
+            shared = variable in named and not word.endswith("!")
+            allowed = named[variable] if variable in named else Allowed.of([f"tensor({variable})"])
+            is_named = at < len(names) and not names[at].endswith("*")
+            yield Formal(names[at] if is_named else f"#{at}", variable if shared else "", allowed)
+
+    takes, gives = given.split(), made.split()
+    taken, made_of = tuple(formals(takes, inputs)), tuple(formals(gives, outputs))
+    required = tuple(at for at, word in enumerate(takes) if not word.rstrip("!").endswith(("?", "*")))
+    return Signature(name, taken, made_of, _repeats(takes), _repeats(gives), required)
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    return bool(words) and words[-1].rstrip("!").endswith("*")
+
+
+@cache
+def _allowed(texts: tuple[str, ...]) -> Allowed:
+    return Allowed.of(f"tensor({text})" if text in ELEMENTS else text for text in texts)
+
+
+def _group(words: Sequence[str]) -> Allowed:
+    from absint.transfer.contrib.type_table import GROUPS
+
+    texts = [text for word in words for text in GROUPS.get(word, word).split()]
+    return _allowed(tuple(texts))
+
+
+__all__ = ["ELEMENTS", "Allowed", "Formal", "Signature", "agree", "contrib", "parse_type", "type_text"]

@@ -1,0 +1,50 @@
+"""Inputs and initialisers that no runtime takes: untyped, too large, with data of another length, contradicted."""
+
+from __future__ import annotations
+
+from onnx import TensorProto, ValueInfoProto
+
+from absint.lattices.dtype import DType
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Tensor
+from absint.model.declared_types import read_type
+from absint.model.initialisers import dtype_of, is_decoded
+from absint.model.largest import oversize
+
+
+def input_fault(info: ValueInfoProto) -> str:
+    """Why no runtime takes an input as it is declared; empty if one may."""
+    kind = info.type.WhichOneof("value")
+    if kind is None:
+        return "it must have a type, found none"
+    if kind == "tensor_type" and info.type.tensor_type.elem_type == TensorProto.UNDEFINED:
+        return "it must have an element type, found none"
+    value = read_type(info.type) if kind == "tensor_type" else None
+    return (oversize(value) if isinstance(value, Tensor) else None) or ""
+
+
+def initialiser_fault(tensor: TensorProto, value: Tensor, declared: ValueInfoProto | None) -> str:
+    """Why no runtime takes an initialiser that is read as `value`; `declared` is the input of its name."""
+    if dtype_of(tensor.data_type) is DType.UNDEFINED:
+        return f"the initialiser must have an element type, found {tensor.data_type}"
+    if is_decoded(tensor) and value.contents is None:
+        wanted = f"{value.dtype}{list(tensor.dims)}"
+        return f"the initialiser must have the data of {wanted}, found another length"
+    stated = None if declared is None else read_type(declared.type)
+    if not isinstance(stated, Tensor):
+        return ""
+    if stated.dtype not in (DType.UNDEFINED, value.dtype):
+        return f"it is declared {stated.dtype}, and its initialiser is {value.dtype}"
+    if stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):
+        return ""
+    return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
+
+
+def _fits(stated: Tensor, value: Tensor) -> bool:
+    if stated.shape.rank != value.shape.rank:
+        return False
+    pairs = zip(stated.shape, value.shape, strict=True)
+    return all(not isinstance(a, Expr) or a.const is None or a is b for a, b in pairs)
+
+
+__all__ = ["initialiser_fault", "input_fault"]

@@ -1,0 +1,221 @@
+"""The lowered model: one directed graph of plain nodes for the main graph, all subgraphs and all inlined functions.
+
+Nodes are integers in execution order; an edge says "depends on". What a node does is in `Program.nodes`, since operands
+are ordered and may repeat, which edges cannot say. Control flow has been lowered to gate, join, head and exit nodes, so
+that the engine needs to know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from absint.engine.fixpoint import WeakTopologicalOrder, weak_topological_order
+from absint.lattices.text.escapes import plain
+from absint.lattices.value import Value
+from absint.transfer.op import AttributeValue
+from absint.transfer.rule import Rule
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from absint.model.schemas import Form
+    from absint.model.signatures import Signature
+    from absint.shapes.branches import Control
+    from absint.shapes.summaries import Template
+
+Operand = tuple[int, int]
+"""Producing node and index among its outputs."""
+
+ABSENT: Final[Operand] = (-1, 0)
+"""An optional input that is left out."""
+
+
+class Path:
+    """Where a node stands: a chain of parent pointers to the main graph; printed as `loop1/body`."""
+
+    __slots__ = ("_text", "label", "parent")
+
+    def __init__(self, parent: Path | None = None, label: str = "") -> None:
+        self.parent = parent
+        self.label = label
+        outer = "" if parent is None else str(parent)
+        self._text: str = f"{outer}/{label}" if outer else label
+
+    def __str__(self) -> str:
+        return self._text
+
+
+class Scope:
+    """Names that are visible in one graph body, outer ones included."""
+
+    __slots__ = ("names", "parent")
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.parent = parent
+        self.names: dict[str, Operand] = {}
+
+    def find(self, name: str) -> Operand | None:
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+
+class Kernel:
+    """What equal operator instances share: operator, version, rule, decoded attributes, arity; with their memo."""
+
+    __slots__ = (
+        "attributes",
+        "domain",
+        "doubts",
+        "form",
+        "is_shared",
+        "is_standard",
+        "malformed",
+        "memo",
+        "op_type",
+        "outputs",
+        "rule",
+        "types",
+        "version",
+    )
+
+    def __init__(
+        self,
+        domain: str,
+        op_type: str,
+        version: int,
+        rule: Rule | None,
+        attributes: Mapping[str, AttributeValue],
+        outputs: int,
+        doubts: tuple[str, ...] = (),
+        malformed: tuple[str, ...] = (),
+        is_standard: bool = False,
+        form: Form | None = None,
+        types: Signature | None = None,
+    ) -> None:
+        self.domain = domain
+        self.op_type = op_type
+        self.version = version
+        self.rule = rule
+        self.attributes = attributes
+        self.outputs = outputs
+        self.doubts = doubts
+        """Why a run may fail, as far as the attributes tell."""
+        self.malformed = malformed
+        """Why no runtime loads such a node."""
+        self.is_standard = is_standard
+        """The rule is a shipped one."""
+        self.form = form
+        """What the schema of the operator says of its nodes."""
+        self.types = types
+        """The types that the operator takes and gives; None if a rule of the user says it all."""
+        self.is_shared = False
+        """Later analyses use it too."""
+        self.memo: dict[object, Template] = {}
+
+    @property
+    def operator(self) -> str:
+        """Name with its domain, as users write it."""
+        return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
+
+
+class Node:
+    """One node: an operator (`kernel`), control flow (`control`), or an input or initialiser (`value`)."""
+
+    __slots__ = ("control", "gate", "kernel", "name", "operands", "outputs", "path", "value")
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        operands: list[Operand],
+        outputs: tuple[str, ...],
+        gate: int,
+        kernel: Kernel | None = None,
+        control: Control | None = None,
+        value: Value | None = None,
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.operands = operands
+        self.outputs = outputs
+        self.gate = gate
+        self.kernel = kernel
+        self.control = control
+        self.value = value
+
+    @property
+    def operator(self) -> str:
+        """What the node is, in words of the model."""
+        if self.kernel is not None:
+            return self.kernel.operator
+        return "input" if self.control is None else self.control.operator
+
+    def __str__(self) -> str:
+        where = f"{self.path}/" if str(self.path) else ""
+        return plain(f"{self.operator} {where}{self.name}".rstrip())
+
+
+class Program:
+    """A lowered model."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.premises = True
+        """Rules may take numeric premises for granted (`Op.assume`)."""
+        self.main = Scope()
+        self.scopes: dict[str, Scope] = {"": self.main}
+        self._back: list[tuple[int, int]] = []
+
+    def add(self, node: Node) -> int:
+        """Append a node, which depends on its operands and its gate; its id."""
+        nodes = self.nodes
+        nodes.append(node)
+        return len(nodes) - 1
+
+    def connect_back(self, node: int, operands: list[Operand]) -> None:
+        """Add the edges that close a loop."""
+        self._back.extend((producer, node) for producer, _ in operands if producer >= 0)
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """From each node to those that depend on it; all but those that close a loop lead to a higher number."""
+        for number, node in enumerate(self.nodes):
+            for producer, _ in node.operands:
+                if producer >= 0:
+                    yield producer, number
+            if node.gate >= 0:
+                yield node.gate, number
+            if node.control is not None:
+                for before in node.control.after:
+                    yield before, number
+        yield from self._back
+
+    def networkx(self) -> nx.DiGraph[int]:
+        """The graph, built in bulk."""
+        import networkx as nx
+
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.nodes)))
+        graph.add_edges_from(self.edges())
+        return graph
+
+    @cached_property
+    def order(self) -> WeakTopologicalOrder:
+        """The order of forward analyses. Without loops it is that of the nodes, and no graph is needed for it."""
+        count = len(self.nodes)
+        if not self._back:
+            return WeakTopologicalOrder(range(count))
+        successors: list[list[int]] = [[] for _ in range(count)]
+        for before, after in self.edges():
+            successors[before].append(after)
+        return weak_topological_order(count, successors)
+
+    def values(self) -> Iterator[tuple[str, Operand]]:
+        """Every named value of the main graph, in order of appearance."""
+        return iter(self.main.names.items())

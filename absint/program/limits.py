@@ -1,0 +1,110 @@
+"""Limits of one analysis: a deadline, a number of nodes, and a callback that hears of progress and may cancel.
+
+At a limit the analysis stops between two nodes. What has been computed by then is a fixpoint of the nodes before that
+place; a cycle that was not finished counts as not computed. What has not been computed is unknown, and may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.engine.fixpoint import STEP
+from absint.errors import AbsintError, UsageError
+
+if TYPE_CHECKING:
+    from absint.program.graph import Node
+
+Progress = Callable[[int, int, str], object]
+"""Hears how many nodes of how many are done, and in which phase: `lower`, `analyse`, `refine` or `settle`."""
+
+LOWER: Final = "lower"
+ANALYSE: Final = "analyse"
+REFINE: Final = "refine"
+SETTLE: Final = "settle"
+CHECK: Final = "check"
+"""An analysis at given sizes, under limits of its own."""
+
+LIMITED: Final = "the analysis stopped at a limit before it had seen every node"
+
+UNFINISHED: Final = "the analysis stopped before it"
+"""Why a node may fail that a limit kept from being analysed."""
+
+Item = TypeVar("Item")
+
+
+class LimitError(AbsintError):
+    """A limit was reached before there was anything to show."""
+
+
+class Watch:
+    """The limits of one analysis, and whether one was reached."""
+
+    def __init__(
+        self, max_seconds: float | None = None, max_nodes: int | None = None, on_progress: Progress | None = None
+    ) -> None:
+        """Starts the clock. Raises UsageError for a limit that is none."""
+        if max_seconds is not None and not 0 < max_seconds < inf:
+            raise UsageError(f"max_seconds={max_seconds:g}: expected a number above 0")
+        if max_nodes is not None and max_nodes < 0:
+            raise UsageError(f"max_nodes={max_nodes}: expected a number of nodes, 0 or more")
+        self.max_nodes = max_nodes
+        self._on_progress = on_progress
+        self._seconds = max_seconds
+        self._deadline = inf if max_seconds is None else monotonic() + max_seconds
+        self.reached = ""
+        """The limit that was reached, in words; empty while there is none."""
+
+    def again(self) -> Watch:
+        """The same limits for another run of the analysis."""
+        return Watch(self._seconds, self.max_nodes)
+
+    @property
+    def is_off(self) -> bool:
+        """Nothing is limited, and nobody wants to hear of progress."""
+        return self._seconds is None and self.max_nodes is None and self._on_progress is None
+
+    def goes_on(self, done: int, total: int, phase: str) -> bool:
+        """Tell the progress; whether the analysis may go on."""
+        if not self.reached:
+            if self._on_progress is not None and self._on_progress(done, total, phase) is False:
+                self.reached = "cancelled by on_progress"
+            elif monotonic() > self._deadline:
+                self.reached = f"max_seconds={self._seconds:g} is over"
+        return not self.reached
+
+    def end(self, nodes: Sequence[Node], order: Sequence[int]) -> int | None:
+        """The place in the order before which `max_nodes` operators lie; None if there are no more."""
+        if self.max_nodes is not None:
+            count = 0
+            for place, node in enumerate(order):
+                count += nodes[node].value is None
+                if count > self.max_nodes:
+                    return place
+        return None
+
+    def through(self, items: Iterable[Item], done: Callable[[], int], origin: str) -> Iterator[Item]:
+        """The items as they are lowered. Raises LimitError if the time is over, or the callback says no."""
+        for number, item in enumerate(items):
+            if number % STEP == 0 and not self.goes_on(found := done(), found, LOWER):
+                raise LimitError(f"{origin}: {self.reached} before the model was read to its end: there is no result")
+            yield item
+
+    def stopped(self, nodes: Sequence[Node], unfinished: Iterable[int]) -> Diagnostic:
+        """The diagnostic of an analysis that did not finish some of the nodes; constants do not count."""
+        total = sum(node.value is None for node in nodes)
+        done = total - sum(nodes[number].value is None for number in unfinished)
+        self.reached = self.reached or f"max_nodes={self.max_nodes}"
+        text = f"{self.reached}: {done:,} of {total:,} nodes were analysed, and what the others compute is unknown"
+        return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
+
+    def not_refined(self) -> Diagnostic:
+        """The diagnostic of an analysis that stopped while it was refined."""
+        text = f"{self.reached}: every node was analysed, but shapes may be less exact than they could be"
+        return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
+
+
+__all__ = ["ANALYSE", "CHECK", "LIMITED", "LOWER", "REFINE", "SETTLE", "UNFINISHED", "LimitError", "Progress", "Watch"]

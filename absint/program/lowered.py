@@ -1,0 +1,147 @@
+"""What lowering gives, and what it works with: bodies that are being lowered, and calls in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.diagnostics import Diagnostic
+from absint.lattices.value import Tensor, Value
+from absint.model.protos import name_of
+from absint.program.graph import Kernel, Operand, Path, Program, Scope
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+
+    from absint.program.limits import Watch
+
+
+@dataclass
+class Signature:
+    """What the model declares of its inputs and outputs."""
+
+    inputs: dict[str, int] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+    overridable: dict[str, int] = field(default_factory=dict)
+    """Initialisers that are inputs too: a caller may replace them."""
+    defaults: dict[int, Tensor] = field(default_factory=dict)
+    """Their values in the file, by node."""
+
+
+class Declaring(NamedTuple):
+    """A graph whose values have declared types."""
+
+    path: str
+    graph: GraphProto | FunctionProto
+    scope: Scope
+    gate: int
+    """Of its nodes; -1 where they always run."""
+
+
+@dataclass
+class Lowered:
+    """The program with what the analysis needs beside it."""
+
+    program: Program
+    signature: Signature
+    diagnostics: list[Diagnostic]
+    declaring: list[Declaring]
+    """Every graph that declares types of its values, the main graph first."""
+    bodies: list[tuple[GraphProto, Scope, str]]
+    """Subgraphs that were lowered outside of functions, with their names and paths."""
+    refused: list[tuple[int, str]]
+    """Inputs and initialisers that keep every runtime from loading the model, and why."""
+    watch: Watch | None = None
+    """The limits of the analysis, if there are any."""
+
+    @cached_property
+    def declared(self) -> list[tuple[str, Operand, Value]]:
+        """Claims of the author about values of the main graph: (what, value, declared type)."""
+        from absint.declared.reading import declarations
+        from absint.model.declared_types import read_type
+
+        inputs = self.signature.inputs
+        items = (item for item in declarations(self) if not item.path and item.name not in inputs)
+        return [(item.where, item.operand, read_type(item.type)) for item in items]
+
+    @cached_property
+    def needed(self) -> bytearray:
+        """A flag for each node that some output depends on.
+
+        A run executes the others too, and fails where they do; but a runtime may drop them, so no fact rests on them.
+        """
+        nodes = self.program.nodes
+        needed = bytearray(len(nodes))
+        for name in self.signature.outputs:
+            operand = self.program.main.names.get(name)
+            if operand is not None and operand[0] >= 0:
+                needed[operand[0]] = 1
+        # An exit depends on all that its body gives back, so one pass against the order of execution is enough.
+        for number in range(len(nodes) - 1, -1, -1):
+            if needed[number]:
+                item = nodes[number]
+                for producer, _ in item.operands:
+                    if producer >= 0:
+                        needed[producer] = 1
+                if item.gate >= 0:
+                    needed[item.gate] = 1
+        return needed
+
+
+class Frame:
+    """One body being lowered."""
+
+    __slots__ = ("attributes", "done", "gate", "imports", "kernels", "nodes", "numbers", "path", "scope", "stack")
+
+    def __init__(
+        self,
+        nodes: Iterable[NodeProto],
+        scope: Scope,
+        path: Path,
+        gate: int,
+        imports: Mapping[str, int],
+        kernels: dict[object, Kernel | None],
+        done: Callable[[], None],
+        attributes: Mapping[str, AttributeProto] | None = None,
+        stack: tuple[str, ...] = (),
+    ) -> None:
+        self.nodes = iter(nodes)
+        self.numbers = count()
+        self.scope = scope
+        self.path = path
+        self.gate = gate
+        self.imports = imports
+        self.kernels = kernels
+        self.done = done
+        self.attributes = attributes
+        self.stack = stack
+
+
+class Call(NamedTuple):
+    """An operator instance that lowers to more than one node."""
+
+    node: NodeProto
+    number: int
+    attributes: Sequence[AttributeProto]
+    operands: list[Operand]
+    outputs: tuple[str, ...]
+    frame: Frame
+
+    @property
+    def label(self) -> str:
+        """What paths of its bodies call it."""
+        return self.node.name or f"{self.node.op_type}#{self.number}"
+
+    @property
+    def place(self) -> str:
+        """What diagnostics call it."""
+        return place_of(self.node, self.number, self.frame)
+
+
+def place_of(node: NodeProto, number: int, frame: Frame) -> str:
+    """An operator instance, in words of the model."""
+    where = str(frame.path)
+    return f"{node.op_type} {where + '/' if where else ''}{name_of(node, number)}"

@@ -1,0 +1,134 @@
+"""Lowering of If, Loop, Scan and SequenceMap: their bodies between gates or heads, and joins or exits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from absint.lattices.dtype import DType
+from absint.lattices.value import Tensor
+from absint.model.declared_types import read_type
+from absint.model.protos import declared_rank
+from absint.program.graph import ABSENT, Operand
+from absint.shapes.branches import Gate, IfJoin
+from absint.shapes.loops.loop import LoopExit, LoopHead
+from absint.shapes.loops.scan import ScanError, ScanExit, ScanHead, ScanSettings
+from absint.shapes.loops.sequence_map import MapExit, MapHead
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+
+    from absint.program.lowered import Call
+    from absint.program.lowering import Lowerer
+
+
+def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+    """Lower an instance of one of `absint.shapes.branches.LOWERED`; `graphs` are its graph attributes."""
+    if call.node.op_type == "If":
+        _lower_if(lowerer, call, graphs)
+    elif call.node.op_type == "Loop":
+        _lower_loop(lowerer, call, graphs["body"])
+    elif call.node.op_type == "Scan":
+        _lower_scan(lowerer, call, graphs["body"])
+    else:
+        _lower_map(lowerer, call, graphs["body"])
+
+
+def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+    condition = call.operands[0] if call.operands else ABSENT
+    gates = Gate(taken=True), Gate(taken=False)
+    then_gate, else_gate = (lowerer.add(call, [condition], step=gate, inner=True) for gate in gates)
+
+    def close(then_results: list[Operand], else_results: list[Operand]) -> None:
+        if not len(then_results) == len(else_results) == len(call.outputs):
+            lowerer.error("branch-outputs", call.place, "the branches have other numbers of outputs")
+            lowerer.opaque(call)
+            return
+        infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
+        types = tuple(read_type(info.type) for info in infos)
+        join = lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate, types))
+        for gate in gates:
+            gate.join = join
+
+    def after_then(then_results: list[Operand]) -> None:
+        label = f"{call.label}/else_branch"
+        lowerer.body(
+            graphs["else_branch"],
+            call.frame,
+            label,
+            else_gate,
+            {},
+            lambda results: close(then_results, results),
+        )
+
+    lowerer.body(graphs["then_branch"], call.frame, f"{call.label}/then_branch", then_gate, {}, after_then)
+
+
+def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    operands = call.operands + [ABSENT] * (2 - len(call.operands))
+    carried = len(operands) - 2
+    if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
+        lowerer.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
+        lowerer.opaque(call)
+        return
+    ranks = tuple(declared_rank(info.type) for info in body.input)
+    condition = read_type(body.input[1].type) if operands[1] == ABSENT else None
+    stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
+    head_step = LoopHead(carried, ranks, DType.BOOL if stated is DType.UNDEFINED else stated)
+    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.back = results[: carried + 1]
+        head_step.last = len(lowerer.program.nodes) - 1
+        lowerer.program.connect_back(head, head_step.back)
+        declared = [info.type for info in body.output[carried + 1 :]]
+        ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
+        inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
+        lowerer.add(call, inputs, step=LoopExit(head, carried, ranks, types))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+
+
+def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    batched = call.frame.imports.get("", 1) < 9
+    operands = call.operands[1:] if batched else call.operands
+    try:
+        settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)
+        if len(body.input) != len(operands) or len(body.output) != len(call.outputs):
+            raise ScanError("the body's inputs or outputs do not fit the scan's")
+    except ScanError as error:
+        lowerer.error("scan-arity", call.place, str(error))
+        lowerer.opaque(call)
+        return
+    head_step = ScanHead(settings)
+    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.back = results[: settings.states]
+        head_step.last = len(lowerer.program.nodes) - 1
+        lowerer.program.connect_back(head, head_step.back)
+        inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
+        types = tuple(read_type(info.type) for info in (*body.input, *body.output))
+        lowerer.add(call, inputs, step=ScanExit(head, settings, types))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+
+
+def _lower_map(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+    if len(body.input) != len(call.operands) or len(body.output) != len(call.outputs):
+        lowerer.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
+        lowerer.opaque(call)
+        return
+    head_step = MapHead(len(call.operands))
+    head = lowerer.add(call, list(call.operands), step=head_step, inner=True)
+    head_step.first = head
+    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+
+    def done(results: list[Operand]) -> None:
+        head_step.last = len(lowerer.program.nodes) - 1
+        types = tuple(read_type(info.type) for info in body.output)
+        lowerer.add(call, [*call.operands, *results], step=MapExit(head, len(call.operands), types))
+
+    lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)

@@ -1,0 +1,178 @@
+"""The contract of a model: which sizes of its inputs are legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, substitute, symbol
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor
+from absint.queries.proofs import checked
+from absint.queries.size_boxes import stated_within
+from absint.solver.constraints import ConstraintSet
+from absint.solver.contracts.contract import Clause, Contract
+from absint.solver.contracts.contract import contract as of_constraints
+from absint.solver.prove import Prover
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def contract(result: Result, limits: Limits) -> Contract:
+    """See `absint.Result.contract`."""
+    base = result.recorded.base
+    shown = base.renamed(result.all_names)
+    with within(checked(limits).seconds):
+        found = _of_base(result, shown, limits)
+        if not found.doubts or found.reason or result.last is result.base:
+            return found
+        try:
+            return _refined(result, base, found, limits)
+        except DeadlineError:
+            return found
+
+
+def _of_base(result: Result, shown: ConstraintSet, limits: Limits) -> Contract:
+    """The contract of the first round."""
+    prover = Prover(shown, order=result.symbols, limits=limits)
+    found = of_constraints(shown, prover, shown.doubts, shared(result))
+    with suppress(DeadlineError):
+        if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
+            core = prover.because(prover.consistent.core)
+            found = replace(found, clauses=(Clause(FALSE, tuple(c for c in core if c.origin.node >= 0)),))
+    return found
+
+
+def _refined(result: Result, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
+    """With the doubts of the last round, where it takes nothing for granted that the clauses do not say."""
+    met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
+    prover = Prover(base, order=result.symbols, limits=limits)
+    stated = stated_within(result, prover, met)
+    inputs = set(result.symbols)
+    new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
+    if not all(prover.entails(met, f).entailed for f in new if f.free_symbols <= inputs):
+        return found
+    stated = stated.renamed(result.all_names)
+    beyond = {c.formula: c for c in stated.filter("required") if not c.formula.free_symbols <= inputs}
+    beyond = {c.formula: c for c in found.beyond} | beyond
+    return replace(found, doubts=stated.doubts, beyond=tuple(beyond.values()))
+
+
+@dataclass(frozen=True)
+class SymbolFacts:
+    """What all runs that succeed say of one input symbol."""
+
+    name: str
+    lo: int
+    hi: int
+    modulus: int = 1
+    """Every legal size is `remainder` modulo this."""
+    remainder: int = 0
+    values: tuple[int, ...] | None = None
+    """The legal sizes, if they are few."""
+    solved: Dim | None = None
+    """What it is equal to: a constant, or an expression over earlier symbols."""
+    because: tuple[Clause, ...] = ()
+    """The clauses of the contract that mention it."""
+    reason: str = ""
+    """Why not all that is known was used, if it was not."""
+
+    def __str__(self) -> str:
+        said = [f"{self.lo} <= {self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} >= {self.lo}"]
+        if self.solved is not None:
+            said = [f"{self.name} == {self.solved}"]
+        elif self.values is not None:
+            said = [f"{self.name} in {{{', '.join(map(str, self.values))}}}"]
+        elif self.modulus > 1:
+            said.append(f"{self.name} % {self.modulus} == {self.remainder}")
+        return " and ".join(said)
+
+
+def symbol_facts(result: Result, name: str, limits: Limits) -> SymbolFacts:
+    """See `absint.Result.symbol`."""
+    with within(checked(limits).seconds):
+        found = contract(result, limits)
+        mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
+        try:
+            return replace(_facts_of(result, name, found.clauses, mine), reason=found.reason)
+        except DeadlineError as error:
+            return SymbolFacts(name, 0, MAX_DIM, because=mine, reason=str(error))
+
+
+def _facts_of(result: Result, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
+    given = [c.formula for c in result.recorded.base if c.origin.node < 0]
+    facts = Facts([*given, *(clause.relation for clause in clauses)], result.symbols)
+    start = Symbol(name)
+    value = facts.simplify(expr_of(start))
+    narrowed = sole_atom(value) if isinstance(value, Expr) else None
+    if not isinstance(narrowed, Symbol) or narrowed.name != name:
+        lo, hi = value.bounds
+        shown = _widened(value)
+        return SymbolFacts(
+            name, max(lo or 0, 0), MAX_DIM if hi is None else min(hi, MAX_DIM), solved=shown, because=mine
+        )
+    lo, hi = _bounds(narrowed, facts)
+    congruence = facts.congruence(expr_of(narrowed))
+    values = next((v for s, v in facts.values.items() if s.name == name), None)
+    return SymbolFacts(
+        name,
+        max(lo or 0, 0),
+        MAX_DIM if hi is None else hi,
+        max(congruence.modulus, 1),
+        congruence.remainder,
+        None if values is None else tuple(sorted(values)),
+        because=mine,
+    )
+
+
+def _bounds(symbol: Symbol, facts: Facts) -> Interval:
+    """Bounds of the symbol from each linear relation that holds, at the bounds of the others: past + seq <= 12."""
+    bounds = symbol.bounds
+    for relation in facts.relations:
+        inside = relation.substitute(facts.mapping)
+        for e in _at_least_zero(inside):
+            coef = dict(e.terms).get((symbol,), 0)
+            rest = sub(e, mul(const(coef), expr_of(symbol)))
+            hi = rest.bounds.hi
+            if not coef or hi is None or symbol in cast(Expr, rest).symbols:
+                continue
+            bounds = bounds.meet(Interval(-(hi // coef), None) if coef > 0 else Interval(None, hi // -coef))
+    return bounds
+
+
+def _at_least_zero(relation: Relation) -> Iterator[Expr]:
+    """The sums that are at least 0 where the relation holds, as far as it is one about sums."""
+    if relation.op in (">=", "=="):
+        yield relation.expr
+    if relation.op == "==":
+        yield cast(Expr, -relation.expr)
+
+
+def _widened(value: Dim) -> Dim:
+    """The expression over symbols as they are declared."""
+    if not isinstance(value, Expr):
+        return value
+    return substitute(value, {s: symbol(s.name) for s in value.symbols})
+
+
+def shared(result: Result) -> Mapping[str, tuple[str, ...]]:
+    """Symbols that stand for a size of more than one input, with the places where they do."""
+    places: dict[str, list[str]] = {}
+    for name in result.inputs:
+        value = result.base.states[result._lowered.signature.inputs[name]][0]
+        if isinstance(value, Tensor) and value.shape.rank:
+            for axis, dim in enumerate(value.shape):
+                for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):
+                    places.setdefault(symbol, []).append(f"{name}[{axis}]")
+    return {symbol: tuple(found) for symbol, found in places.items() if len(found) > 1}
+
+
+__all__ = ["SymbolFacts", "contract", "shared", "symbol_facts"]

@@ -1,0 +1,186 @@
+"""Dims, shapes and buffers of a model in classes that are proved equal, for memory planners and fusion passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+from absint.lattices.deadline import DeadlineError, on_time, within
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, substitute
+from absint.lattices.text.escapes import json_text
+from absint.lattices.value import Tensor
+from absint.solver.classes import Classes
+from absint.solver.classes import classes as grouped
+from absint.solver.prove import Prover, Stopwatch
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+class Place(NamedTuple):
+    """An axis of a value of the main graph."""
+
+    value: str
+    axis: int
+
+    def __str__(self) -> str:
+        return f"{self.value}[{self.axis}]"
+
+
+Member = TypeVar("Member")
+
+TEXT_SECONDS: Final = 1.0
+"""Limit for printing the expressions of the classes; past it a class is named after its first member."""
+
+
+class Class(NamedTuple, Generic[Member]):
+    """Members that are equal in every run that succeeds, and what they are."""
+
+    what: str
+    """An expression, or the first member where to write it down would take too long."""
+    members: tuple[Member, ...]
+
+
+class Distinct(NamedTuple):
+    """Two classes and sizes that tell them apart, or None if no sizes are known that do."""
+
+    first: str
+    second: str
+    counterexample: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class Equalities(Generic[Member]):
+    """Classes of what is proved equal, the largest first."""
+
+    classes: tuple[Class[Member], ...]
+    distinct: Callable[[], Iterator[Distinct]]
+    """Pairs of classes with a counterexample to their being equal; made when it is called."""
+    undecided: int = 0
+    """Pairs that were not decided within the budget, and so stand apart."""
+    seconds: float = 0.0
+    reason: str = ""
+    """Why some terms were not compared, if they were not: those stand in classes of their own."""
+
+    def __iter__(self) -> Iterator[Class[Member]]:
+        return iter(self.classes)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.classes/1`."""
+        found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
+        return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason}, indent=1)
+
+
+def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:
+    """Every axis of every value of the main graph whose size has an expression, by proved equality."""
+    terms: dict[Expr, list[Place]] = {}
+    for name, tensor in _tensors(result):
+        for axis, dim in enumerate(tensor.shape.dims):
+            if isinstance(dim, Expr):
+                terms.setdefault(dim, []).append(Place(name, axis))
+    return _equalities(result, terms, prover, str)
+
+
+def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
+    """Values of the main graph by proved equality of their shapes."""
+    watch = Stopwatch()
+    dims = dict.fromkeys(d for _, tensor in _tensors(result) for d in tensor.shape.dims if isinstance(d, Expr))
+    with within(prover.limits.seconds):
+        found = grouped(dims, prover)
+    representative = {term: members[0] for members in found.classes for term in members}
+    shapes: dict[tuple[Expr, ...], list[str]] = {}
+    for name, tensor in _tensors(result):
+        if all(isinstance(d, Expr) for d in tensor.shape.dims):
+            shapes.setdefault(tuple(representative[d] for d in tensor.shape.dims if isinstance(d, Expr)), []).append(
+                name
+            )
+
+    def shown(shape: Sequence[Expr]) -> str:
+        return str(Shape([_shown(result, dim) for dim in shape]))
+
+    def distinct() -> Iterator[Distinct]:
+        for a, b in combinations(shapes, 2):
+            if len(a) == len(b):
+                pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not y), None)
+                if pair is not None:
+                    yield Distinct(shown(a), shown(b), _apart(result, found, prover, *pair))
+
+    ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
+    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
+
+
+def equal_buffers(result: Result, prover: Prover) -> Equalities[str]:
+    """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
+    terms: dict[Expr, list[str]] = {}
+    for name, tensor in _tensors(result):
+        width = tensor.dtype.bits
+        size = tensor.shape.size if all(isinstance(d, Expr) for d in tensor.shape.dims) else None
+        if width and isinstance(size, Expr):
+            total = (size * width + 7) // 8
+            if isinstance(total, Expr):
+                terms.setdefault(total, []).append(name)
+    return _equalities(result, terms, prover, lambda text: f"{text} bytes")
+
+
+def _tensors(result: Result) -> Iterator[tuple[str, Tensor]]:
+    for name, (node, at) in result._lowered.program.main.names.items():
+        state = result.states[node] if node >= 0 else ()
+        value = state[at] if at < len(state) else None
+        if isinstance(value, Tensor) and value.shape.rank is not None:
+            yield name, value
+
+
+def _equalities(
+    result: Result, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
+) -> Equalities[Member]:
+    watch = Stopwatch()
+    with within(prover.limits.seconds):
+        found = grouped(terms, prover)
+
+    def text(term: Expr) -> str:
+        return shown(str(_shown(result, term)))
+
+    def distinct() -> Iterator[Distinct]:
+        for a, b in combinations([members[0] for members in found.classes], 2):
+            yield Distinct(text(a), text(b), _apart(result, found, prover, a, b))
+
+    ordered = [(members[0], tuple(m for term in members for m in terms[term])) for members in found.classes]
+    ordered.sort(key=lambda item: -len(item[1]))
+    with within(TEXT_SECONDS):
+        classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
+    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason)
+
+
+def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
+    """The text, or the first member once the time for texts is over."""
+    try:
+        on_time()
+        return text()
+    except DeadlineError:
+        return str(members[0])
+
+
+def _apart(result: Result, found: Classes, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
+    """Sizes at which two expressions differ."""
+    binding = found.counterexample(a, b)
+    if binding is None:
+        return None
+    wanted = {s.name for s in (*a.symbols, *b.symbols)}
+    names = {s.name: str(d) for s, d in result.all_names.items()}
+    return {names.get(name, name): size for name, size in binding.items() if name in wanted}
+
+
+def _shown(result: Result, dim: Expr) -> Dim:
+    return substitute(dim, result.all_names)
+
+
+__all__ = ["Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -1,0 +1,151 @@
+"""Runs of the model as evidence: what a query is in a run at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from math import prod
+from typing import TYPE_CHECKING, Final, Literal
+
+from absint.errors import AbsintError, UsageError
+from absint.lattices.deadline import DeadlineError, remaining
+from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.terms.expr import Dim, Symbol, symbol
+from absint.lattices.text import TextError, parse_relation
+from absint.lattices.text.references import UnresolvedError
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+Evidence = Literal["run", "none"]
+"""May a model be run where the rules do not show that sizes run?"""
+
+MOST_RUNS: Final = 3
+"""For one query."""
+
+MOST_FAILURES: Final = 6
+"""Runs of one model that fail, none having succeeded, after which there are no more."""
+
+MOST_ELEMENTS: Final = 1 << 22
+"""Of one input of a run."""
+
+SECONDS: Final = 60.0
+"""For one run."""
+
+LEAST_SECONDS: Final = 0.5
+"""With less time left no run is begun."""
+
+
+def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
+    """The choice of the caller; without one, runs if onnxruntime is installed.
+
+    Raises UsageError for another text, and for `run` or `confirm` without onnxruntime.
+    """
+    if evidence not in (None, "run", "none"):
+        raise UsageError(f"evidence={evidence!r}: it is 'run' or 'none'")
+    installed = find_spec("onnxruntime") is not None
+    if not installed and (confirm or evidence == "run"):
+        asked = "confirm=True (--confirm)" if confirm else "evidence='run'"
+        raise UsageError(f"{asked} needs onnxruntime: pip install 'absint[run]'")
+    return evidence or ("run" if installed else "none")
+
+
+class Executions:
+    """The runs of one model that were made for queries."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._failures = 0
+        self.sizes: list[Mapping[str, int]] = []
+        """Where a run succeeded."""
+
+    def first_against(
+        self, query: str | Relation, candidates: Sequence[Mapping[str, int]]
+    ) -> tuple[Mapping[str, int] | None, str]:
+        """The first sizes at which a run makes the query false; else None, and why there is none.
+
+        Ordinary sizes go first, since empty tensors make runtimes fail that are right about all others.
+        """
+        try:
+            return self._first_against(query, candidates)
+        except DeadlineError as error:
+            return None, str(error)
+
+    def _first_against(
+        self, query: str | Relation, candidates: Sequence[Mapping[str, int]]
+    ) -> tuple[Mapping[str, int] | None, str]:
+        why = ""
+        for sizes in sorted(candidates, key=lambda at: min(at.values(), default=1) < 1)[:MOST_RUNS]:
+            if self._failures >= MOST_FAILURES and not self.sizes:
+                return None, why or "no run of the model succeeded so far"
+            if remaining(SECONDS) < LEAST_SECONDS:
+                return None, why or "there is no time left for a run"
+            failure = self._too_large(sizes) or self.against(query, sizes)
+            if not failure:
+                self.sizes.append(sizes)
+                return sizes, ""
+            self._failures += 1
+            why = why or failure
+        return None, why
+
+    def against(self, query: str | Relation, sizes: Mapping[str, int]) -> str:
+        """Why a run at the sizes does not show that the query is false; empty if it does."""
+        from absint.runs.run import sizes_at
+
+        actual = _Actual(self._result, sizes)
+        try:
+            if isinstance(query, str):
+                actual.relation(query)
+            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
+            value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
+        except AbsintError as error:
+            return f"a run at these sizes fails: {error}"
+        return "" if value is FALSE else "a run at these sizes does not contradict it"
+
+    def _too_large(self, sizes: Mapping[str, int]) -> str:
+        shapes = (self._result.shapes.get(name) for name in self._result.inputs)
+        try:
+            large = any(prod(shape.evaluate(sizes)) > MOST_ELEMENTS for shape in shapes if shape is not None)
+        except (ValueError, ArithmeticError, KeyError) as error:
+            return f"no inputs of these sizes are made: {error}"
+        return "the inputs are too large to be made for a run" if large else ""
+
+
+class _Actual:
+    """A query read over the sizes of one run; first without them, to learn which values it names."""
+
+    def __init__(self, result: Result, sizes: Mapping[str, int]) -> None:
+        self._names = result._lowered.program.main.names
+        self._result = result
+        self.names = {name: Dim(size) for name, size in sizes.items()}
+        self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}
+        self.asked: dict[str, None] = {}
+        self.shapes: Mapping[str, tuple[int, ...]] | None = None
+
+    def relation(self, text: str) -> Relation:
+        try:
+            return parse_relation(text, self.names, self)
+        except TextError as problem:
+            raise UsageError(problem.reason) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def shape(self, name: str) -> Sequence[Dim]:
+        self.asked[name] = None
+        if self.shapes is None:
+            shape = self._result.shapes[name]
+            if shape is None:
+                raise UnresolvedError(f"the rank of {name!r} is unknown")
+            return shape.dims
+        return [Dim(size) for size in self.shapes[name]]
+
+
+def _symbol(name: str) -> Symbol:
+    return next(iter(symbol(name).symbols))
+
+
+__all__ = ["Evidence", "Executions", "chosen"]

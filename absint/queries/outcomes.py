@@ -1,0 +1,154 @@
+"""Answers of checks of sizes, as objects, text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from absint.lattices.text.escapes import json_text
+
+if TYPE_CHECKING:
+    from absint.lattices.logic.relation import Relation
+    from absint.solver.constraints import Constraint, Doubt, Origin
+
+
+class Outcome(Enum):
+    """The answer in a word."""
+
+    RUNS = "runs"
+    HOLDS = "holds"
+    MAY_FAIL = "may fail on data"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The first requirement in execution order that does not hold."""
+
+    origin: Origin
+    reason: str
+    relation: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.reason}" + (f", which needs {self.relation}" if self.relation else "")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The answer at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
+    broken, and `doubts` are the nodes that may fail on some data."""
+
+    sizes: Mapping[str, int]
+    outcome: Outcome
+    shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
+    """Of every tensor of the main graph; None is a size, or a rank, that only data decide."""
+    failure: Failure | None = None
+    doubts: tuple[Doubt, ...] = ()
+    premises: tuple[Constraint, ...] = ()
+    """Numeric premises that these sizes break: what is claimed of values may be wrong there."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome is not Outcome.FAILS
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "no symbols"
+        if self.failure is not None:
+            return f"fails at {at}: {self.failure}"
+        rest = f"; may fail on data: {'; '.join(map(str, self.doubts))}" if self.doubts else ""
+        return f"{self.outcome.value} at {at}{rest}"
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.check/1`."""
+        return json_text(
+            {
+                "schema": "absint.check/1",
+                "sizes": dict(self.sizes),
+                "outcome": self.outcome.value,
+                "failure": None
+                if self.failure is None
+                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
+            },
+            indent=1,
+        )
+
+
+@dataclass(frozen=True)
+class RangeCheck:
+    """The answer for a box of sizes.
+
+    `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
+    and the node. `MAY_FAIL`: a requirement over sizes that data decide is open. `UNKNOWN`: something was not decided.
+    """
+
+    box: Mapping[str, tuple[int, int]]
+    outcome: Outcome
+    failure: Failure | None = None
+    sizes: Mapping[str, int] | None = None
+    """Where it fails."""
+    open: tuple[Constraint, ...] = ()
+    """Requirements that are not shown to hold."""
+    doubts: tuple[Doubt, ...] = ()
+    premises: tuple[Constraint, ...] = ()
+    """Numeric premises that some size of the box may break."""
+    reason: str = ""
+    assuming: tuple[Relation, ...] = ()
+    """Relations that the caller assumes: sizes that do not meet them are no part of the answer."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in (Outcome.RUNS, Outcome.HOLDS)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        box = ", ".join(f"{name}={lo}..{hi}" for name, (lo, hi) in self.box.items()) or "no symbols"
+        text = f"{self.outcome.value} for {box}"
+        if self.failure is not None:
+            at = ", ".join(f"{name}={size}" for name, size in (self.sizes or {}).items())
+            text = f"fails for {box} at {at}: {self.failure}"
+        if self.assuming:
+            text += f"; assuming {' and '.join(map(str, self.assuming))}"
+        if self.open:
+            text += f"; not shown: {'; '.join(map(str, self.open))}"
+        if self.doubts:
+            text += f"; may fail on data: {'; '.join(map(str, self.doubts))}"
+        return text + (f" ({self.reason})" if self.reason else "")
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.check-range/1`."""
+        return json_text(
+            {
+                "schema": "absint.check-range/1",
+                "box": {name: list(ends) for name, ends in self.box.items()},
+                "assuming": list(map(str, self.assuming)),
+                "outcome": self.outcome.value,
+                "sizes": None if self.sizes is None else dict(self.sizes),
+                "failure": None
+                if self.failure is None
+                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "open": [_located(c.origin, str(c.formula)) for c in self.open],
+                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "reason": self.reason,
+            },
+            indent=1,
+        )
+
+
+def _located(origin: Origin, reason: str) -> dict[str, object]:
+    place = {"node": origin.name, "path": origin.path, "operator": origin.operator, "output": origin.output}
+    return {**place, "reason": reason}
+
+
+__all__ = ["Check", "Failure", "Outcome", "RangeCheck"]

@@ -1,0 +1,108 @@
+"""Numeric premises behind an answer: those of the nodes from which its sizes come.
+
+That an integer does not overflow, or that a float holds a size, is assumed at the node that computes it. Every size
+computed from it rests on that, whether the premise itself is used in a proof or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim
+from absint.queries.text import Query
+from absint.shapes.summaries import birthplace
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.solver.constraints import Constraint
+    from absint.solver.prove import Proof
+
+_COMPARED: Final = 64
+"""With more premises than this, those that follow from others are not looked for."""
+
+
+def with_premises(result: Result, query: str | Relation, proof: Proof) -> Proof:
+    """The proof with the numeric premises on which it rests."""
+    from absint.solver.constraints import ConstraintSet
+
+    if proof.verdict.value != "proved":
+        return proof
+    premises = [c for c in result.recorded.every if c.is_premise]
+    if not premises:
+        return proof
+    nodes = {c.origin.node for c in proof.because}
+    if isinstance(query, str):
+        nodes.update(_Named(result).nodes(query))
+    relation = query.substitute(result.all_names) if isinstance(query, Relation) else proof.relation
+    shown = relation.free_symbols
+    nodes.update(birthplace(s) or 0 for s, dim in result.all_names.items() if dim.free_symbols & shown)
+    behind = upstream(result, nodes)
+    stated = {c.formula: c for c in premises if c.origin.node in behind}
+    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(result.all_names)
+    return replace(proof, assuming=tuple(c for c in kept if c not in proof.because))
+
+
+def all_premises(result: Result) -> tuple[Constraint, ...]:
+    """The numeric premises of all nodes, without those that follow from others at sight."""
+    from absint.solver.constraints import ConstraintSet
+
+    templates = chain.from_iterable(round_.analysis.applied.values() for round_ in result.rounds.rounds)
+    if not any(statement.role == "assumed" for template in templates for statement in template.statements):
+        return ()
+    stated = {c.formula: c for c in reversed(result.recorded.every) if c.is_premise}
+    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated)))
+    return tuple(sorted(kept.renamed(result.all_names), key=lambda c: c.origin.node))
+
+
+def upstream(result: Result, nodes: Iterable[int]) -> set[int]:
+    """The nodes and all that they depend on, through branches and loops too."""
+    before: dict[int, list[int]] = {}
+    for producer, node in result._lowered.program.edges():
+        before.setdefault(node, []).append(producer)
+    found: set[int] = set()
+    pending = [node for node in nodes if node >= 0]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending += before.get(node, ())
+    return found
+
+
+def _independent(premises: list[Relation]) -> Iterator[Relation]:
+    """The premises without those that another one entails at sight: N <= 10 says all that N <= 20 does."""
+    if len(premises) > _COMPARED:
+        yield from premises
+        return
+    kept = list(premises)
+    for premise in sorted(premises, key=lambda r: r.key):
+        others = [other for other in kept if other is not premise]
+        if Facts(others).decide(premise) is YES:
+            kept = others
+    yield from kept
+
+
+class _Named(Query):
+    """Reads a query for the values that it names."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self._asked: set[int] = set()
+
+    def nodes(self, text: str) -> set[int]:
+        """The nodes that compute the values."""
+        self.relation(text)
+        return self._asked
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        self._asked.add(self._operands[name][0])
+        return super().shape(name)
+
+
+__all__ = ["all_premises", "upstream", "with_premises"]

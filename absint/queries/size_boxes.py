@@ -1,0 +1,215 @@
+"""Boxes of sizes: is every size in one legal?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import LONG, Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negation
+from absint.lattices.terms.expr import MAX_DIM, symbol
+from absint.program.limits import LIMITED
+from absint.queries.outcomes import Failure, Outcome, RangeCheck
+from absint.queries.size_checks import broken_requirement, check, known
+from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.prove import Prover
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+Box = Mapping[str, int | tuple[int, int]]
+"""A size, or both ends of a range, for some symbols of the inputs."""
+
+
+def check_range(result: Result, box: Box, limits: Limits | None = None) -> RangeCheck:
+    """Hold every size of the box against the requirements of round 0.
+
+    A requirement is discharged from the box and from what nodes before it require and define, so that none proves
+    itself. Symbols that the box leaves out have any size. What the caller assumes narrows the box.
+    """
+    limits = limits or Limits(LONG)
+    ends = _narrowed(result, box_of(result, box))
+    found = _Range(result, ends, Prover(result.recorded.base, order=result.symbols, limits=limits))
+    try:
+        with within(limits.seconds):
+            return replace(found.answer(), assuming=result.assumptions)
+    except DeadlineError as error:
+        found.reason = str(error)
+        return replace(found.undecided(), assuming=result.assumptions)
+
+
+def _narrowed(result: Result, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The box without the sizes at its ends that the assumptions exclude; all of it if they exclude all of it."""
+    if not result.assumptions:
+        return ends
+    facts = Facts([*result.assumptions, *_inside(ends)], result.symbols)
+    if facts.contradiction:
+        return ends
+    found = {}
+    for name, (lo, hi) in ends.items():
+        least, most = facts.simplify(symbol(name)).bounds
+        found[name] = max(lo, least if least is not None else lo), min(hi, most if most is not None else hi)
+    return found
+
+
+def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
+    return [r for name, (lo, hi) in ends.items() for r in (ge(symbol(name), lo), le(symbol(name), hi))]
+
+
+class _Range:
+    """The answer about a box, found node by node."""
+
+    def __init__(self, result: Result, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
+        self._result, self._ends, self._prover = result, ends, prover
+        self._open: list[Constraint] = []
+        self._premises: list[Constraint] = []
+        self._doubts: list[Doubt] = []
+        self._held: dict[Relation, None] = {}
+        self._waiting: deque[Doubt] = deque()
+        self.reason = ""
+
+    def answer(self) -> RangeCheck:
+        """Raises DeadlineError past the deadline that is set."""
+        result, prover = self._result, self._prover
+        inside = _inside(self._ends)
+        given = [c.formula for c in prover.constraints if c.origin.node < 0]
+        excluded = _excluded(prover, self._ends, inside)
+        excluded = excluded if excluded is not None else self._single()
+        if excluded is not None:
+            return excluded
+        stated = stated_within(result, prover, [*inside, *given])
+        self._doubts += [d for d in stated.doubts if d.guard is TRUE]
+        self._waiting.extend(sorted((d for d in stated.doubts if d.guard is not TRUE), key=lambda d: d.origin.node))
+        self._held |= dict.fromkeys([*inside, *given])
+        failed = self._stated(stated)
+        if failed is not None:
+            return failed
+        self._weigh(inf)
+        if result.base.analysis.unfinished:
+            self.reason = LIMITED
+        return self.undecided()
+
+    def undecided(self) -> RangeCheck:
+        """The answer where nothing fails, as far as it is known."""
+        complete = not self._doubts and not self._premises and self._result.is_complete
+        settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
+        return RangeCheck(
+            self._ends,
+            Outcome.UNKNOWN if self.reason else settled,
+            open=_shown(self._result, self._open),
+            doubts=tuple(self._doubts),
+            premises=_shown(self._result, self._premises),
+            reason=self.reason,
+        )
+
+    def _single(self) -> RangeCheck | None:
+        """The failure of a box with one size, where a requirement may divide by zero."""
+        sizes = {name: lo for name, (lo, hi) in self._ends.items() if lo == hi}
+        failure = broken_requirement(self._result, sizes) if len(sizes) == len(self._ends) else None
+        return None if failure is None else RangeCheck(self._ends, Outcome.FAILS, failure, sizes)
+
+    def _weigh(self, upto: float) -> None:
+        """Keep the doubts of the nodes up to this one but those that what is held removes."""
+        while self._waiting and self._waiting[0].origin.node <= upto:
+            doubt = self._waiting.popleft()
+            if not self._prover.entails(list(self._held), negation(doubt.guard)).entailed:
+                self._doubts.append(doubt)
+
+    def _stated(self, stated: ConstraintSet) -> RangeCheck | None:
+        """Go through what the nodes state; the answer if one of them fails."""
+        pending: list[Relation] = []
+        last = -1
+        for c in stated:
+            if c.origin.node < 0:
+                continue
+            if c.origin.node != last:
+                self._held.update(dict.fromkeys(pending))
+                pending, last = [], c.origin.node
+                self._weigh(last)
+            if c.formula in self._held:
+                continue
+            if c.role == "defined":
+                if c.reason == NOT_NEGATIVE and not self._prover.entails(list(self._held), c.formula).entailed:
+                    self._doubts.append(Doubt(c.origin, TRUE, f"it is not shown that {c.formula}"))
+                pending.append(c.formula)
+                continue
+            failed = self._required(c)
+            if failed is not None:
+                return failed
+            self._held[c.formula] = None
+        return None
+
+    def _required(self, c: Constraint) -> RangeCheck | None:
+        decision = self._prover.entails(list(self._held), c.formula, small=True)
+        if decision.entailed is None:
+            self.reason = decision.reason
+            self._open.append(c)
+        elif not decision.entailed:
+            if c.role == "assumed":
+                self._premises.append(c)
+                return None
+            if c.formula.free_symbols <= set(self._result.symbols):
+                sizes = {name: decision.model.get(name, self._ends[name][0]) for name in self._result.symbols}
+                found = check(self._result, sizes)
+                if found.failure is not None:
+                    return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
+            self._open.append(c)
+        return None
+
+
+def _shown(result: Result, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """The constraints under printed names."""
+    return tuple(ConstraintSet(constraints).renamed(result.all_names))
+
+
+def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Sequence[Relation]) -> RangeCheck | None:
+    """The answer for a box with a size that no input can have, or without one that is assumed."""
+    given = [c for c in prover.constraints if c.origin.node < 0]
+    assumed = [c.formula for c in given if c.role == "assumed"]
+    for c in given:
+        if c.role == "declared":
+            decision = prover.entails([*within, *assumed], c.formula, small=True)
+            if decision.entailed is False:
+                sizes = {name: decision.model.get(name, lo) for name, (lo, _) in ends.items()}
+                return RangeCheck(ends, Outcome.FAILS, Failure(c.origin, c.reason, str(c.formula)), sizes)
+    if assumed and prover.entails([*within, *assumed], FALSE).entailed:
+        nowhere = Failure(ASSUMPTION, "no size in the box is one that is assumed")
+        return RangeCheck(ends, Outcome.FAILS, nowhere, {name: lo for name, (lo, _) in ends.items()})
+    return None
+
+
+def stated_within(result: Result, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
+    """The statements of the nodes: in the last round where the premises entail what that round takes for granted.
+
+    Else a requirement could be used to prove itself, or to show that a node before it does not fail.
+    """
+    learned = (item.relation for item in result.last.learned)
+    sound = all(prover.entails(premises, relation).entailed for relation in learned)
+    return result.recorded.every if sound else result.recorded.base
+
+
+def box_of(result: Result, box: Box) -> dict[str, tuple[int, int]]:
+    """Both ends for every symbol. Raises UsageError for an unknown symbol and an empty or negative range."""
+    known(result, box)
+    ends: dict[str, tuple[int, int]] = {}
+    for name in result.symbols:
+        given = box.get(name, (0, MAX_DIM))
+        lo, hi = given if isinstance(given, tuple) else (given, given)
+        if lo < 0:
+            raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
+        if lo > MAX_DIM:
+            raise UsageError(f"{name}={lo}..{hi}: a size is below 2**31")
+        if lo > hi:
+            raise UsageError(f"{name}={lo}..{hi}: the range is empty, its first size is above its last")
+        ends[name] = (lo, min(hi, MAX_DIM))
+    return ends
+
+
+__all__ = ["Box", "check_range", "stated_within"]

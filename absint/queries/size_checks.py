@@ -1,0 +1,152 @@
+"""A check at given sizes, one of each symbol. `absint.queries.size_boxes` is about all sizes in a box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
+from absint.lattices.terms.expr import MAX_DIM, Dim, symbol
+from absint.lattices.terms.real import Real
+from absint.lattices.value import Tensor, Value
+from absint.program.limits import CHECK
+from absint.queries.outcomes import Check, Failure, Outcome
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.refinement import Round, solved
+from absint.solution.constraints import DECLARATION, Recorder
+from absint.solver.constraints import Constraint, Doubt
+from absint.solver.prove import holds
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def sizes_of(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
+    """The binding in the order of the symbols. Raises UsageError for a missing, unknown or impossible size."""
+    known(result, binding)
+    for name, size in binding.items():
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise UsageError(f"{name}={size!r}: a size is an integer")
+        if size < 0:
+            raise UsageError(f"{name}={size}: a size cannot be negative")
+        if size > MAX_DIM:
+            raise UsageError(f"{name}={size}: a size is below 2**31")
+    missing = [name for name in result.symbols if name not in binding]
+    if missing:
+        raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
+    return {name: binding[name] for name in result.symbols}
+
+
+def known(result: Result, names: Mapping[str, object]) -> None:
+    from absint.shapes.assumptions import known_symbols
+
+    for name, size in names.items():
+        known_symbols([name], result.symbols, f"{name}={size}")
+
+
+def bound(result: Result, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
+    """The analysis at these sizes, on the declarations alone."""
+    facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
+    analysis = ShapeAnalysis(result._lowered.program, facts, inputs=inputs)
+    return Round(analysis, solved(result._lowered, analysis, CHECK) or [])
+
+
+def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
+    """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
+
+    With `zeros` the question is whether there is a run: all integer and boolean data of the inputs are taken to be 0.
+    """
+    sizes = sizes_of(result, binding)
+    for relation in (*result.declared_premises, *result.assumptions):
+        if holds(relation, sizes) is False:
+            excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
+            return Check(sizes, Outcome.FAILS, failure=excluded)
+    never = next((c for c in result.recorded.base if c.role == "required" and c.formula is FALSE), None)
+    if never is not None:
+        return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason))
+    run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
+    recorded = Recorder(result._lowered, run).run()
+    failure = next(_failures(result, recorded.constraints, sizes), None) or broken_requirement(result, sizes)
+    if failure is not None:
+        return Check(sizes, Outcome.FAILS, failure=failure)
+    doubts = list(recorded.doubts)
+    doubts += [
+        Doubt(c.origin, TRUE, c.reason)
+        for c in recorded.constraints
+        if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
+    ]
+    doubts += _incomplete(result, run, recorded)
+    broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
+    shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
+    outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
+    if run.analysis.unfinished:
+        outcome = Outcome.UNKNOWN
+    return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(doubts)), broken)
+
+
+def _named(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
+    return iter(result._lowered.program.main.names.items())
+
+
+def _concrete(value: Value) -> tuple[int | None, ...] | None:
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        return None
+    return tuple(int(d) if d.is_concrete else None for d in value.shape)
+
+
+def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
+    stated: dict[tuple[int, str], Relation] = {}
+    for c in result.recorded.base:
+        if c.role == "required":
+            stated.setdefault((c.origin.node, c.reason), c.formula)
+    for c in constraints:
+        if c.formula is FALSE and c.role == "required":
+            formula = stated.get((c.origin.node, c.reason))
+            broken = formula is not None and formula is not FALSE and holds(formula, sizes) is False
+            yield Failure(c.origin, c.reason, str(formula) if broken else "")
+
+
+def broken_requirement(result: Result, sizes: Mapping[str, int]) -> Failure | None:
+    """A requirement that a contract is made of, and that these sizes do not meet or that divides by zero for them.
+
+    A node may state less at given sizes than over symbols: of a loop that runs its body again, say.
+    """
+    for c in result.recorded.base:
+        if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
+            return Failure(c.origin, c.reason, str(c.formula))
+    return None
+
+
+def _incomplete(result: Result, run: Round, recorded: Recorder) -> Iterator[Doubt]:
+    """Nodes whose rules do not promise to state everything that a run needs."""
+    seen = set()
+    for node, template in run.analysis.applied.items():
+        item = result.nodes[node]
+        kernel = item.kernel
+        if kernel is None or not template.outputs or kernel.operator in seen:
+            continue
+        if kernel.rule is None or not kernel.rule.complete:
+            seen.add(kernel.operator)
+            yield Doubt(recorded.origin(node), TRUE, "its rule does not promise that nothing else can fail")
+
+
+def _zeros(result: Result, sizes: Mapping[str, int]) -> dict[int, Value]:
+    """The inputs with integer and boolean data that are all 0, and what the file gives where a caller may feed more."""
+    found: dict[int, Value] = dict(result._lowered.signature.defaults)
+    for node in result._lowered.signature.inputs.values():
+        value = result.nodes[node].value
+        if isinstance(value, Tensor):
+            if value.dtype is DType.BOOL:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(FALSE))
+            elif value.dtype.is_integer:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(Dim(0)))
+            elif value.dtype.is_float:
+                found[node] = Tensor(value.dtype, value.shape, Contents.fill(Real.constant(0)))
+    return found
+
+
+__all__ = ["Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "known"]

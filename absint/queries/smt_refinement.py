@@ -1,0 +1,171 @@
+"""The optional round with Z3: decisions that the analysis left open, and that the constraints settle.
+
+An open decision shows as a choice in some dim: a join of two terms (`ite`), a broadcast, the larger or smaller of two,
+a quotient that may be exact. What is proved about it holds in every run that succeeds, so another round may use it.
+This is the only way from a proof into a value, and it is taken on request alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.limits import Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.piecewise import chosen
+from absint.lattices.logic.relation import OPEN, Relation, divisible, eq, ge, negation
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
+from absint.lattices.value import Tensor, Value
+from absint.program.limits import SETTLE
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.names import distinct_values
+from absint.shapes.refinement import Learned, Round, replaced
+from absint.shapes.summaries import birthplace
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+MAX_DECISIONS: Final = 128
+"""Open decisions that are examined in one round."""
+
+MAX_ASKED: Final = 256
+"""Questions to Z3, and the budget of each."""
+
+RLIMIT: Final = 300_000
+
+MAX_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Replaces settled atoms in a value, then makes the choices whose conditions are held."""
+
+    held: frozenset[Relation]
+    values: frozenset[tuple[Atom, Dim]]
+
+    def __call__(self, value: Value) -> Value:
+        known = dict(self.values)
+        return replaced(value, lambda dim: chosen(_changed(dim, known), self.held))
+
+
+class Settled(NamedTuple):
+    """An atom that is proved to be equal to a simpler term (or nothing but the relation, for an exact quotient)."""
+
+    atom: Atom
+    value: Expr | None
+    learned: Learned
+
+
+def settle(result: Result) -> list[Round]:
+    """Further rounds with what Z3 proves about open decisions; none if it proves nothing.
+
+    Nor is there any if the premises contradict each other: they entail everything. At a limit the rest is
+    left open.
+    """
+    from absint.queries.proofs import Proving
+
+    rounds: list[Round] = []
+    last = result.last
+    watch = result._lowered.watch
+    prover = Proving(result).prover()
+    prover.limits = Limits(1.0, RLIMIT)
+    if prover.consistent.entailed:
+        return rounds
+    back = result.rounds.originals
+    known: dict[Atom, Settled] = {}
+    spent = 0
+    for _ in range(MAX_ROUNDS):
+        found: dict[Atom, Settled] = {}
+        for atom, relation, value in _decisions(last):
+            if atom in known or atom in found:
+                continue
+            restored = relation.substitute(back)
+            if restored is OPEN or any(_inside_a_loop(result, s.name) for s in restored.symbols):
+                continue
+            if spent >= MAX_ASKED:
+                return rounds
+            if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
+                result._lowered.diagnostics.append(watch.not_refined())
+                return rounds
+            decision = prover.decide(restored, small=False)
+            spent += decision.tier == "z3"
+            if decision.entailed:
+                because = prover.because(decision.core)
+                node = because[-1].origin.node if because else -1
+                names = ", ".join(dict.fromkeys(str(c.origin) for c in because)) or "no requirement"
+                found[atom] = Settled(atom, value, Learned(relation, node, f"proved from {names}"))
+        if not found:
+            break
+        known |= found
+        last = _run(result, last, tuple(known.values()))
+        rounds.append(last)
+    return rounds
+
+
+def _run(result: Result, last: Round, settled: Sequence[Settled]) -> Round:
+    relations = [s.learned.relation for s in settled]
+    facts = Facts([*last.analysis.facts.relations, *relations], result.symbols)
+    held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
+    values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
+    program = result._lowered.program
+    analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
+    return Round(analysis, fixpoint(program.order, analysis).states, (*last.learned, *(s.learned for s in settled)))
+
+
+def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:
+    """Atoms of the values, and for each what would settle it, the likeliest first."""
+    seen: set[Atom] = set()
+    for value in distinct_values(round_.states):
+        for dim in _numbers(value):
+            for atom in postorder(dim.atoms()):
+                if atom in seen or not atom.args:
+                    continue
+                seen.add(atom)
+                if len(seen) > MAX_DECISIONS:
+                    return
+                for relation, term in _ways(atom):
+                    yield atom, relation, term
+
+
+def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
+    if atom.op == "ite":
+        condition, a, b = cast("tuple[Relation, Expr, Expr]", atom.args)
+        yield from ((condition, a), (negation(condition), b), (eq(a, b), b))
+        return
+    if len(atom.args) != 2:
+        return
+    a, b = cast("tuple[Expr, Expr]", atom.args)
+    if atom.op in ("max", "min"):
+        yield from ((ge(a, b), a), (ge(b, a), b)) if atom.op == "max" else ((ge(a, b), b), (ge(b, a), a))
+    elif atom.op == "broadcast":
+        yield from ((eq(a, b), a), (eq(b, 1), a), (eq(a, 1), b), (negation(eq(a, 1)), a), (negation(eq(b, 1)), b))
+    elif atom.op == "floordiv":
+        yield divisible(a, b), None
+
+
+def _inside_a_loop(result: Result, name: str) -> bool:
+    place = birthplace(Symbol(name))
+    return place is not None and result.nodes[place].gate >= 0
+
+
+def _numbers(value: Value) -> Iterator[Expr]:
+    if isinstance(value, Tensor):
+        dims = value.shape.dims if value.shape.rank else ()
+        elements = value.contents.elements if value.contents is not None else ()
+        yield from (e for e in (*dims, *elements) if isinstance(e, Expr) and e.const is None)
+
+
+def _changed(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
+    """The dim with settled atoms replaced, in operands of others too."""
+    if not isinstance(dim, Expr) or dim.const is not None:
+        return dim
+    built: dict[Atom, Dim] = {}
+    for atom in postorder(dim.atoms()):
+        settled = values.get(atom)
+        built[atom] = rebuilt(atom, built) if settled is None else settled
+    return dim.rebuild(built)
+
+
+__all__ = ["MAX_DECISIONS", "Settled", "settle"]

@@ -1,0 +1,153 @@
+"""Texts about a result: relations and dims that name values of the main graph, input symbols and printed symbols.
+
+    logits[1] == input_ids[1]      dims of values            shape(X) == shape(Z), rank(X) == 4, size(A) == size(B)
+    H % 32 == 0                    symbols of the inputs     _d0 <= N*M: symbols that the analysis invented, as shown
+
+What is read is over the symbols of the states, before printed names are given, so it shares them with the constraints.
+A dim of refined states may rest on what the requirements teach; pass the states of another round for what does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
+from absint.lattices.text import TextError, parse, parse_relation
+from absint.lattices.text.references import UnresolvedError
+from absint.lattices.text.value_names import told
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.program.graph import Operand
+from absint.shapes.names import symbols_of
+from absint.shapes.summaries import State, birthplace
+
+if TYPE_CHECKING:
+    from absint.api import Result
+
+
+def read_relation(result: Result, text: str, states: Sequence[State] | None = None) -> Relation:
+    """The relation that a text states of a result; of the given states, if any.
+
+    Raises UsageError, with the text and a caret under the column, for a text that does not parse, a name that is not
+    there, an axis out of range, a value of unknown rank.
+    """
+    return Query(result, states).relation(text)
+
+
+def read_dim(result: Result, text: str, states: Sequence[State] | None = None) -> Dim:
+    """The dim that a text denotes in a result. Raises UsageError as `read_relation` does."""
+    return Query(result, states).dim(text)
+
+
+class Query:
+    """Reads texts about one result: the values of the main graph as references, and the symbols."""
+
+    def __init__(self, result: Result, states: Sequence[State] | None = None) -> None:
+        self._operands = result._lowered.program.main.names
+        self._states = result.states if states is None else states
+        self._symbols = Symbols(result, self._states)
+
+    def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
+        """As `read_relation`; what the text divides by is added to `divisors`."""
+        try:
+            return parse_relation(text, self._symbols, self, divisors=divisors)
+        except TextError as problem:
+            raise UsageError(str(problem)) from problem
+
+    def dim(self, text: str) -> Dim:
+        """As `read_dim`."""
+        try:
+            return parse(text, self._symbols, self)
+        except TextError as problem:
+            raise UsageError(str(problem)) from problem
+
+    # What the parser asks
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._operands
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._operands)
+
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        """The dims of a value. Raises UnresolvedError if its rank is unknown, or it is no tensor."""
+        value = self._value(self._operands[name])
+        if isinstance(value, Tensor | SparseTensor) and value.shape.rank is not None:
+            return value.shape.dims
+        raise UnresolvedError(_why_no_shape(name, value))
+
+    def _value(self, operand: Operand) -> Value:
+        node, index = operand
+        if node < 0:
+            return TOP
+        state = self._states[node]
+        return state[index] if index < len(state) else BOTTOM
+
+
+def _why_no_shape(name: str, value: Value) -> str:
+    kinds = {SequenceValue: "a sequence", Optional: "an optional", Map: "a map"}
+    kind = kinds.get(type(value))
+    if kind is not None:
+        return f"{told(name)} is {kind}: only tensors have dims"
+    if value is BOTTOM or (isinstance(value, Tensor | SparseTensor) and value.shape.is_bottom):
+        return f"{told(name)} is computed in no run"
+    return f"the rank of {told(name)} is unknown: nothing can be asked of its dims"
+
+
+class Symbols(Mapping[str, Dim]):
+    """The symbols that a text may name: those of the inputs, and invented ones by their printed names.
+
+    Each has the bounds that it has in the states, so that it is the very symbol of their dims.
+    """
+
+    def __init__(self, result: Result, states: Sequence[State]) -> None:
+        self._result = result
+        self._states = states
+
+    def __getitem__(self, name: str) -> Dim:
+        if name in self._result.symbols:
+            found = self._found(name, self._result._lowered.signature.inputs.values())
+            return symbol(name) if found is None else found
+        found = self._invented(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._result.symbols or (isinstance(name, str) and self._invented(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._result.symbols
+        yield from self._births
+
+    def __len__(self) -> int:
+        return len(self._result.symbols) + len(self._births)
+
+    @cached_property
+    def _births(self) -> Mapping[str, Symbol]:
+        """Printed name -> one of the symbols that it stands for; they differ in bounds alone."""
+        return {name: born for born, shown in self._result.names.items() for name in shown.free_symbols}
+
+    def _invented(self, name: str) -> Expr | None:
+        born = self._births.get(name)
+        if born is None:
+            return None
+        place = birthplace(born)
+        found = None if place is None else self._found(born.name, (place,))
+        return found if found is not None else self._found(born.name, range(len(self._states)))
+
+    def _found(self, name: str, nodes: Iterable[int]) -> Expr | None:
+        """The symbol of this name in what one of the nodes computes."""
+        for node in nodes:
+            for value in self._states[node]:
+                for found in symbols_of(value):
+                    if found.name == name:
+                        return expr_of(found)
+        return None
+
+
+__all__ = ["Query", "Symbols", "read_dim", "read_relation"]

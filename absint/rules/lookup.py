@@ -1,0 +1,73 @@
+"""Which rule an operator gets: of the table, of an installed package, or from its onnx schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.model import schemas
+from absint.transfer.rule import Rule
+from absint.transfer.table import NEWEST, Table
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto
+
+    from absint.rules.plugins import Plugins
+
+
+class Lookup:
+    """The table first, then plugins; where there is no rule and no function body either, the schema's own inference."""
+
+    def __init__(self, table: Table, *, plugins: bool = True, schema_inference: bool = True) -> None:
+        self.table = table
+        self._uses_plugins = plugins
+        self._uses_schemas = schema_inference
+        self._notes: dict[Diagnostic, None] = {}
+        self._consulted = False
+
+    @cached_property
+    def _plugins(self) -> Plugins:
+        from absint.rules.plugins import NO_PLUGINS, installed
+
+        self._consulted = True
+        return installed() if self._uses_plugins else NO_PLUGINS
+
+    def rule(self, domain: str, name: str, version: int) -> Rule | None:
+        """The rule of the table for an operator, or else that of an installed package."""
+        found = self.table.lookup(domain, name, version)
+        where = f"{domain}::{name}" if domain else name
+        replaced = self.table.overridden(domain, name, version) is not None
+        changed = schemas.since(domain, name, version)
+        if found is not None and not replaced and changed > NEWEST.get(domain, changed):
+            text = f"its meaning may have changed in opset {changed}, which is newer than its rule; it is not used"
+            self._note("newer-operator", where, text, Severity.WARNING)
+            found = None
+        if found is None:
+            found = self._plugins.table.lookup(domain, name, version)
+            if found is not None:
+                self._note("plugin-rule", where, f"{found} is used for it")
+        elif replaced:
+            text = f"the shipped rule for version {version} is replaced by one of your own"
+            self._note("rule-replaced", where, text)
+        return found
+
+    def last_resort(self, domain: str, name: str, version: int, attributes: Sequence[AttributeProto]) -> Rule | None:
+        """What the inference function of the onnx schema says, as a rule."""
+        if not self._uses_schemas:
+            return None
+        from absint.rules.schema_rules import schema_rule
+
+        return schema_rule(domain, name, version, attributes)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Rules that are not shipped, and plugins that are broken if they were asked."""
+        return (*(self._plugins.diagnostics if self._consulted else ()), *self._notes)
+
+    def _note(self, code: str, where: str, message: str, severity: Severity = Severity.INFO) -> None:
+        self._notes[Diagnostic(severity, code, where, message)] = None
+
+
+__all__ = ["Lookup"]

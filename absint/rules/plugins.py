@@ -1,0 +1,93 @@
+"""Rules that installed packages ship: the entry points of the group `absint.rules`.
+
+An entry point names a rule, a list or table of them, or a module whose rules are meant. They are looked for when
+a model has an operator that no other rule is for, not before, and never replace a shipped rule. What cannot be loaded
+is a diagnostic.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.transfer.rule import Rule
+from absint.transfer.table import Table
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "absint.rules"
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """The rules that were found, and what was wrong with those that were not."""
+
+    table: Table
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+NO_PLUGINS: Final = Plugins(Table(()))
+
+
+def installed() -> Plugins:
+    """The rules of installed packages; each has its distribution and version as `origin`."""
+    return _installed(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> Plugins:
+    from importlib.metadata import entry_points
+
+    rules: list[Rule] = []
+    diagnostics: list[Diagnostic] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: (_distribution(e), e.name)):
+        try:
+            found = list(_rules(entry.load()))
+        except (Exception, SystemExit) as error:
+            text = str(error).strip().split("\n")[0]
+            diagnostics.append(_problem(entry, f"{entry.value} cannot be loaded ({type(error).__name__}: {text})"))
+            continue
+        mine = [replace(rule, origin=_distribution(entry)) for rule in found]
+        diagnostics += _conflicts(entry, rules, mine)
+        rules += mine
+    return Plugins(Table(rules), tuple(diagnostics))
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "an unnamed distribution"
+
+
+def _rules(loaded: object) -> Iterable[Rule]:
+    """The rules that an entry point means. Raises TypeError if it means none."""
+    if isinstance(loaded, Rule):
+        return [loaded]
+    items = vars(loaded).values() if isinstance(loaded, ModuleType) else loaded
+    rules = [item for item in items if isinstance(item, Rule)] if isinstance(items, Iterable) else []
+    if not rules:
+        raise TypeError("it is no rule, no list of rules and no module with rules")
+    return rules
+
+
+def _conflicts(entry: EntryPoint, before: Iterable[Rule], mine: Iterable[Rule]) -> Iterable[Diagnostic]:
+    """Operators for which another distribution has a rule too."""
+    others = {(rule.domain, name): rule for rule in before for name in rule.names}
+    for rule in mine:
+        for name in rule.names:
+            other = others.get((rule.domain, name))
+            if other is not None and other.origin != rule.origin:
+                text = f"it has a rule for {name}, and so has {other.origin}"
+                yield _problem(entry, f"{text}: uninstall one, or extend the table yourself")
+
+
+def _problem(entry: EntryPoint, text: str) -> Diagnostic:
+    where = f"plugin {entry.name!r} of {_distribution(entry)}"
+    return Diagnostic(Severity.WARNING, "plugin", where, text)
+
+
+__all__ = ["GROUP", "NO_PLUGINS", "Plugins", "installed"]

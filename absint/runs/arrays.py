@@ -1,0 +1,133 @@
+"""Real tensors as users hand them over by name: any array, or no more than its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
+from typing import Final, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from absint.errors import UsageError
+from absint.lattices.dtype import DType
+from absint.lattices.text.nearest import nearest
+
+NUMPY_NAMES: Final[Mapping[DType, str]] = {
+    DType.FLOAT: "float32",
+    DType.DOUBLE: "float64",
+    DType.FLOAT16: "float16",
+    DType.BFLOAT16: "bfloat16",
+    DType.FLOAT8E4M3FN: "float8_e4m3fn",
+    DType.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    DType.FLOAT8E5M2: "float8_e5m2",
+    DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+    DType.FLOAT8E8M0: "float8_e8m0fnu",
+    DType.FLOAT6E2M3: "float6_e2m3fn",
+    DType.FLOAT6E3M2: "float6_e3m2fn",
+    DType.FLOAT4E2M1: "float4_e2m1fn",
+    DType.COMPLEX64: "complex64",
+    DType.COMPLEX128: "complex128",
+    DType.BOOL: "bool",
+    DType.STRING: "object",
+    **{dtype: dtype.name.lower() for dtype in DType if dtype.name.removeprefix("U").startswith("INT")},
+}
+"""Element type -> its name in numpy, and in the package ml_dtypes that adds types to it."""
+
+_DTYPES: Final = {name: dtype for dtype, name in NUMPY_NAMES.items()}
+_TEXTS: Final = ("object", "str", "bytes", "StringDType")
+
+
+class Array:
+    """A tensor of a run: its sizes, and what else is known of it."""
+
+    __slots__ = ("_source", "dtype", "shape")
+
+    shape: tuple[int, ...]
+    dtype: DType | None
+    """None if it is not known, or no type of ONNX."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType | None = None, source: object = None) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self._source = source
+
+    @property
+    def has_elements(self) -> bool:
+        return self._source is not None
+
+    def elements(self) -> npt.NDArray[np.generic]:
+        """All elements in row-major order. Raises ValueError if they cannot be read."""
+        try:
+            found = np.asarray(self._source).ravel()
+        except (TypeError, RuntimeError) as error:  # PyTorch's errors for a tensor on a device, or with a gradient
+            raise ValueError(str(error).splitlines()[0]) from None
+        if found.dtype.kind != "V":
+            return found
+        return found.astype(np.int64 if "int" in found.dtype.name else np.float64)  # a type of ml_dtypes
+
+
+Actual = Union[Array, "list[Actual]", "Mapping[object, object]", None]
+"""A value of a run: a tensor, a sequence, a map, or an optional that holds nothing."""
+
+
+def read_actual(what: str, given: object) -> Actual:
+    """What was given as a value of a run. A tuple or list of ints is the shape of a tensor; any other list a sequence.
+
+    Raises UsageError, which begins with `what`, for anything else.
+    """
+    if given is None or isinstance(given, Mapping):
+        return given
+    if isinstance(given, tuple) or (isinstance(given, list) and given and all(map(_is_size, given))):
+        return Array(_sizes(what, given))
+    if isinstance(given, list):
+        return [read_actual(f"{what}, item {number}", item) for number, item in enumerate(given)]
+    if isinstance(given, (bool, int, float)):
+        return Array((), source=given)
+    shape, dtype = getattr(given, "shape", None), getattr(given, "dtype", None)
+    if dtype is None or not isinstance(shape, Iterable):
+        raise UsageError(
+            f"{what}: cannot read a tensor from {type(given).__name__}: give an array, its sizes as a tuple, "
+            f"or a list of these for a sequence"
+        )
+    return Array(_sizes(what, tuple(shape)), dtype_of_array(dtype), given)
+
+
+def _is_size(item: object) -> bool:
+    return hasattr(item, "__index__") and not hasattr(item, "shape") and not isinstance(item, bool)
+
+
+def _sizes(what: str, sizes: Sequence[object]) -> tuple[int, ...]:
+    try:
+        found = tuple(index(size) for size in sizes)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{what}: {tuple(sizes)} is no shape: its sizes are integers") from None
+    if any(size < 0 for size in found):
+        raise UsageError(f"{what}: {found} is no shape: a size is not negative")
+    return found
+
+
+def dtype_of_array(dtype: object) -> DType | None:
+    """The element type of numpy, ml_dtypes, PyTorch or JAX that is meant; None if ONNX has none of it."""
+    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    return DType.STRING if name.startswith(_TEXTS) else _DTYPES.get(name)
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """The type of an array of this element type. Raises TypeError if numpy has none, not even with ml_dtypes."""
+    if dtype not in NUMPY_NAMES:
+        raise TypeError(f"numpy has no type {dtype}")
+    return np.dtype(NUMPY_NAMES[dtype])
+
+
+def check_names(what: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Raises UsageError, with the nearest names, for a given name that is not one of these."""
+    there = set(names)
+    for name in given:
+        if name not in there:
+            near = [repr(found.name) for found in nearest(name, names)]
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names[:10]) or 'none'}"
+            raise UsageError(f"{what} {name!r}; {hint}")
+
+
+__all__ = ["NUMPY_NAMES", "Actual", "Array", "check_names", "dtype_of_array", "numpy_dtype", "read_actual"]

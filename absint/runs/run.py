@@ -1,0 +1,329 @@
+"""Running a model with onnxruntime, to hold an answer of the analysis against what happens."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from absint.errors import AbsintError, UsageError
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor
+from absint.model.opening import check_file, reason_of
+from absint.runs.allowance import environment, explained
+from absint.runs.arrays import check_names, numpy_dtype
+
+if TYPE_CHECKING:
+    import os
+
+    from absint.api import Result
+    from absint.runs.session import Outcome
+
+Array = npt.NDArray[np.generic]
+Kind = Literal["random", "zeros", "ones"]
+
+SECONDS: Final = 60.0
+"""What a run in a process of its own may take."""
+
+MAX_ELEMENTS: Final = 1 << 28
+"""Of one array that is made for a run."""
+
+_LONGEST: Final = 300
+
+
+class MissingRuntimeError(UsageError):
+    """onnxruntime is not installed, or cannot be imported. The message says what to do."""
+
+
+class RunError(AbsintError):
+    """onnxruntime does not load the model, or a run fails. The message is its own, in one line."""
+
+
+def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """The arrays of an .npz file by name, as `numpy.savez` writes them; nothing in it is executed.
+
+    Raises UsageError for any other file.
+    """
+    hint = "write one with numpy.savez(path, **arrays)"
+    try:
+        check_file(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} {reason_of(error)}") from None
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise UsageError(f"{path}: a single array, not an .npz file of named arrays: {hint}")
+        with loaded as file:
+            found = {name: file[name] for name in file.files}
+    except UsageError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, MemoryError, RuntimeError, SyntaxError):
+        raise UsageError(f"{path}: not an .npz file of plain arrays, or truncated: {hint}") from None
+    for name, array in found.items():
+        if not isinstance(array, np.ndarray):
+            raise UsageError(f"{path}: {name!r} is no array: {hint}")
+    return found
+
+
+def feeds_for(
+    result: Result, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
+) -> dict[str, Array]:
+    """Arrays for the inputs of a model at these sizes. Random integers are 0 to 3, random floats normal.
+
+    Raises UsageError for a size that is missing or negative, and for an input that is no tensor of declared rank.
+    """
+    rng = np.random.default_rng(seed)
+    return {name: _array(name, _declared(result, name), binding, rng, values) for name in result.inputs}
+
+
+def _declared(result: Result, name: str) -> Tensor:
+    value = result.values[name]
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        what = "its rank is not declared" if isinstance(value, Tensor) else f"it is no tensor but {value}"
+        raise UsageError(f"no array can be made for input {name!r}: {what}; give feeds")
+    return value
+
+
+def _array(name: str, value: Tensor, binding: Mapping[str, int], rng: np.random.Generator, kind: Kind) -> Array:
+    shape = _sizes(name, value.shape, binding)
+    try:
+        dtype = numpy_dtype(value.dtype)
+    except TypeError:
+        raise UsageError(f"no array can be made for input {name!r} of type {value.dtype}; give feeds") from None
+    if kind == "zeros" or kind == "ones":
+        numbers = np.full(shape, kind == "ones")
+    elif kind != "random":
+        raise UsageError(f"values={kind!r}: it is 'random', 'zeros' or 'ones'")
+    elif value.dtype.is_integer or value.dtype in (DType.BOOL, DType.STRING):
+        numbers = rng.integers(0, 2 if value.dtype is DType.BOOL else 4, shape)
+    else:
+        numbers = rng.standard_normal(shape)
+    if value.dtype is DType.STRING:
+        return np.asarray(numbers.astype(np.int64).astype(str), dtype)
+    return numbers.astype(dtype)
+
+
+def _sizes(name: str, shape: Shape, binding: Mapping[str, int]) -> tuple[int, ...]:
+    try:
+        sizes = tuple(shape.evaluate(binding))
+    except KeyError as error:
+        raise UsageError(f"input {name!r} has shape {shape}: {error.args[0]}") from None
+    except (ValueError, ArithmeticError) as error:
+        raise UsageError(f"input {name!r} has shape {shape}: {error}") from None
+    if any(size < 0 for size in sizes) or prod(sizes) > MAX_ELEMENTS:
+        raise UsageError(
+            f"input {name!r} would have shape {list(sizes)}: no such array is made (at most {MAX_ELEMENTS:,} elements)"
+        )
+    return sizes
+
+
+def run(
+    result: Result,
+    feeds: Mapping[str, object],
+    values: Sequence[str] = (),
+    *,
+    isolated: bool = False,
+    seconds: float = SECONDS,
+) -> dict[str, Array | list[object]]:
+    """Execute the model and return its outputs, and the named inner values of the main graph.
+
+    onnxruntime runs on the CPU in one thread, without optimisations. With `isolated` it does so in a process of its
+    own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or what the environment
+    variable ABSINT_RUN_MEMORY says (`8GB`). An inner value that cannot be handed over as an array (bfloat16, 4-bit
+    integers) is left out.
+
+    Raises RunError if the run fails, UsageError for a name that is not there, MissingRuntimeError without onnxruntime.
+    """
+    check_names("the model has no input", feeds, [info.name for info in result.model.graph.input])
+    missing = [name for name in result.inputs if name not in feeds]
+    if missing:
+        raise UsageError(f"the run needs a value for input {', '.join(map(repr, missing))}")
+    return _run(result, [feeds], values, isolated, seconds)
+
+
+def sizes_at(
+    result: Result,
+    binding: Mapping[str, int],
+    values: Sequence[str],
+    seed: int = 0,
+    *,
+    isolated: bool = True,
+    seconds: float = SECONDS,
+) -> Mapping[str, tuple[int, ...]]:
+    """The shapes of the named tensors in a run at these sizes: on random data, else on zeros, else on ones.
+
+    Raises RunError with the last failure if no run succeeds, UsageError as `feeds_for` does.
+    """
+    attempts = [feeds_for(result, binding, seed=seed, values=kind) for kind in ("random", "zeros", "ones")]
+    found = _run(result, attempts, values, isolated, seconds)
+    shapes = {}
+    for name in values:
+        value = found.get(name)
+        if not isinstance(value, np.ndarray):
+            raise RunError(f"onnxruntime gives no array for {name!r}, so its shape is not known")
+        shapes[name] = value.shape
+    return shapes
+
+
+_RELATIVE, _ABSOLUTE = 1e-3, 1e-5
+"""Floats that are this close are the same: they may have been computed elsewhere."""
+
+
+def differences(given: Mapping[str, object], computed: Mapping[str, object]) -> Iterator[str]:
+    """The arrays that differ from what a run computed under their names, in words."""
+    for name, array in given.items():
+        actual = computed.get(name)
+        if not isinstance(actual, np.ndarray) or not isinstance(array, np.ndarray):
+            continue
+        if array.shape != actual.shape:
+            yield f"{name}: {list(array.shape)} in the file, {list(actual.shape)} in the run"
+        elif array.dtype != actual.dtype:
+            yield f"{name}: {array.dtype} in the file, {actual.dtype} in the run"
+        elif (count := _unlike(array, actual)) > 0:
+            yield f"{name}: {count:,} of {array.size:,} elements differ"
+
+
+def _unlike(a: Array, b: Array) -> int:
+    if a.dtype.kind not in "fc":
+        return int(np.count_nonzero(a != b))
+    with np.errstate(all="ignore"):
+        return int(np.count_nonzero(~np.isclose(a, b, _RELATIVE, _ABSOLUTE, equal_nan=True)))
+
+
+def _run(
+    result: Result,
+    attempts: Sequence[Mapping[str, object]],
+    values: Sequence[str],
+    isolated: bool,
+    seconds: float,
+) -> dict[str, Array | list[object]]:
+    if find_spec("onnxruntime") is None:
+        raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
+    check_names("the main graph has no value", values, list(result.values))
+    added = [name for name in dict.fromkeys(values) if name not in result.outputs and name not in attempts[0]]
+    folder = result._loaded.folder
+    where = None if folder is None else str(folder.resolve())
+    execute = partial(_in_child, seconds=seconds) if isolated else _in_process
+    number, types, found = execute(with_outputs(result, added), [*result.outputs, *added], attempts, where)
+    taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
+    return {
+        name: cast("Array | list[object]", taken[name])
+        for name in dict.fromkeys((*result.outputs, *values))
+        if name in taken
+    }
+
+
+def with_outputs(result: Result, names: Sequence[str]) -> bytes:
+    """The model with further outputs. Protobuf reads two messages in a row as one, their lists joined."""
+    more = type(result.model)()
+    for name in names:
+        more.graph.output.add(name=name)
+    try:
+        parts: list[bytes] = [result.model.SerializeToString(), more.SerializeToString()]
+    except Exception as error:  # protobuf's, for more than 2 GB
+        raise RunError(f"{result.origin} cannot be handed to onnxruntime: {error}") from None
+    return b"".join(parts)
+
+
+def _in_process(
+    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
+) -> Outcome:
+    from absint.runs.session import execute
+
+    try:
+        return execute(model, names, attempts, folder)
+    except ImportError as error:
+        raise _broken(str(error)) from None
+    except Exception as error:
+        raise RunError(in_one_line(str(error))) from None
+
+
+def _in_child(
+    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, seconds: float
+) -> Outcome:
+    script = Path(__file__).with_name("session.py")
+    request = pickle.dumps((model, list(names), [dict(feeds) for feeds in attempts], folder), pickle.HIGHEST_PROTOCOL)
+    try:
+        # With -P the folder of the script is not searched: its modules are named like some of the standard library.
+        command = [sys.executable, "-P", str(script)]
+        done = subprocess.run(
+            command,
+            input=request,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+            env=environment(),
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"onnxruntime did not end within {seconds:g} s") from None
+    except OSError as error:
+        raise RunError(f"no process for onnxruntime could be started: {error}") from None
+    try:
+        ok, reply = pickle.loads(done.stdout)
+    except (EOFError, pickle.UnpicklingError):
+        raise RunError(f"onnxruntime ended its process ({_end(done.returncode)})") from None
+    if ok is None:
+        raise _broken(reply)
+    if not ok:
+        raise RunError(explained(in_one_line(reply)))
+    return cast("Outcome", reply)
+
+
+def _broken(reason: str) -> MissingRuntimeError:
+    text = " ".join(reason.split())[:_LONGEST]
+    return MissingRuntimeError(f"a run of the model needs onnxruntime, which cannot be imported: {text}")
+
+
+def _end(code: int) -> str:
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"exit code {code}"
+
+
+def typed(kind: str, value: object) -> Array | list[object]:
+    """The value under its own type: onnxruntime gives an 8-bit float as bytes."""
+    match = re.fullmatch(r"tensor\((float8\w+)\)", kind)
+    if match and isinstance(value, np.ndarray) and value.dtype == np.uint8:
+        return cast(Array, value.view(numpy_dtype(DType[match[1].upper()])))
+    return cast("Array | list[object]", value)
+
+
+_PREFIX: Final = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_NODE: Final = re.compile(r"Non-zero status code returned while running (\w+) node\. Name:'(.*?)' Status Message: ")
+_SOURCE: Final = re.compile(r"\S+\.(?:h|cc|cpp|hpp|cu):\d+ ")
+
+
+def in_one_line(message: str) -> str:
+    """What onnxruntime says, without the places in its own source code, and not too long."""
+    text = _PREFIX.sub("", " ".join(message.split()))
+    node = _NODE.search(text)
+    if node is not None:
+        reason = _SOURCE.sub("", text[node.end() :])
+        reason = reason.partition(" was false. ")[2] or reason
+        text = f"{node[1]} {node[2]}".rstrip() + f": {reason}"
+    text = text or "it gives no reason"
+    return f"onnxruntime: {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
+
+
+__all__ = [
+    "MAX_ELEMENTS", "SECONDS", "MissingRuntimeError", "RunError", "differences", "feeds_for", "in_one_line",
+    "load_feeds", "run", "sizes_at", "typed", "with_outputs",
+]  # fmt: skip

@@ -1,0 +1,164 @@
+"""What an abstract value says of a real one, taken apart: one statement for each dim, type and element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import Relation
+from absint.lattices.ramp import Ramps, element, fits
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.real import Real
+from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.runs.arrays import Actual, Array
+
+Part = Literal["kind", "dtype", "rank", "dim", "element", "length", "constraint"]
+Number = int | float | bool | str
+
+KINDS: Final[Mapping[type, str]] = {
+    Tensor: "tensor",
+    SparseTensor: "tensor",
+    SequenceValue: "sequence",
+    Map: "map",
+}
+
+MAX_PLACES: Final = 4096
+"""Elements of a ramp that are looked at."""
+
+
+class Claim(NamedTuple):
+    """One statement about one real value, and what the value is."""
+
+    value: str
+    part: Part
+    axis: int | None
+    """Of a dim; the row-major place of an element, None where the statement is about all elements."""
+    stated: Dim | Relation | Real | str
+    """A text states itself: a type, or a kind of value."""
+    actual: Number
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        if self.part == "dim":
+            return f"{self.value}[{self.axis}]"
+        if self.part == "element":
+            return f"{self.value}, element {self.axis}" if self.axis is not None else f"{self.value}, every element"
+        return self.value if self.part == "kind" else f"{self.part} of {self.value}"
+
+    @property
+    def shown(self) -> tuple[Expr, int] | None:
+        """An expression and the number that it is in this run, if the claim is about one."""
+        if not isinstance(self.actual, (int, float)) or self.actual != (number := _integer(self.actual)):
+            return None
+        if isinstance(self.stated, Expr):
+            return self.stated, number
+        if isinstance(self.stated, Relation) and self.stated.op in ("==", "!="):
+            symbol = self.stated.expr + 1  # a boolean symbol b is the relation b == 1
+            if isinstance(symbol, Expr) and isinstance(found := sole_atom(symbol), Symbol) and found.bounds == (0, 1):
+                return symbol, int(bool(number) is (self.stated.op == "=="))
+        return None
+
+
+def _integer(number: float) -> int | None:
+    return int(number) if np.isfinite(number) else None
+
+
+class Claims:
+    """Takes values apart; what could not be compared is noted."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def of(self, name: str, value: Value, actual: Actual) -> Iterator[Claim]:
+        """What the abstract value says of the actual one."""
+        if isinstance(value, Optional):
+            yield from self._optional(name, value, actual)
+        elif value is TOP:
+            self.notes.append(f"{name}: nothing is known of it")
+        elif value is BOTTOM:
+            yield Claim(name, "kind", None, "never computed", _kind(actual))
+        elif (kind := KINDS[type(value)]) != _kind(actual):
+            yield Claim(name, "kind", None, kind, _kind(actual))
+        elif isinstance(value, SequenceValue) and isinstance(actual, list):
+            yield Claim(name, "length", None, value.length, len(actual))
+            each = value.each if value.each is not None and len(value.each) == len(actual) else None
+            for number, item in enumerate(actual):
+                yield from self.of(f"{name}, item {number}", each[number] if each else value.element, item)
+        elif isinstance(value, (Tensor, SparseTensor)) and isinstance(actual, Array):
+            yield from self._tensor(name, value, actual)
+
+    def _optional(self, name: str, value: Optional, actual: Actual) -> Iterator[Claim]:
+        if value.present is not None and value.present is (actual is None):
+            yield Claim(name, "kind", None, "present" if value.present else "absent", _kind(actual))
+        elif actual is not None:
+            yield from self.of(name, value.element, actual)
+
+    def _tensor(self, name: str, value: Tensor | SparseTensor, actual: Array) -> Iterator[Claim]:
+        if value.dtype is not DType.UNDEFINED and actual.dtype is not None:
+            yield Claim(name, "dtype", None, str(value.dtype), str(actual.dtype))
+        if value.shape.rank is None:
+            self.notes.append(f"{name}: its rank is unknown")
+        elif value.shape.rank != len(actual.shape):
+            yield Claim(name, "rank", None, Dim(value.shape.rank), len(actual.shape))
+            return
+        else:
+            for axis, (dim, size) in enumerate(zip(value.shape.dims, actual.shape, strict=True)):
+                yield Claim(name, "dim", axis, dim, size)
+        if isinstance(value, Tensor) and (value.contents is not None or value.ramps) and actual.has_elements:
+            try:
+                if value.contents is not None:
+                    yield from _elements(name, value.contents, actual)
+                if value.ramps and fits(value.ramps, Shape(actual.shape)):
+                    yield from _growing(name, value.ramps, actual)
+            except ValueError as error:
+                self.notes.append(f"{name}: its elements cannot be read: {error}")
+
+
+def _kind(actual: Actual) -> str:
+    if actual is None:
+        return "absent"
+    return "tensor" if isinstance(actual, Array) else "sequence" if isinstance(actual, list) else "map"
+
+
+def _elements(name: str, contents: Contents, actual: Array) -> Iterator[Claim]:
+    if contents.is_fill:
+        for number in _extremes(actual.elements()):
+            yield from _element(name, None, contents.elements[0], number)
+    elif contents.shape == actual.shape:
+        for place, (claimed, number) in enumerate(zip(contents.elements, actual.elements().tolist(), strict=True)):
+            yield from _element(name, place, claimed, number)
+
+
+def _growing(name: str, ramps: Ramps, actual: Array) -> Iterator[Claim]:
+    """The elements of ramps: all of a small tensor; of a large one the first and the last, and some between."""
+    numbers = actual.elements()
+    step = max(1, numbers.size // MAX_PLACES)
+    for place in sorted({*range(0, numbers.size, step), *range(numbers.size)[-1:]}):
+        index = [int(i) for i in np.unravel_index(place, actual.shape)]
+        yield Claim(name, "element", place, element(ramps, index), numbers[place].item())
+
+
+def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
+    """The smallest and the largest element: where both are what a fill claims, all are."""
+    if not elements.size:
+        return []
+    ends: list[Number] = [elements.min().item(), elements.max().item()]
+    return ends if ends[0] < ends[1] else ends[:1]  # type: ignore[operator]
+
+
+def _element(name: str, place: int | None, claimed: Element, number: Number) -> Iterator[Claim]:
+    if claimed is not OPAQUE:
+        assert isinstance(claimed, (Dim, Relation, Real))
+        yield Claim(name, "element", place, claimed, number)
+
+
+__all__ = ["Claim", "Claims", "Number", "Part"]

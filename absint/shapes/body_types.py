@@ -1,0 +1,116 @@
+"""Types of control flow: conditions, trip counts, and what branches and bodies give back.
+
+Each node that ends a construct knows the types of its operator. What a branch or a body gives must be of the type that
+the other branch gives, or that the construct carries; after no trip at all there is nothing that could break it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, conjunction, ge, negation
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.value import BOTTOM, Optional, Tensor, Value
+from absint.model.signatures import Signature, agree, type_text
+from absint.shapes.branches import Control, IfJoin, condition_of, integer_of
+from absint.shapes.loops.loop import LoopExit, LoopHead
+from absint.shapes.loops.scan import ScanExit
+from absint.shapes.loops.sequence_map import MapExit
+from absint.transfer.op import Statement
+
+if TYPE_CHECKING:
+    from absint.program.graph import Node
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.summaries import State
+
+Values = Sequence[Value | None]
+
+
+def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> None:
+    """State how a construct breaks its types, at the node that ends it."""
+    control = item.control
+    if control is None or control.types is None:
+        return
+    wrong = _wrong_types(control, control.types, run, item, states)
+    if wrong is None and isinstance(control, LoopExit):
+        wrong = _wrong_condition(run, node, item, [run.operand(operand, states) for operand in item.operands])
+    if wrong is not None:
+        said = run.applied[node]
+        stated = (*said.statements, Statement(FALSE, wrong, "required"))
+        run.applied[node] = said._replace(statements=stated, rejected=wrong, refusal="ill-typed")
+
+
+def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) -> str | None:
+    """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
+    assert isinstance(item.control, LoopExit)
+    back = values[2 + 2 * item.control.count]
+    loop = run.nodes[item.control.head].control
+    if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
+        return None
+    if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
+        return None  # it may be the BOOL that the body got; that it may fail is said
+    wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
+    initially, most = condition_of(values[1]), integer_of(values[0])
+    enters = TRUE if most is None else ge(most, 1)
+    begins = OPEN if initially is None else conjunction(initially, enters)
+    decided = run.facts_at(item.gate).decide(begins)
+    if decided is YES:
+        return wrong
+    said = run.applied[node]
+    if begins is OPEN:
+        run.applied[node] = said._replace(may_fails=(*said.may_fails, wrong), notes=(*said.notes, wrong))
+    elif decided is not NO:
+        stated = Statement(negation(begins), wrong, "required")
+        run.applied[node] = said._replace(statements=(*said.statements, stated))
+    return None
+
+
+def _wrong_types(
+    control: Control, types: Signature, run: ShapeAnalysis, item: Node, states: Sequence[State]
+) -> str | None:
+    values = [run.operand(operand, states) for operand in item.operands]
+    if isinstance(control, IfJoin):
+        width = (len(values) - 1) // 2
+        return types.wrong_input(values[:1]) or _wrong_branches(item, values[1 : 1 + width], values[1 + width :])
+    if isinstance(control, LoopExit):
+        given, results = values[: 2 + control.count], values[2 + 2 * control.count :]
+        return types.wrong_input(given) or _wrong_body(item, given[2:], results[1:])
+    if isinstance(control, ScanExit):
+        settings = control.settings
+        given, results = values[: settings.states + settings.scans], values[2 * settings.states + settings.scans :]
+        if settings.batched:
+            return types.wrong_input([None, *given])
+        return types.wrong_input(given) or _wrong_body(item, given[: settings.states], results)
+    return types.wrong_input(values[: control.count]) if isinstance(control, MapExit) else None
+
+
+def _wrong_branches(item: Node, then: Values, other: Values) -> str | None:
+    for name, a, b in zip(item.outputs, then, other, strict=False):
+        if a is not None and b is not None and not agree(a, b):
+            return f"output {name!r}: the branches must give one type, found {type_text(a)} and {type_text(b)}"
+    return None
+
+
+def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
+    """Carried values keep their type, and scan outputs are tensors."""
+    for at, (name, back) in enumerate(zip(item.outputs, results, strict=False)):
+        if back is None or back is BOTTOM:
+            continue
+        start = starts[at] if at < len(starts) else Tensor(DType.UNDEFINED)
+        if start is None or _carries(start, back):
+            continue
+        if at < len(starts):
+            found = f"it starts as {type_text(start)} and the body gives {type_text(back)}"
+            return f"output {name!r}: what is carried must keep its type, but {found}"
+        return f"output {name!r}: the body must give a tensor, found {type_text(back)}"
+    return None
+
+
+def _carries(start: Value, back: Value) -> bool:
+    """A body may give back what the optional that it starts with holds; runtimes compare nothing then."""
+    return isinstance(start, Optional) or isinstance(back, Optional) or agree(start, back)
+
+
+__all__ = ["check_types"]

@@ -1,0 +1,245 @@
+"""Nodes that control flow is lowered to, and those of an If: gates at the entry of branches, and the join."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
+from absint.lattices.logic.relation import (
+    FALSE,
+    OPEN,
+    TRUE,
+    Relation,
+    boolean,
+    conjunction,
+    disjunction,
+    eq,
+    implies,
+    ite,
+    negation,
+)
+from absint.lattices.logic.truth import NO
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
+from absint.lattices.value import BOTTOM, TOP, VALUES, Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.transfer.op import HOLE, Statement
+
+if TYPE_CHECKING:
+    from absint.model.signatures import Signature
+    from absint.program.graph import Node
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.summaries import State
+
+LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "If": ("then_branch", "else_branch"),
+    "Loop": ("body",),
+    "Scan": ("body",),
+    "SequenceMap": ("body",),
+}
+"""Operators of ai.onnx that are lowered, with the graph attributes they need."""
+
+
+class Control:
+    """A node that control flow was lowered to."""
+
+    operator: str = ""
+    width: int = 1
+    types: Signature | None = None
+    """The types of the operator, at the node that ends it."""
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """Nodes that it reads beside those of its operands."""
+        return ()
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        """The state of the node."""
+        raise NotImplementedError
+
+
+def condition_of(value: Value | None) -> Relation | None:
+    """A condition tensor as a relation, or None if nothing is known of it. A condition that is left out is true."""
+    if value is None:
+        return TRUE
+    if isinstance(value, Tensor) and value.contents is not None:
+        elements = value.contents.elements
+        if len(elements) == 1 and isinstance(elements[0], Relation):
+            return elements[0]
+    return None
+
+
+def integer_of(value: Value | None) -> Dim | None:
+    """The element of an integer scalar; None if the operand is left out."""
+    if value is None:
+        return None
+    if isinstance(value, Tensor) and value.contents is not None and len(value.contents.elements) == 1:
+        element = value.contents.elements[0]
+        if isinstance(element, Dim):
+            return element
+    return UNKNOWN_DIM
+
+
+class Stated(NamedTuple):
+    """What a node requires, and why it may fail for another reason."""
+
+    statements: list[Statement]
+    doubts: list[str]
+
+
+def single(what: str, value: Value | None, dtype: DType) -> Stated:
+    """An operand, if it is given, must be one element of this type."""
+    reason = f"the {what} is one element of type {dtype}"
+    if value is None or value is BOTTOM:
+        return Stated([], [])
+    if not isinstance(value, Tensor):
+        return Stated([], [reason])
+    relation = eq(value.shape.size, 1) if value.dtype in (dtype, DType.UNDEFINED) else FALSE
+    if relation in (TRUE, OPEN):
+        return Stated([], [reason] if relation is OPEN else [])
+    return Stated([Statement(relation, reason, "required")], [])
+
+
+ALLOTTED: Final = "onnxruntime allots memory by the sizes that a body declares, and they are not known to be true"
+
+
+def may_lie(declared: Value, actual: Value | None) -> bool:
+    """The declared type states a size, or an element type, that the value is not known to have."""
+    if not isinstance(declared, Tensor) or not isinstance(actual, Tensor):
+        return False
+    if DType.UNDEFINED not in (declared.dtype, actual.dtype) and declared.dtype is not actual.dtype:
+        return True
+    if declared.shape.is_top or actual.shape.rank != declared.shape.rank:
+        return not declared.shape.is_top and any(d.is_concrete for d in declared.shape)
+    return any(d.is_concrete and d != e for d, e in zip(declared.shape, actual.shape, strict=True))
+
+
+@dataclass
+class Gate(Control):
+    """The entry of a branch: reachable or not, and what holds below it."""
+
+    taken: bool
+    operator: str = "If"
+    width: int = 1
+    join: int = -1
+    """The node that joins the branches."""
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        value = run.operand(item.operands[0], states)
+        if value is BOTTOM:
+            return (BOTTOM,)
+        condition = condition_of(value)
+        condition = TRUE if condition is None else condition if self.taken else negation(condition)
+        facts = run.facts_at(item.gate)
+        if facts.decide(condition) is NO:
+            return (BOTTOM,)
+        run.guard(node, condition)
+        return (TOP,)
+
+
+@dataclass
+class IfJoin(Control):
+    """The outputs of an If from those of its branches."""
+
+    then_gate: int
+    else_gate: int
+    declared: tuple[Value, ...] = ()
+    """The types that the branches declare of their outputs, one branch after the other."""
+    operator: str = "If"
+    width: int = 1
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return self.then_gate, self.else_gate
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        values = [run.operand(o, states) for o in item.operands]
+        width = (len(values) - 1) // 2
+        branches = values[1 : 1 + width], values[1 + width :]
+        required, doubts = single("condition", values[0], DType.BOOL)
+        if any(map(may_lie, self.declared, values[1:])):
+            doubts.append(ALLOTTED)
+        reachable = [states[gate][0] is not BOTTOM for gate in (self.then_gate, self.else_gate)]
+        if not all(reachable):
+            taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
+            return run.record(node, tuple(taken), required, doubts)
+        join = _Join(condition_of(values[0]), self.then_gate, node)
+        outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
+        return run.record(node, outputs, [*required, *join.statements], doubts)
+
+
+class _Join:
+    """Joins the values of two branches under one condition."""
+
+    def __init__(self, condition: Relation | None, first: int, last: int) -> None:
+        # A truth that the data decide is no part of a size.
+        self.condition = boolean(f"{HOLE}condition") if condition is None else condition
+        self.by_data = any(s.bounds == (0, 1) and s.name.startswith("%") for s in self.condition.symbols)
+        self.first, self.last = first, last
+        self.statements: list[Statement] = []
+        self._named: dict[tuple[Dim, Dim], Expr] = {}
+
+    def value(self, tag: str, a: Value, b: Value) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+            if a.each and b.each and len(a.each) == len(b.each):
+                pairs = enumerate(zip(a.each, b.each, strict=True))
+                return SequenceValue.of((self.value(f"{tag}@{at}", x, y) for at, (x, y) in pairs), TOP)
+            return SequenceValue(VALUES.join(a.element, b.element), self.dim(f"{tag}#", a.length, b.length))
+        if isinstance(a, Optional) and isinstance(b, Optional):
+            return Optional(self._held(tag, a, b), a.present if a.present is b.present else None)
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+            return VALUES.join(a, b)
+        dtype = DTYPES.join(a.dtype, b.dtype)
+        if a.shape.is_top or b.shape.is_top or len(a.shape) != len(b.shape):
+            return Tensor(dtype)
+        dims = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))]
+        return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
+
+    def _held(self, tag: str, a: Optional, b: Optional) -> Value:
+        """What the optional holds, if it does: an absent one says nothing of it."""
+        held = [optional.element for optional in (a, b) if optional.present is not False]
+        return held[0] if len(held) == 1 else self.value(tag, a.element, b.element)
+
+    def dim(self, tag: str, a: Dim, b: Dim, bounds: tuple[int | None, int | None] = (0, MAX_DIM)) -> Dim:
+        if a is b:
+            return a
+        if not (isinstance(a, Expr) and isinstance(b, Expr)):
+            return UNKNOWN_DIM
+        if not self.by_data and not any(self._inside(s) for s in (*a.symbols, *b.symbols)):
+            return ite(self.condition, a, b)
+        named = self._named.get((a, b))
+        if named is not None:
+            return named
+        named = self._named[a, b] = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
+        for condition, term in ((self.condition, a), (negation(self.condition), b)):
+            self.statements.append(
+                Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined")
+            )
+        return named
+
+    def _inside(self, symbol: Symbol) -> bool:
+        from absint.shapes.summaries import birthplace
+
+        place = birthplace(symbol)
+        return place is not None and self.first <= place <= self.last
+
+    def _contents(self, tag: str, a: Tensor, b: Tensor) -> Contents | None:
+        x, y = a.contents, b.contents
+        if x is None or y is None or x.is_fill or y.is_fill or x.shape != y.shape:
+            return x if x is y else None
+        pairs = enumerate(zip(x.elements, y.elements, strict=True))
+        return Contents.of(x.shape or (), [self._element(f"{tag}[{at}]", p, q, a.dtype) for at, (p, q) in pairs])
+
+    def _element(self, tag: str, a: Element, b: Element, dtype: DType) -> Element:
+        if a is b or a == b:
+            return a
+        if isinstance(a, Dim) and isinstance(b, Dim):
+            return self.dim(tag, a, b, INTEGER_RANGES.get(dtype, (None, None)))
+        if isinstance(a, Relation) and isinstance(b, Relation) and not self.by_data:
+            return disjunction(conjunction(self.condition, a), conjunction(negation(self.condition), b))
+        return OPAQUE

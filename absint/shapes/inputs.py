@@ -1,0 +1,119 @@
+"""The inputs of a model as abstract values: what their declared dims mean, and what that takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.lattices.logic.relation import Relation, ge, ne
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.text import read_dim_param
+from absint.lattices.value import Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.program.lowered import Lowered
+from absint.shapes.summaries import is_named, name_unknowns, own_symbols
+from absint.transfer.elements.ordinary import DATA_TAG
+
+
+@dataclass
+class Inputs:
+    """The inputs by node, their symbols in order of appearance, the premises of their dims, and hints on odd texts."""
+
+    values: dict[int, Value] = field(default_factory=dict)
+    symbols: dict[str, None] = field(default_factory=dict)
+    premises: list[Relation] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def read_inputs(lowered: Lowered) -> Inputs:
+    """Read the declared dims as expressions or names.
+
+    An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is taken to be defined and a
+    natural number. Elements of small integer vectors get names of their own, so that two uses of one input agree.
+    """
+    found = Inputs()
+    nodes = lowered.program.nodes
+    declared = {name: (node, nodes[node].value) for name, node in lowered.signature.inputs.items()}
+    dims = [dim for _, value in declared.values() for dim in _dims(value) if isinstance(dim, Expr)]
+    standalone = {name for dim in dims for name in dim.free_symbols if dim is symbol(name)}
+    used = {name for dim in dims for name in dim.free_symbols}
+    for name, (node, value) in declared.items():
+        assert value is not None
+        value = found.values[node] = _read(found, name, value, standalone, used)
+        if is_named(value):
+            continue
+        found.values[node] = _named(node, value)
+    for node in lowered.signature.overridable.values():
+        value = nodes[node].value
+        if value is not None and not is_named(value):
+            found.values[node] = _named(node, value)
+    return found
+
+
+def _named(node: int, value: Value) -> Value:
+    template = name_unknowns((value,))
+    return template.outputs[0].replace(own_symbols(node, template, DATA_TAG))
+
+
+def _dims(value: Value | None) -> Iterator[Dim]:
+    if isinstance(value, Optional):
+        yield from _dims(value.element)
+    elif isinstance(value, Tensor) and value.shape.rank:
+        yield from value.shape
+
+
+def _read(found: Inputs, name: str, value: Value, standalone: set[str], used: set[str]) -> Value:
+    if isinstance(value, SequenceValue):
+        return SequenceValue(_anonymous(value.element))
+    if isinstance(value, Optional):
+        return Optional(_read(found, name, value.element, standalone, used), value.present)
+    if not isinstance(value, Tensor) or value.shape.rank is None:
+        return value
+    dims: list[Dim] = []
+    for axis, dim in enumerate(value.shape):
+        if isinstance(dim, Unknown):
+            dim = symbol(_unused(f"{name}_dim{axis}", used))
+        elif isinstance(dim, Expr) and dim.const is None:
+            dim, hint = _reread(dim, standalone)
+            if hint:
+                found.diagnostics.append(Diagnostic(Severity.WARNING, "dim-text", f"input {name!r}", hint))
+        found.premises += _definedness(dim)
+        found.symbols.update(dict.fromkeys(sorted(dim.free_symbols)))
+        dims.append(dim)
+    return Tensor(value.dtype, Shape(dims))
+
+
+def _anonymous(value: Value) -> Value:
+    """What every element of a sequence is: each may have sizes of its own, so no symbol can stand for them."""
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
+    return value
+
+
+def _reread(dim: Expr, standalone: set[str]) -> tuple[Dim, str | None]:
+    """A dim that was read as an opaque name may be an expression over names that stand alone on some input."""
+    names = dim.free_symbols
+    if len(names) == 1 and dim is symbol(name := next(iter(names))):
+        read = read_dim_param(name, standalone - {name}, total=True)
+        return read.dim, read.hint
+    return dim, None
+
+
+def _definedness(dim: Dim) -> Iterator[Relation]:
+    """What a declared expression takes for granted: no divisor is 0, and the size is a natural number."""
+    if not isinstance(dim, Expr) or dim.const is not None or isinstance(sole_atom(dim), Symbol):
+        return
+    for node in postorder(dim.atoms()):
+        if node.op in ("floordiv", "truncdiv") and isinstance(divisor := node.args[1], Expr):
+            yield ne(divisor, 0)
+    yield ge(dim, 0)
+
+
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name

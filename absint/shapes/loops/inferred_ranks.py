@@ -1,0 +1,173 @@
+"""Ranks of body values that onnxruntime's type inference alone fixes.
+
+After no trip a scan output has shape [0], unless the body declares the rank of what it scans or type inference finds
+it. The lists below are measured: tests/soundness/test_inferred_ranks.py runs each operator in a loop without a trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.lattices.contents import element_symbols
+from absint.lattices.value import Tensor, Value
+from absint.program.graph import ABSENT, Operand
+
+if TYPE_CHECKING:
+    from absint.program.graph import Kernel, Node
+
+BY_RANKS: Final = frozenset(
+    """
+    Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Bernoulli BitCast BitShift
+    BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu CenterCropPad Clip Compress Concat Constant Cos
+    Cosh CumProd CumSum DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp
+    EyeLike Flatten Floor GRU Gather GatherElements Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater
+    GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LSTM
+    LayerNormalization LeakyRelu Less Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool
+    Mean Min Mish Mod Mul Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Or Pow
+    QLinearMatMul QuantizeLinear RMSNormalization RNN RandomNormalLike RandomUniformLike Range Reciprocal RegexFullMatch
+    Relu Resize ReverseSequence RoiAlign RotaryEmbedding Round ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign
+    Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Sqrt StringConcat
+    StringNormalizer StringSplit Sub Sum Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
+    Transpose Trilu Unique Where Xor
+    """.split()  # noqa: SIM905
+)
+"""Operators of ai.onnx whose outputs have a rank as soon as their inputs have one."""
+
+BY_CONSTANTS: Final = frozenset(
+    """
+    AffineGrid BlackmanWindow Col2Im ConstantOfShape DFT Expand GatherND HammingWindow HannWindow Pad ReduceL1 ReduceL2
+    ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Split
+    Unsqueeze
+    """.split()  # noqa: SIM905
+)
+"""The same, if all inputs after the first are constants as well."""
+
+BY_FIRST_CONSTANT: Final = frozenset({"BlackmanWindow", "ConstantOfShape", "HammingWindow", "HannWindow"})
+"""Of these, operators whose first input has to be a constant too."""
+
+BY_SIZES: Final = frozenset({"Conv", "ConvInteger", "DeformConv", "QLinearConv"})
+"""The same, if all inputs after the first have declared sizes."""
+
+SINCE: Final = {"GreaterOrEqual": 16, "LessOrEqual": 16}
+"""The same from this version on; before it, onnxruntime infers nothing for the function that defines the operator."""
+
+
+class Alike(NamedTuple):
+    """A value and the rank that it must have for inference to be right: that of another value, or a declared one."""
+
+    value: Operand
+    rank: Operand | int
+
+
+def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | None:
+    """The inputs that must have one rank for it to be inferred; None if it is not inferred in any case.
+
+    Type inference passes no shape from one trip to the next, so what a loop carries has no rank of its own.
+    """
+    from absint.shapes.branches import IfJoin
+    from absint.shapes.loops.loop import LoopHead
+    from absint.shapes.loops.scan import ScanHead
+
+    alike: list[Alike] = []
+    stack, seen = [operand], {ABSENT}
+    while stack:
+        found = stack.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        node = nodes[found[0]]
+        if node.value is not None:
+            if not isinstance(node.value, Tensor) or node.value.shape.rank is None:
+                return None
+        elif isinstance(node.control, LoopHead):
+            declared = node.control.ranks[found[1]]
+            if declared is None:
+                return None
+            alike.append(Alike(found, declared))
+        elif isinstance(node.control, IfJoin):
+            width = (len(node.operands) - 1) // 2
+            both = node.operands[1 + found[1]], node.operands[1 + width + found[1]]
+            alike.append(Alike(*both))  # of branches that differ in rank the runtime infers none
+            stack.extend(both)
+        elif isinstance(node.control, ScanHead) or _is_enough(nodes, node):
+            stack.extend(node.operands)
+        else:
+            return None
+    return tuple(alike)
+
+
+def agree(alike: Sequence[Alike], value: Callable[[Operand], Value | None]) -> bool:
+    """Every value has the rank that it must have."""
+    for one in alike:
+        rank = one.rank if isinstance(one.rank, int) else _rank(value(one.rank))
+        if rank is None or _rank(value(one.value)) != rank:
+            return False
+    return True
+
+
+def _rank(value: Value | None) -> int | None:
+    return value.shape.rank if isinstance(value, Tensor) else None
+
+
+def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
+    """The ranks of the operands give those of the outputs."""
+    kernel, operands = node.kernel, node.operands
+    if kernel is None or kernel.domain or kernel.rule is None:
+        return False
+    name = kernel.op_type
+    if kernel.attributes.get("noop_with_empty_axes", 0) not in (0, 1):
+        return False  # kernels take it for 0, inference for 1
+    if name in BY_RANKS:
+        return True
+    if name in SINCE:
+        return kernel.version >= SINCE[name]
+    if name in BY_CONSTANTS:
+        deciding = operands if name in BY_FIRST_CONSTANT else operands[1:]
+        return all(_is_constant(nodes, o) for o in deciding)
+    if name in BY_SIZES:
+        return all(_is_sized(nodes, o) for o in operands[1:])
+    if name == "Squeeze":
+        return bool(kernel.attributes.get("axes")) or (len(operands) > 1 and _lists_axes(nodes, operands[1]))
+    return False
+
+
+def _lists_axes(nodes: Sequence[Node], operand: Operand) -> bool:
+    """Constant axes, one at least: inference squeezes no unnamed axis of a size that it does not know."""
+    value = _constant(nodes, operand)
+    return value is not None and bool(value.contents and value.contents.elements)
+
+
+def _is_constant(nodes: Sequence[Node], operand: Operand) -> bool:
+    return operand[0] < 0 or _constant(nodes, operand) is not None
+
+
+def _constant(nodes: Sequence[Node], operand: Operand) -> Tensor | None:
+    """An initialiser or the output of a Constant, if its elements are known."""
+    if operand[0] < 0:
+        return None
+    node = nodes[operand[0]]
+    value = node.value
+    if node.kernel is not None and node.kernel.op_type == "Constant" and not node.kernel.domain:
+        value = _of_attribute(node.kernel)
+    if not isinstance(value, Tensor) or value.contents is None:
+        return None
+    return None if any(map(element_symbols, value.contents.elements)) else value
+
+
+def _of_attribute(kernel: Kernel) -> Tensor | None:
+    from absint.transfer.op import Op, apply
+
+    assert kernel.rule is not None
+    applied = apply(kernel.rule, Op(kernel.rule, (), kernel.attributes, version=kernel.version))
+    return applied.outputs[0] if applied.outputs and isinstance(applied.outputs[0], Tensor) else None
+
+
+def _is_sized(nodes: Sequence[Node], operand: Operand) -> bool:
+    if operand[0] < 0:
+        return True
+    value = nodes[operand[0]].value
+    return isinstance(value, Tensor) and value.shape.concrete is not None
+
+
+__all__ = ["BY_CONSTANTS", "BY_RANKS", "BY_SIZES", "SINCE", "agree", "inferred"]

@@ -1,0 +1,249 @@
+"""What a loop carries from trip to trip: a claim for each number, which gets weaker in finitely many steps.
+
+The claims of a carried dim or element, for iteration i: the initial term; a closed form (see `closed_forms`); a symbol
+for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from running
+the body once on the symbol, and from numbers that become each other; each is proved by running the body on the claim
+itself (an induction). So a head is stable after finitely many visits without any widening by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.dtype import INTEGER_RANGES
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub, substitute
+from absint.lattices.terms.interval import Interval
+from absint.lattices.value import BOTTOM, VALUES, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.shapes.loops.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
+
+if TYPE_CHECKING:
+    from absint.shapes.loops.loop import LoopBody
+
+Place = tuple[object, ...]
+
+_DIM_RANGE: Final = Interval(0, MAX_DIM)
+_MAX_RESTARTS: Final = 8
+"""How often a claim is made anew because an outer loop has come round with another start."""
+
+_MAX_PROBES: Final = 3
+"""How often forms are looked for: what the body gives back rests on claims of other numbers, which may still change."""
+
+
+@dataclass
+class _Claim:
+    """What a head says of one carried dim or element in iteration i."""
+
+    start: Dim
+    kind: str = "start"
+    """`start`: the start; `form`: the first of the forms, not to be proved yet if `next`; else the head's symbol.
+
+    Forms may be found for the symbol of a `probe`, and only bounds for a `symbol`.
+    """
+    forms: list[Form] = field(default_factory=list)
+    """Those that are still to be tried."""
+    probes: int = 0
+    """How often forms have been looked for."""
+    bounds: Interval | None = None
+    """Of the symbol; None until the body has run on it."""
+    restarts: int = 0
+    followed: bool = False
+    """The result of a trip depended on the symbol of a probe."""
+
+    def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
+        """Claim the first of these that begins with the start; False if there is none."""
+        begun = [form for form in forms if form.at(self.start, ZERO_EXPR) is self.start]
+        self.forms = [form for form in begun if isinstance(form.at(self.start, expr_of(number)), Expr)]
+        self.kind = "form" if self.forms else self.kind
+        return bool(self.forms)
+
+    def drop_form(self, number: Symbol) -> None:
+        """Go on to a form that says something else: what has been refuted must not be taken for stable."""
+        refuted = self.forms[0].at(self.start, expr_of(number))
+        rest = [form for form in self.forms[1:] if form.at(self.start, expr_of(number)) is not refuted]
+        if not self.try_forms(number, rest):
+            self.kind = "probe" if self.probes < _MAX_PROBES else "symbol"
+
+
+@dataclass
+class Carried:
+    """The carried values of one loop."""
+
+    claims: dict[Place, _Claim] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    """Of the head's symbols, by their names."""
+    sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
+    """A number, the one that it becomes in a trip, and what is added to that."""
+    lost: set[Place] = field(default_factory=set)
+    joined: dict[int, Value] = field(default_factory=dict)
+
+    def value(self, loop: LoopBody, k: int, start: Value, back: Value | None) -> Value:
+        """What carried value k is at the head: its start joined with what the body gives back."""
+        if back is None or back is BOTTOM or start is BOTTOM:
+            return start
+        if isinstance(start, Tensor) and isinstance(back, Tensor):
+            return self._tensor(loop, k, start, back)
+        if isinstance(start, SequenceValue) and isinstance(back, SequenceValue):
+            if start is back and k not in self.joined and not loop.varies(start):
+                return start
+            element = self._widened(loop, k, start.element, back.element)
+            return SequenceValue(element, self._number(loop, (k, "length"), start.length, back.length, _DIM_RANGE))
+        return self._widened(loop, k, start, back)
+
+    def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:
+        """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
+        old = self.joined.get(k, start)
+        found = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
+        if isinstance(found, Tensor) and isinstance(start, Tensor):
+            found = Tensor(start.dtype, found.shape, found.contents)
+        self.joined[k] = found
+        return found
+
+    def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
+        dtype = start.dtype  # what is carried keeps its type: `absint.shapes.body_types` looks at what the body gives
+        if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
+            self.lost.add((k, "shape"))
+        if (k, "shape") in self.lost:
+            return Tensor(dtype)
+        pairs = enumerate(zip(start.shape, back.shape, strict=True))
+        dims = [self._number(loop, (k, "dim", axis), a, b, _DIM_RANGE) for axis, (a, b) in pairs]
+        return Tensor(dtype, shape_of(tuple(dims)), self._contents(loop, k, start, back))
+
+    def _contents(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Contents | None:
+        x, y = start.contents, back.contents
+        if x is None or y is None or x.shape != y.shape or (x.is_fill and x is not y):
+            self.lost.add((k, "contents"))
+        if (k, "contents") in self.lost or x is None or y is None:
+            return None
+        if x.is_fill:
+            return x
+        elements: list[Element] = []
+        for at, (a, b) in enumerate(zip(x.elements, y.elements, strict=True)):
+            place = (k, "element", at)
+            if isinstance(a, Dim) and isinstance(b, Dim) and start.dtype in INTEGER_RANGES:
+                elements.append(self._number(loop, place, a, b, Interval(*INTEGER_RANGES[start.dtype])))
+                continue
+            if a != b:
+                self.lost.add(place)
+            elements.append(OPAQUE if place in self.lost else a)
+        return Contents.of(x.shape or (), elements)
+
+    def _number(self, loop: LoopBody, place: Place, start: Dim, back: Dim, full: Interval) -> Dim:
+        claim = self.claims.setdefault(place, _Claim(start))
+        if claim.start is not start:
+            self._restart(claim, start, full)
+        elif claim.kind == "start" and back is not start:
+            step = sub(back, start)
+            claim.kind = "probe"
+            if isinstance(step, Expr) and not loop.mentions(step):
+                claim.try_forms(loop.iteration, [Sum((step,))])
+        elif claim.kind in ("probe", "symbol"):
+            self._learn(loop, place, claim, back, full)
+        elif claim.kind == "next":
+            claim.kind = "form"
+        elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):
+            claim.drop_form(loop.iteration)
+        return self._stated(loop, place, claim, full)
+
+    def _restart(self, claim: _Claim, start: Dim, full: Interval) -> None:
+        """An outer loop has come round with another start: keep the form; the next visit proves it again."""
+        claim.start = start
+        if claim.kind in ("form", "next"):
+            claim.kind = "form" if claim.forms[0].at(start, ZERO_EXPR) is start else "symbol"
+        if claim.kind == "symbol" and claim.restarts < _MAX_RESTARTS:
+            claim.kind, claim.bounds, claim.probes, claim.restarts = "start", None, 0, claim.restarts + 1
+        elif claim.bounds is not None:
+            claim.bounds = full
+
+    def _learn(self, loop: LoopBody, place: Place, claim: _Claim, back: Dim, full: Interval) -> None:
+        """What the body gives back for the symbol: forms to try, or bounds."""
+        (symbol,) = self._symbol(loop, place, claim, full).symbols
+        depends = isinstance(back, Expr) and symbol in back.symbols
+        if claim.kind == "probe" and claim.bounds is None:
+            claim.followed = depends
+        elif claim.kind == "probe" and claim.followed and not depends and claim.probes < _MAX_PROBES:
+            claim.bounds = None
+            return
+        if claim.kind == "probe" and isinstance(claim.start, Expr) and isinstance(back, Expr):
+            claim.probes += 1
+            if claim.try_forms(loop.iteration, candidates(symbol, loop.iteration, back, loop.is_inside)):
+                return
+            if self._goes_round(loop, place, back):
+                return
+        if claim.bounds is None:
+            claim.bounds = _invariant(symbol, claim.start, back, full)
+        elif not _stays(back, claim.bounds, full):
+            claim.bounds = full
+
+    def _stated(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Dim:
+        if claim.kind == "start":
+            return claim.start
+        if claim.kind in ("form", "next"):
+            return claim.forms[0].at(claim.start, expr_of(loop.iteration))
+        found = self._symbol(loop, place, claim, full)
+        self.places.update((symbol.name, place) for symbol in found.symbols)
+        return found
+
+    def _symbol(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Expr:
+        return loop.symbol(place, claim.bounds or full, probe=claim.kind == "probe" and claim.bounds is None)
+
+    def _goes_round(self, loop: LoopBody, place: Place, back: Expr) -> bool:
+        """Numbers that become each other, plus something, in a circle that this one closes.
+
+        All of them change to their forms before one is proved. Until then they are symbols, so the head is not stable.
+        """
+        others = [symbol for symbol in back.symbols if symbol.name in self.places]
+        step = sub(back, expr_of(others[0])) if len(others) == 1 else UNKNOWN_DIM
+        if not isinstance(step, Expr) or loop.mentions(step):
+            return False
+        self.sources[place] = self.places[others[0].name], step
+        circle = self._circle(place)
+        claims = [self.claims[member] for member in circle]
+        is_last = [member for member in self.claims if member in circle][-1:] == [place]
+        if not is_last or any(claim.kind != "probe" for claim in claims):
+            return False
+        added = [self.sources[member][1] for member in circle]
+        for k, claim in enumerate(claims):
+            starts = [other.start for other in (*claims[k:], *claims[:k])]
+            if not claim.try_forms(loop.iteration, [going_round(starts, (*added[k:], *added[:k]))]):
+                return False
+        for claim in claims:
+            claim.kind = "next"
+        return True
+
+    def _circle(self, place: Place) -> list[Place]:
+        """The numbers from this one round to it again; empty if there is no such way."""
+        circle, at = [place], self.sources[place][0]
+        while at != place:
+            if at not in self.sources or len(circle) == MAX_PERIOD:
+                return []
+            circle.append(at)
+            at = self.sources[at][0]
+        return circle
+
+
+def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interval:
+    """The narrowest of some intervals that holds the start and that the body does not leave."""
+    if not isinstance(start, Expr) or not isinstance(back, Expr):
+        return full
+    first = start.bounds.meet(full)
+    for hi in dict.fromkeys((first.hi, full.hi)):
+        for lo in dict.fromkeys((first.lo, *(n for n in (1, 0) if first.lo is not None and first.lo >= n), full.lo)):
+            narrower = Interval(lo, hi)
+            after = substitute(back, {symbol: expr_of(Symbol(symbol.name, lo, hi))})
+            if not narrower.is_empty and _stays(after, narrower, full):
+                return narrower
+    return full
+
+
+def _stays(back: Dim, bounds: Interval, full: Interval) -> bool:
+    """No trip leaves the bounds. A dim is never over the limit of dims; an integer that is over its limit wraps."""
+    reached = back.bounds.meet(full) if full is _DIM_RANGE else back.bounds
+    return reached.leq(bounds)
+
+
+__all__ = ["Carried"]

@@ -1,0 +1,65 @@
+"""Numeric premises of the body of a loop, as they hold outside of it, for all trips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, ge, implies, le
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
+from absint.transfer.elements.ordinary import ordinary
+from absint.transfer.op import Statement
+
+if TYPE_CHECKING:
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.loops.loop import LoopBody
+
+
+def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Statement]:
+    """Numeric premises of the body, if there is a trip: what they say of all trips, over symbols of the outside."""
+    for node in range(loop.first + 1, loop.last + 1):
+        template = run.applied.get(node)
+        if template is None or not any(statement.role == "assumed" for statement in template.statements):
+            continue
+        for statement in run.statements(node):
+            if statement.role != "assumed":
+                continue
+            relation = statement.relation
+            for part in relation.parts if relation.op == "and" else (relation,):
+                for said in _of_all_trips(loop, part, trips):
+                    premise = implies(ge(trips, 1), said) if isinstance(trips, Expr) else said
+                    if premise not in (TRUE, OPEN):
+                        yield statement._replace(relation=premise)
+
+
+def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Relation]:
+    """Relations outside of the loop that make a premise hold in every trip.
+
+    One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
+    one has been shown for all ordinary sizes, whatever the trip (`transfer.elements.ordinary`). If it is about data of
+    a trip, nothing outside can say so; see `absint.solution.constraints`.
+    """
+    inside = [symbol for symbol in premise.symbols if loop.is_inside(symbol)]
+    if (
+        isinstance(trips, Expr)
+        and inside == [loop.iteration]
+        and premise.op == ">="
+        and _is_linear(premise.expr, loop.iteration)
+    ):
+        for at in (ZERO_EXPR, trips - 1):
+            yield premise.substitute({loop.iteration: at})
+    elif inside:
+        for symbol in sorted(premise.symbols - {*inside}, key=lambda s: s.key):
+            lo, hi = ordinary(symbol).bounds
+            yield TRUE if hi is None else le(expr_of(symbol), hi)
+            yield TRUE if lo is None else ge(expr_of(symbol), lo)
+
+
+def _is_linear(e: Expr, symbol: Symbol) -> bool:
+    """The symbol occurs as a factor of terms alone, and once in each."""
+    return all(
+        factor is symbol or symbol not in expr_of(factor).symbols for mono, _ in e.terms for factor in mono
+    ) and all(mono.count(symbol) <= 1 for mono, _ in e.terms)
+
+
+__all__ = ["premises"]

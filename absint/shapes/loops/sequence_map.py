@@ -1,0 +1,120 @@
+"""Heads and exits of an ONNX SequenceMap: a body run on each element of a sequence, its results gathered again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, ge
+from absint.lattices.shape import BOTTOM_SHAPE
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.shapes.loops.loop import LoopBody
+from absint.shapes.loops.premises import premises
+from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
+from absint.transfer.op import Statement
+
+if TYPE_CHECKING:
+    from absint.program.graph import Node
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.summaries import State
+
+from absint.shapes.branches import Control
+
+_LENGTHS = "no sequence is shorter than the first"
+
+
+class MapHead(LoopBody):
+    """Head of a SequenceMap: one element of each sequence, and tensors as they are."""
+
+    operator = "SequenceMap"
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        values = [run.operand(o, states) for o in item.operands]
+        length = length_of(values)
+        if BOTTOM in values or length is ZERO_EXPR:
+            return (BOTTOM,) * self.width
+        run.guard(node, ge(length, 1) if isinstance(length, Expr) else TRUE)
+        return named(node, [v.element if isinstance(v, SequenceValue) else v or TOP for v in values])
+
+
+def length_of(values: Sequence[Value | None]) -> Dim:
+    """The length of the first operand, which decides how often the body runs."""
+    first = values[0] if values else None
+    return first.length if isinstance(first, SequenceValue) else UNKNOWN_SIZE
+
+
+@dataclass
+class MapExit(Control):
+    """After a SequenceMap: a sequence for each result of the body. `declared` are the types the body gives them."""
+
+    head: int
+    count: int
+    declared: tuple[Value, ...]
+    operator: str = "SequenceMap"
+    width: int = 1
+
+    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
+        loop = run.nodes[self.head].control
+        assert isinstance(loop, MapHead)
+        values = [run.operand(o, states) for o in item.operands]
+        inputs, results = values[: self.count], values[self.count :]
+        length = length_of(inputs)
+        statements: list[Statement] = []
+        for other in inputs[1:]:
+            relation = ge(other.length, length) if isinstance(other, SequenceValue) else TRUE
+            if relation not in (TRUE, OPEN):
+                statements.append(Statement(relation, _LENGTHS, "required"))
+        run.trips[self.head] = length
+        statements += premises(run, loop, length)
+        each = self._each(run, item, loop, states, inputs, statements)
+        outputs: list[Value] = []
+        for k, result in enumerate(results):
+            declared = self.declared[k]
+            empty = Tensor(declared.dtype if isinstance(declared, Tensor) else DType.UNDEFINED, BOTTOM_SHAPE)
+            if each is not None:
+                outputs.append(SequenceValue.of((trip[k] for trip in each), empty))
+            else:
+                outputs.append(SequenceValue(empty if result is BOTTOM else loop.leave(result or TOP), length))
+        state = run.record(node, tuple(outputs), statements)
+        if any(s.relation is FALSE for s in statements):
+            run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
+        return state
+
+    def _each(
+        self,
+        run: ShapeAnalysis,
+        item: Node,
+        loop: MapHead,
+        states: Sequence[State],
+        inputs: Sequence[Value | None],
+        statements: list[Statement],
+    ) -> list[State] | None:
+        """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
+        sequences = [v for v in inputs if isinstance(v, SequenceValue)]
+        first = inputs[0] if inputs else None
+        count = len(first.each or ()) if isinstance(first, SequenceValue) else 0
+        if not 0 < count <= MAX_TRIPS or all(v.items is None for v in sequences):
+            return None
+        if any(len(v.each or ()) < count for v in sequences):
+            return None
+        body = Body(run, loop, states)
+        found = []
+        for trip in range(count):
+            if not body.trip(body.named(list(_elements(inputs, trip)))):
+                return None
+            found.append(tuple(body.value(o) for o in item.operands[self.count :]))
+        statements += body.premises
+        return None if any(BOTTOM in results for results in found) else found
+
+
+def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
+    for value in inputs:
+        each = value.each if isinstance(value, SequenceValue) else None
+        yield each[trip] if each else value or TOP
+
+
+__all__ = ["MapExit", "MapHead", "length_of"]

@@ -1,0 +1,87 @@
+"""How many trips a loop makes, where the condition that its body computes is known for each iteration number.
+
+A condition `p - s*i >= 0` with s >= 1 is true in the first `p // s + 1` iterations and false from then on; one that
+does not mention i, or that grows with it, is what it is at i = 0. The body's condition of iteration i decides on
+iteration i + 1, so a loop whose first trip is certain makes one trip more than its condition is true.
+"""
+
+from __future__ import annotations
+
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, ite
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub, substitute
+from absint.lattices.terms.normal import floordiv, maximum, minimum
+
+
+def trips_by_condition(
+    number: Symbol, first: Relation, after: Relation, most: Dim | None, *, certain: bool
+) -> Dim | None:
+    """The trips of a loop over iteration `number`; None if they are not known.
+
+    `first` is the initial condition, `after` the body's, over `number` and what no trip changes. `most` is the limit,
+    at least 0, or None without one. `certain`: the initial condition holds.
+    """
+    whole = _for_loop(number, first, after)
+    if whole is not None:
+        return whole if most is None else minimum(most, whole)
+    once = _within(number, after, most)
+    if once is None:
+        return None
+    return once if certain else ite(first, once, 0)
+
+
+def _for_loop(number: Symbol, first: Relation, after: Relation) -> Dim | None:
+    """The trips by the condition alone, where the initial one is the body's at i = -1."""
+    if after.op != ">=" or after.substitute({number: const(-1)}) is not first or first is TRUE:
+        return None
+    line = _line(number, after.expr)
+    return None if line is None else maximum(floordiv(line[0], line[1]) + 2, 0)
+
+
+def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:
+    """The trips if the first condition holds."""
+    limits: list[Dim] = [] if most is None else [most]
+    stops: list[Relation] = []
+    for part in after.parts if after.op == "and" else (after,):
+        if part is TRUE:
+            continue
+        line = _line(number, part.expr) if part.op == ">=" else None
+        if line is not None:
+            limits.append(maximum(floordiv(line[0], line[1]) + 2, 1))
+        elif number not in part.symbols or _grows(number, part):
+            stops.append(part.substitute({number: ZERO_EXPR}))
+        else:
+            return None
+    if OPEN in stops or (not limits and not stops):
+        return None
+    result = minimum(*limits) if limits else ONE_EXPR
+    once = ONE_EXPR if most is None else minimum(most, 1)
+    for stop in stops:
+        # Without another limit a condition that stays true would never end the loop.
+        result = result if stop is TRUE else once if stop is FALSE else ite(stop, result, once)
+    return result
+
+
+def _line(number: Symbol, e: Expr) -> tuple[Dim, Expr] | None:
+    """p and s of p - s*number with s >= 1; None if it is no such line."""
+    found = _slope(number, e)
+    if found is None:
+        return None
+    start, slope = found
+    down = const(0) - slope
+    lo = down.bounds.lo
+    return (start, down) if isinstance(down, Expr) and lo is not None and lo >= 1 else None
+
+
+def _grows(number: Symbol, part: Relation) -> bool:
+    found = _slope(number, part.expr) if part.op == ">=" else None
+    return found is not None and found[1].bounds.lo is not None and found[1].bounds.lo >= 0
+
+
+def _slope(number: Symbol, e: Expr) -> tuple[Expr, Expr] | None:
+    """p and q of p + q*number, neither of which mentions the number."""
+    start = substitute(e, {number: ZERO_EXPR})
+    after = substitute(e, {number: ONE_EXPR})
+    slope = sub(after, start)
+    if not isinstance(start, Expr) or not isinstance(slope, Expr) or number in slope.symbols:
+        return None
+    return (start, slope) if start + slope * expr_of(number) is e else None

@@ -1,0 +1,245 @@
+"""Going through a loop trip by trip, where the number of trips is a small constant.
+
+The fixpoint says what holds in every trip; what a value is after exactly three of them may be more. The body is run on
+the value of each trip, beside the analysis: what is learnt of single trips stays in a trial, and only the values after
+the last one are kept. No node is duplicated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
+
+from absint.lattices.contents import Contents, Element
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, eq
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.program.graph import Operand
+from absint.shapes.analysis import STATES, ShapeAnalysis
+from absint.shapes.summaries import State, born, name_unknowns
+from absint.transfer.elements.ordinary import LOOP_TAG
+from absint.transfer.op import HOLE, Statement
+
+if TYPE_CHECKING:
+    from absint.shapes.loops.loop import LoopBody, LoopHead
+
+MAX_TRIPS: Final = 16
+MAX_STEPS: Final = 4096
+"""Nodes that are run in all trips together, those of inner loops included."""
+
+
+class Trial(ShapeAnalysis):
+    """An analysis beside another: it shares the program, the facts and the memo, and keeps what it learns to itself."""
+
+    def __init__(self, run: ShapeAnalysis) -> None:
+        self.__dict__.update(run.__dict__)
+        self.applied, self.crashes, self.trips, self.carried = {}, {}, {}, {}
+        self._gate_facts = dict(self._gate_facts)
+        self.trace = None
+        self.budget: list[int] = run.budget if isinstance(run, Trial) else [MAX_STEPS]
+
+
+class _Local(Sequence[State]):
+    """States of all nodes, those of one body kept apart."""
+
+    def __init__(self, outer: Sequence[State], first: int, last: int) -> None:
+        self._outer, self._first, self._last = outer, first, last
+        self._inner: list[State] = []
+        self.clear()
+
+    def clear(self) -> None:
+        self._inner = [()] * (self._last - self._first + 1)
+
+    @overload
+    def __getitem__(self, at: int) -> State: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[State]: ...
+    def __getitem__(self, at: int | slice) -> State | Sequence[State]:
+        if isinstance(at, slice):
+            return [self[k] for k in range(*at.indices(len(self)))]
+        return self._inner[at - self._first] if self._first <= at <= self._last else self._outer[at]
+
+    def __setitem__(self, at: int, state: State) -> None:
+        self._inner[at - self._first] = state
+
+    def __len__(self) -> int:
+        return len(self._outer)
+
+
+class Body:
+    """The body of a loop, run on states of its head."""
+
+    def __init__(self, run: ShapeAnalysis, loop: LoopBody, states: Sequence[State]) -> None:
+        self.trial = Trial(run)
+        self._run = run
+        self._loop = loop
+        self._states = _Local(states, loop.first, loop.last)
+        self.premises: list[Statement] = []
+        """Numeric premises of all trips so far, over symbols of the outside."""
+
+    def trip(self, head: State) -> bool:
+        """One trip from this state of the head. False if it takes too long."""
+        from absint.shapes.loops.loop import LoopBody
+
+        loop, states, trial = self._loop, self._states, self.trial
+        states.clear()
+        states[loop.first] = head
+        trial.guard(loop.first, TRUE)
+        before = trial.applications
+        open_loops: list[tuple[int, int]] = []
+        node = loop.first + 1
+        while node <= loop.last:
+            trial.budget[0] -= 1
+            if trial.budget[0] < 0:
+                return False
+            states[node] = trial.transfer(node, states)
+            control = trial.nodes[node].control
+            if isinstance(control, LoopBody):
+                open_loops.append((node, control.last))
+            while open_loops and node == open_loops[-1][1]:
+                inner = open_loops[-1][0]
+                again = trial.transfer(inner, states)
+                if STATES.leq(again, states[inner]):
+                    open_loops.pop()
+                else:
+                    states[inner] = again
+                    node = inner
+                    break
+            node += 1
+        self._run.applications += trial.applications - before
+        for number in range(loop.first + 1, loop.last + 1):
+            template = trial.applied.get(number)
+            if template is not None and any(s.role == "assumed" for s in template.statements):
+                stated = (s for s in trial.statements(number) if s.role == "assumed")
+                self.premises += [s for s in stated if not any(map(loop.is_inside, s.relation.symbols))]
+        return True
+
+    def value(self, operand: Operand) -> Value:
+        """A result of the trip, without what means another number in each trip."""
+        return self._loop.leave(self.trial.operand(operand, self._states) or TOP)
+
+    def condition(self, operand: Operand) -> Relation | None:
+        """The condition that the trip gives."""
+        from absint.shapes.branches import condition_of
+
+        return condition_of(self.trial.operand(operand, self._states))
+
+    def named(self, values: Sequence[Value]) -> State:
+        """The values with a symbol of the head for each unknown size: its value in one trip."""
+        return named(self._loop.first, values, LOOP_TAG)
+
+
+def named(head: int, values: Sequence[Value], prefix: str = "") -> State:
+    """The values with a symbol of a loop head for each unknown size."""
+    template = name_unknowns(tuple(values))
+    mapping = {hole: expr_of(born(head, f"{prefix}{hole.name[len(HOLE) :]}", *hole.bounds)) for hole in template.holes}
+    return tuple(value.replace(mapping) for value in template.outputs) if mapping else template.outputs
+
+
+class Unrolled(NamedTuple):
+    """What is known after going through all trips."""
+
+    trips: int
+    finals: State
+    scans: tuple[Value, ...]
+    agree: tuple[Relation, ...]
+    """What the scan outputs of all trips must meet."""
+    premises: tuple[Statement, ...]
+    """Numeric premises of the trips."""
+
+
+def unrolled(
+    run: ShapeAnalysis,
+    loop: LoopHead,
+    states: Sequence[State],
+    start: State,
+    body: tuple[Sequence[Operand], Operand, Sequence[Operand]],
+    limit: int | None,
+) -> Unrolled | None:
+    """Go through the trips of an ONNX Loop from carried values `start`; None if they are not few, or not known.
+
+    `body` are its results: carried values, condition, scan outputs.
+    """
+    backs, condition, results = body
+    inside = Body(run, loop, states)
+    carried, slices = start, []
+    going = states[loop.first][1]
+    for trip in range(MAX_TRIPS + 1):
+        if trip == limit:
+            break
+        if trip == MAX_TRIPS or not inside.trip((loop.counter(const(trip)), going, *inside.named(carried))):
+            return None
+        carried = tuple(map(inside.value, backs))
+        slices.append(tuple(map(inside.value, results)))
+        if BOTTOM in carried or any(BOTTOM in values for values in slices[-1:]):
+            return None
+        if trip + 1 == limit:
+            continue
+        found = inside.condition(condition)
+        goes_on = inside.trial.facts_at(loop.first).decide(found) if found is not None else None
+        if goes_on is NO:
+            break
+        if goes_on is not YES:
+            return None
+    agree: list[Relation] = []
+    scans = tuple(_stacked([values[k] for values in slices], agree) for k in range(len(results)))
+    return Unrolled(len(slices), carried, scans, tuple(agree), tuple(dict.fromkeys(inside.premises)))
+
+
+def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
+    """The values of all trips along a new first axis.
+
+    onnxruntime takes the shape of the first trip, and demands of the other ones that they have as many elements.
+    """
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if not tensors or len(tensors) < len(values):
+        agree.append(OPEN)
+        return TOP
+    first = tensors[0]
+    agree.extend(_one_size(first, other) for other in tensors[1:])
+    if first.shape.is_top:
+        return Tensor(first.dtype)
+    return Tensor(first.dtype, shape_of((const(len(values)), *first.shape)), _joined(tensors))
+
+
+def _one_size(a: Tensor, b: Tensor) -> Relation:
+    """They have as many elements; open if a shape is unknown."""
+    return OPEN if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
+
+
+def _size(tensor: Tensor) -> Dim:
+    """The number of elements."""
+    return reduce(mul, tensor.shape.dims, cast(Dim, ONE_EXPR))
+
+
+def _joined(tensors: Sequence[Tensor]) -> Contents | None:
+    elements: list[Element] = []
+    shape: tuple[int, ...] | None = None
+    for tensor in tensors:
+        contents = tensor.contents
+        if contents is None or contents.is_fill or (shape is not None and contents.shape != shape):
+            return None
+        shape = contents.shape
+        elements += contents.elements
+    return None if shape is None else Contents.of((len(tensors), *shape), elements)
+
+
+def is_vague(value: Value) -> bool:
+    """Going through the trips may tell more of it."""
+    if isinstance(value, SequenceValue):
+        return True
+    if not isinstance(value, Tensor) or value.shape.is_top or not all(isinstance(d, Expr) for d in value.shape):
+        return True
+    if not value.dtype.is_integer and value.dtype is not DType.BOOL:
+        return False
+    if value.contents is None:
+        return value.shape.concrete is not None
+    return not value.contents.is_fill and not all(isinstance(e, (Expr, Relation)) for e in value.contents.elements)
+
+
+__all__ = ["MAX_STEPS", "MAX_TRIPS", "Body", "Trial", "Unrolled", "is_vague", "named", "unrolled"]

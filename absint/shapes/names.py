@@ -1,0 +1,66 @@
+"""Printed names of the symbols that the analysis invented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
+
+from absint.lattices.contents import element_symbols
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
+from absint.lattices.value import Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.program.graph import Node
+from absint.shapes.summaries import State, birthplace
+
+
+def display_names(nodes: Sequence[Node], states: Sequence[State], taken: set[str]) -> Mapping[Symbol, Dim]:
+    """`_d0`, `_d1`, ... for the invented symbols, by first appearance in execution order."""
+    found = (symbol for value in distinct_values(states) for symbol in symbols_of(value))
+    return more_names(found, {}, taken)
+
+
+def more_names(symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], taken: set[str]) -> Mapping[Symbol, Dim]:
+    """The names with those of further invented symbols; symbols that differ in bounds alone share one."""
+    numbers = count()
+    texts = {symbol.name: str(shown) for symbol, shown in names.items()}
+    used = taken.union(texts.values())
+    result = dict(names)
+    for symbol in symbols:
+        if symbol not in result and birthplace(symbol) is not None:
+            if symbol.name not in texts:
+                texts[symbol.name] = next(t for n in numbers if (t := f"_d{n}") not in used)
+            result[symbol] = _shown(texts[symbol.name], symbol)
+    return result
+
+
+def distinct_values(states: Iterable[State]) -> Iterable[Value]:
+    """The values of the states, each once, by first appearance."""
+    return dict.fromkeys(chain.from_iterable(states))
+
+
+def _shown(text: str, found: Symbol) -> Dim:
+    return expr_of(Symbol(text, *found.bounds))
+
+
+def symbols_of(value: Value) -> Iterator[Symbol]:
+    """The symbols of a value in reading order: dims, then elements."""
+    if isinstance(value, (Tensor, SparseTensor)):
+        if value.shape.rank:
+            for dim in value.shape.dims:
+                if isinstance(dim, Expr) and dim.const is None:
+                    yield from _sorted(dim.symbols)
+        if isinstance(value, Tensor) and value.contents is not None:
+            for element in value.contents.elements:
+                yield from _sorted(element_symbols(element))
+    elif isinstance(value, SequenceValue):
+        if isinstance(value.length, Expr):
+            yield from _sorted(value.length.symbols)
+        for item in value.items or (value.element,):
+            yield from symbols_of(item)
+    elif isinstance(value, Optional):
+        yield from symbols_of(value.element)
+
+
+def _sorted(found: frozenset[Symbol]) -> Sequence[Symbol]:
+    """By birthplace, then name: the same order in every run."""
+    return sorted(found, key=lambda s: (birthplace(s) or -1, s.name)) if len(found) > 1 else tuple(found)

@@ -1,0 +1,83 @@
+"""Where the time of an analysis goes: its phases, and the rules by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.value import Value
+from absint.program.graph import Kernel
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.summaries import State, Template
+
+
+@dataclass
+class Tally:
+    """How often something ran, and for how long altogether."""
+
+    count: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Profile:
+    """Give one to `analyze(profile=...)`, and read it afterwards."""
+
+    phases: dict[str, Tally] = field(default_factory=dict)
+    """`load`, `lower`, `rounds`, and of these `fixpoint`, which each round runs once."""
+    rules: dict[str, Tally] = field(default_factory=dict)
+    """Operator -> its rules, where they were really run."""
+    visits: int = 0
+    """Of operators, in all rounds."""
+
+    @property
+    def applications(self) -> int:
+        """Rules that were really run."""
+        return sum(tally.count for tally in self.rules.values())
+
+    @property
+    def remembered(self) -> float:
+        """The share of visits that needed no rule, between 0 and 1."""
+        return 1 - self.applications / self.visits if self.visits else 0.0
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the time of the block."""
+        with _timed(self.phases.setdefault(name, Tally())):
+            yield
+
+    @contextmanager
+    def rule(self, operator: str) -> Iterator[None]:
+        """Count the time of the block."""
+        with _timed(self.rules.setdefault(operator, Tally())):
+            yield
+
+
+class ProfiledAnalysis(ShapeAnalysis):
+    """The shape analysis, its visits counted and its rules timed."""
+
+    profile: Profile
+
+    def transfer(self, node: int, states: Sequence[State]) -> State:
+        self.profile.visits += self.nodes[node].kernel is not None
+        return super().transfer(node, states)
+
+    def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
+        with self.profile.rule(kernel.operator):
+            return super()._run_rule(node, kernel, inputs, facts)
+
+
+@contextmanager
+def _timed(tally: Tally) -> Iterator[None]:
+    start = perf_counter()
+    try:
+        yield
+    finally:
+        tally.count += 1
+        tally.seconds += perf_counter() - start
+
+
+__all__ = ["Profile", "ProfiledAnalysis", "Tally"]

@@ -1,0 +1,322 @@
+"""Rounds: what the nodes of one run of the analysis require becomes facts of the next one.
+
+Round 0 rests on the declarations of the inputs and the user's assumptions alone. A requirement of a node that every run
+computes holds in every run that succeeds, so where it solves or bounds a symbol (`d_model == 64`, `seq >= 1`), the next
+round may use it. Round 0 is kept: contracts and checks of sizes use it, so that no requirement discharges itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, NamedTuple
+
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.contents import Element, element_symbols
+from absint.lattices.logic.facts import Facts, positive_factors, solve
+from absint.lattices.logic.piecewise import choices, chosen
+from absint.lattices.logic.relation import Relation, negation
+from absint.lattices.logic.truth import UNKNOWN
+from absint.lattices.terms.expr import Dim, Expr, Substitution, Symbol, expr_of
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.value import Tensor, Value
+from absint.program.limits import ANALYSE, CHECK, REFINE
+from absint.program.lowered import Lowered
+from absint.shapes.analysis import Renewed, ShapeAnalysis, Trace
+from absint.shapes.names import distinct_values
+from absint.shapes.profiling import Profile, ProfiledAnalysis
+from absint.shapes.summaries import State, birthplace
+from absint.transfer.elements.ordinary import DATA_TAG
+from absint.transfer.op import Statement
+
+MAX_ROUNDS: Final = 4
+"""Runs of the analysis beyond the first."""
+
+
+class Learned(NamedTuple):
+    """A requirement that became a fact, and the node that states it."""
+
+    relation: Relation
+    node: int
+    reason: str
+
+
+class Round(NamedTuple):
+    """One run of the analysis to its fixpoint, and the facts it started from."""
+
+    analysis: ShapeAnalysis
+    states: list[State]
+    learned: tuple[Learned, ...] = ()
+
+
+class Rounds(NamedTuple):
+    """All rounds, the most exact last."""
+
+    rounds: tuple[Round, ...]
+    conflict: tuple[Learned, ...] = ()
+    """Requirements that contradict each other or what is given, if any do: the model can never run."""
+    adopted: tuple[Expr, ...] = ()
+    """Declared dims that an unsound policy shows in place of inferred ones."""
+
+    @property
+    def originals(self) -> Mapping[Symbol, Dim]:
+        """Symbols that facts narrowed -> the symbols of round 0."""
+        return narrowed(self.rounds[-1].analysis.facts)
+
+
+def run_rounds(
+    lowered: Lowered,
+    facts: Facts,
+    order: Sequence[str],
+    *,
+    memoise: bool,
+    trace: Trace | None,
+    refine: bool,
+    profile: Profile | None = None,
+) -> Rounds:
+    """Run the analysis until the requirements teach nothing new. `order` are the input symbols.
+
+    Where a limit stops the first run, what it did not reach is unknown; a later run that is stopped counts for nothing.
+    """
+    make = ShapeAnalysis if profile is None else ProfiledAnalysis
+
+    def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
+        simplify = Choosing(held) if held else None
+        renews = rounds and not facts and not known.remainders
+        renewed = Renewed(known, rounds[0].analysis, memoise) if renews else None
+        analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewed=renewed)
+        if isinstance(analysis, ProfiledAnalysis) and profile is not None:
+            analysis.profile = profile
+        with profile.phase("fixpoint") if profile is not None else nullcontext():
+            states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
+        return None if states is None else Round(analysis, states, learned)
+
+    rounds: list[Round] = []
+    first = run(facts, frozenset(), ())
+    assert first is not None
+    rounds.append(first)
+    refine = refine and (lowered.watch is None or not lowered.watch.reached)
+    learned: dict[Relation, Learned] = {}
+    for _ in range(MAX_ROUNDS if refine else 0):
+        last = rounds[-1]
+        left = Open.of(last.states)
+        wanted = left.conditions()
+        found = (item for item in teachings(last.analysis, lowered, wanted) if item.relation not in learned)
+        new = {item.relation: item for item in found}
+        if not new:
+            break
+        learned |= new
+        known = Facts((*facts.relations, *learned), order)
+        if known.contradiction:
+            return Rounds(tuple(rounds), _clash(facts, learned, order))
+        held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
+        settles = any(item.relation in wanted and not _teaches(item.relation) for item in new.values())
+        changed = known.mapping != last.analysis.facts.mapping
+        if not settles and not (changed and (_worthwhile(known, left) or _decides(known, left))):
+            break
+        more = run(known, held, tuple(learned.values()))
+        if more is None:
+            break
+        rounds.append(more)
+    return Rounds(tuple(rounds))
+
+
+def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
+    """The states of a run of the analysis; None of one that refines and was stopped at a limit."""
+    order, watch = lowered.program.order, lowered.watch
+    if watch is None:
+        return fixpoint(order, analysis).states
+    if phase == CHECK:
+        watch = watch.again()
+    total = len(order.order)
+    end = watch.end(lowered.program.nodes, order.order)
+    found = fixpoint(order, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
+    if found.unfinished and phase != REFINE:
+        analysis.abandon(found.unfinished, found.states)
+    if phase == ANALYSE and found.unfinished:
+        lowered.diagnostics.append(watch.stopped(lowered.program.nodes, found.unfinished))
+    elif phase != CHECK and not watch.goes_on(total, total, phase):
+        lowered.diagnostics.append(watch.not_refined())
+    return None if phase == REFINE and found.unfinished else found.states
+
+
+def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
+    """Of requirements that contradict the facts, or each other, some that are enough and none that can be left out."""
+    core = list(learned)
+    step = max(len(core) // 2, 1)
+    while True:
+        at = 0
+        while at < len(core):
+            rest = core[:at] + core[at + step :]
+            if Facts((*facts.relations, *rest), order).contradiction:
+                core = rest
+            else:
+                at += step
+        if step == 1:
+            return tuple(learned[relation] for relation in core)
+        step //= 2
+
+
+class Open(NamedTuple):
+    """What the values of a round leave open, each once: sizes and elements over symbols, and truths."""
+
+    numbers: Mapping[Expr, None]
+    truths: Mapping[Relation, None]
+    """Elements that are relations, such as the condition of an If."""
+    elements: Mapping[Element, None]
+    """All elements that are no constants."""
+
+    @staticmethod
+    def of(states: Iterable[State]) -> Open:
+        """What these states leave open."""
+        tensors = [value for value in distinct_values(states) if isinstance(value, Tensor)]
+        numbers = dict.fromkeys(chain.from_iterable([tensor.shape.open for tensor in tensors]))
+        told = dict.fromkeys([tensor.contents for tensor in tensors])
+        contents = [c for c in told if c is not None and c.open]
+        elements = dict.fromkeys(chain.from_iterable([c.open for c in contents]))
+        listed = chain.from_iterable([c.open for c in contents if not c.is_fill])
+        numbers.update(dict.fromkeys([e for e in listed if isinstance(e, Expr)]))
+        truths = dict.fromkeys(e for e in elements if isinstance(e, Relation) and e.symbols)
+        return Open(numbers, truths, elements)
+
+    def conditions(self) -> set[Relation]:
+        """The conditions of choices in the values, truths among their elements, and the negations of both."""
+        found = set(self.truths)
+        for number in self.numbers:
+            found.update(choices(number))
+        return found | set(map(negation, found))
+
+    def symbols(self) -> set[Symbol]:
+        """All symbols that occur."""
+        return set().union(*(e.symbols for e in self.numbers), *map(element_symbols, self.elements))
+
+
+def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
+    """What the nodes that every run computes say of single symbols, or of `wanted`, over the symbols of round 0."""
+    back = narrowed(analysis.facts)
+    known: dict[int, list[tuple[Relation, str]]] = {}  # by template; empty once it has been said
+    for node, template in analysis.applied.items():
+        if not template.statements:
+            continue
+        found = None if template.holes else known.get(id(template))
+        if found is None:
+            found = known[id(template)] = list(_telling(analysis.statements(node), wanted))
+        if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:
+            known[id(template)] = []
+            for part, reason in found:
+                yield Learned(part.substitute(back) if back else part, node, reason)
+
+
+def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
+    """What they say of single symbols, or of `wanted`, with the reasons."""
+    for statement in statements:
+        if statement.role != "assumed":
+            for part, teaches in _lasting_parts(statement.relation):
+                if teaches or part in wanted:
+                    yield part, statement.reason
+
+
+@remembered
+def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
+    """The parts that are about the same numbers in every round, and whether each says something of a single symbol."""
+    parts = whole.parts if whole.op == "and" else (whole,)
+    return tuple((part, _teaches(part)) for part in parts if all(map(_lasting, part.symbols)))
+
+
+def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
+    """Symbols that the facts narrowed -> the symbols they replace."""
+    originals: dict[str, Symbol] = {}
+    for symbol in facts.mapping:
+        originals.setdefault(symbol.name, symbol)
+    back: dict[Symbol, Dim] = {}
+    for symbol, value in facts.mapping.items():
+        for found in (symbol, *(value.symbols if isinstance(value, Expr) else ())):
+            if found is not originals.get(found.name, found):
+                back[found] = expr_of(originals[found.name])
+    return back
+
+
+def _lasting(symbol: Symbol) -> bool:
+    """Of the inputs, or the size or element at a place of an output: the same number in every round."""
+    if birthplace(symbol) is None:
+        return True
+    tag = symbol.name.partition(":")[2].removeprefix(DATA_TAG)
+    return tag.replace(".", "").replace("[", "").replace("]", "").isdigit()
+
+
+def _teaches(relation: Relation) -> bool:
+    """It solves, bounds or limits a symbol."""
+    if relation.op == "==":
+        return solve(relation.expr) is not None or _divides(relation.expr)
+    if relation.op == "or":
+        lines = [part.line for part in relation.parts]
+        return lines[0] is not None and all(line is not None and line.term is lines[0].term for line in lines)
+    line = relation.line
+    if line is None:
+        return False
+    return isinstance(sole_atom(line.term), Symbol) or (relation.op == ">=" and bool(positive_factors(relation.expr)))
+
+
+def _divides(e: Expr) -> bool:
+    """s - m*(s // m) - r == 0, over one symbol."""
+    return len(e.symbols) == 1 and any(len(mono) == 1 and mono[0].op == "floordiv" for mono, _ in e.terms)
+
+
+def _worthwhile(facts: Facts, left: Open) -> bool:
+    """The facts change some value, or some size was left open that another run may settle."""
+    if any(birthplace(symbol) is not None for symbol in left.symbols()):
+        return True
+    back = Substitution(narrowed(facts))
+    if facts.remainders:
+        return not all(_stays(number, facts, back) for number in left.numbers)
+    # A sum stays if its atoms do, but for congruences.
+    atoms = dict.fromkeys(chain.from_iterable([number.atoms() for number in left.numbers]))
+    return not all(_stays(expr_of(atom), facts, back) for atom in atoms)
+
+
+def _stays(dim: Expr, facts: Facts, back: Substitution) -> bool:
+    """The facts do no more than narrow the symbols of the dim."""
+    after = facts.simplify(dim)
+    return after is dim or (isinstance(after, Expr) and back(after) is dim)
+
+
+def _decides(facts: Facts, left: Open) -> bool:
+    """The facts decide a condition that was open."""
+    return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Makes the choices in a value whose conditions are held. Equal ones do the same, as the memo needs it."""
+
+    held: frozenset[Relation]
+
+    def __call__(self, value: Value) -> Value:
+        return replaced(value, lambda dim: chosen(dim, self.held))
+
+
+def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:
+    """The value with its dims and integer elements changed."""
+    if not isinstance(value, Tensor):
+        return value
+    contents = value.contents
+    if contents is not None:
+        contents = contents.map(lambda e: change(e) if isinstance(e, Dim) else e)
+    return Tensor(value.dtype, value.shape.map(change), contents)
+
+
+__all__ = [
+    "MAX_ROUNDS",
+    "Choosing",
+    "Learned",
+    "Open",
+    "Round",
+    "Rounds",
+    "narrowed",
+    "replaced",
+    "run_rounds",
+    "teachings",
+]

@@ -1,0 +1,185 @@
+"""What one application of a rule gives, with holes for the symbols that it invents, and how the holes are filled.
+
+A template is memoised, and serves many nodes. Each fills its holes with symbols of its own: to share them would claim
+that two sizes are equal that need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from absint.lattices.contents import Contents, Element, element_symbols
+from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.logic.relation import Relation, boolean, eq
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from absint.lattices.terms.interval import ANY, Interval
+from absint.lattices.value import BOTTOM, TOP, Optional, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.transfer.op import HOLE, Caveat, Statement
+
+State = tuple[Value, ...]
+
+MAX_NAMED_ELEMENTS: Final = 8
+"""Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
+
+_BORN: Final = "%"
+_NATURAL: Final = Interval(0, MAX_DIM)
+
+
+class Template(NamedTuple):
+    """The result of one rule application, with holes for the symbols that it invents."""
+
+    outputs: State
+    holes: tuple[Symbol, ...]
+    statements: tuple[Statement, ...] = ()
+    may_fails: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rejected: str | None = None
+    caveats: tuple[Caveat, ...] = ()
+    refusal: str = ""
+    """Why no runtime loads the node, as the code of a diagnostic; empty if one may."""
+    load_risks: tuple[str, ...] = ()
+    """Why type inference may refuse the node, which kernels run."""
+    """It is rejected because of types: no runtime loads the model."""
+
+
+def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
+    """The symbol of this tag that the node invents; the same at every visit."""
+    return Symbol(f"{_BORN}{node}:{tag}", lo, hi)
+
+
+def birthplace(symbol: Symbol) -> int | None:
+    """The node that invented a symbol; None for a symbol of the inputs, and for a hole of a template."""
+    place = symbol.name[1:].partition(":")[0] if symbol.name.startswith(_BORN) else ""
+    return int(place) if place.isdecimal() else None
+
+
+def own_symbols(node: int, template: Template, prefix: str = "") -> Mapping[Symbol, Dim]:
+    """A node's own symbol for each hole of a template. `prefix` begins their tags."""
+    return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
+
+
+def is_named(value: Value) -> bool:
+    """Nothing in what a rule gave is left to be named, but for symbols that it named itself."""
+    if not isinstance(value, Tensor):
+        return value is TOP or value is BOTTOM
+    shape, contents = value.shape, value.contents
+    rank = shape.rank
+    if rank and shape.has_unknown:
+        return False
+    if contents is None:
+        return rank is None or rank > 1 or value.dtype not in _NAMED_TYPES
+    return not contents.open or contents.is_fill or not contents.has_unknown
+
+
+_NAMED_TYPES: Final = frozenset({DType.INT64, DType.INT32, DType.BOOL})
+
+
+class _Namer:
+    """Collects a hole for every unknown of one template."""
+
+    def __init__(self) -> None:
+        self.holes: dict[Symbol, None] = {}
+        self.statements: list[Statement] = []
+
+    def hole(self, tag: str, bounds: Interval) -> Expr:
+        symbol = Symbol(f"{HOLE}{tag}", *bounds)
+        self.holes[symbol] = None
+        return expr_of(symbol)
+
+    def dim(self, tag: str, dim: Dim, bounds: Interval) -> Dim:
+        if not isinstance(dim, Unknown):
+            self._keep(dim.symbols if isinstance(dim, Expr) else ())
+            return dim
+        bounds = dim.bounds.meet(bounds)
+        if bounds.is_empty:
+            return dim
+        named = self.hole(tag, bounds)
+        if dim.congruence != ANY and dim.congruence.modulus > 1:
+            relation = eq(named % dim.congruence.modulus, dim.congruence.remainder)
+            self.statements.append(Statement(relation, "every value it may take", "defined"))
+        return named
+
+    def _keep(self, symbols: Sequence[Symbol] | frozenset[Symbol]) -> None:
+        for symbol in sorted(symbols, key=lambda s: s.name) if len(symbols) > 1 else symbols:
+            if symbol.name.startswith(HOLE):
+                self.holes[symbol] = None
+
+    def value(self, tag: str, value: Value) -> Value:
+        if isinstance(value, Tensor):
+            return self._tensor(tag, value)
+        if isinstance(value, Optional):
+            return Optional(self.value(f"{tag}?", value.element), value.present)
+        if isinstance(value, SequenceValue) and value.items is not None:
+            items = enumerate(value.items)
+            return SequenceValue.of((self.value(f"{tag}@{at}", item) for at, item in items), value.element)
+        if isinstance(value, SequenceValue):
+            return SequenceValue(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
+        return value
+
+    def _tensor(self, tag: str, value: Tensor) -> Tensor:
+        shape, contents = value.shape, value.contents
+        if shape.rank:
+            dims = tuple([self.dim(f"{tag}.{axis}", d, _NATURAL) for axis, d in enumerate(shape.dims)])
+            if dims != shape.dims:
+                shape = shape_of(dims)
+        if contents is not None:
+            contents = self._contents(tag, contents, value.dtype)
+        elif shape.rank is not None and shape.rank <= 1:
+            contents = self._invented(tag, shape, value.dtype)
+        return value if shape is value.shape and contents is value.contents else Tensor(value.dtype, shape, contents)
+
+    def _contents(self, tag: str, contents: Contents, dtype: DType) -> Contents | None:
+        if not contents.open:
+            return contents
+        bounds = Interval(*INTEGER_RANGES.get(dtype, (None, None)))
+        elements: list[Element] = []
+        for at, element in enumerate(contents.elements):
+            if isinstance(element, Dim) and not contents.is_fill:
+                elements.append(self.dim(f"{tag}[{at}]", element, bounds))
+            else:
+                self._keep(element_symbols(element))
+                elements.append(element)
+        if contents.is_fill or all(a is b for a, b in zip(elements, contents.elements, strict=True)):
+            return contents
+        return Contents.of(contents.shape or (), elements)
+
+    def _invented(self, tag: str, shape: Shape, dtype: DType) -> Contents | None:
+        """Names for the elements of a small integer vector or a single boolean of which nothing is known."""
+        sizes = shape.concrete
+        if sizes is None:
+            return None
+        count = sizes[0] if sizes else 1
+        if dtype is DType.BOOL and count == 1:
+            return Contents.of(sizes, [self._condition(tag)])
+        if dtype not in (DType.INT64, DType.INT32) or not 1 <= count <= MAX_NAMED_ELEMENTS:
+            return None
+        bounds = Interval(*INTEGER_RANGES[dtype])
+        return Contents.of(sizes, [self.hole(f"{tag}[{at}]", bounds) for at in range(count)])
+
+    def _condition(self, tag: str) -> Relation:
+        name = f"{HOLE}{tag}[0]"
+        relation = boolean(name)
+        self.holes[Symbol(name, 0, 1)] = None
+        return relation
+
+
+def name_unknowns(
+    outputs: State,
+    statements: tuple[Statement, ...] = (),
+    may_fails: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    rejected: str | None = None,
+    caveats: tuple[Caveat, ...] = (),
+    refusal: str = "",
+    load_risks: tuple[str, ...] = (),
+) -> Template:
+    """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
+    namer = _Namer()
+    named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
+    for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
+        namer._keep(relation.symbols)
+    stated = (*statements, *namer.statements)
+    return Template(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, refusal, load_risks)

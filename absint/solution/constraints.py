@@ -1,0 +1,243 @@
+"""What the nodes of a finished analysis state, as constraints: with their origin, and the guard of their path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, boolean, conjunction, ge, negation
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.sign import nonneg
+from absint.lattices.value import Tensor, Value
+from absint.program.graph import Node
+from absint.shapes.branches import Gate, condition_of
+from absint.shapes.inputs import Inputs
+from absint.shapes.loops.loop import LoopBody
+from absint.shapes.refinement import Round, Rounds, narrowed
+from absint.shapes.summaries import birthplace
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.transfer.elements.ordinary import is_of_a_loop
+
+if TYPE_CHECKING:
+    from absint.program.lowered import Lowered
+    from absint.solution.load_errors import LoadError
+
+DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
+ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
+NOT_NEGATIVE: Final = "a size is not negative"
+"""The reason of what is taken for granted of the sizes of every value that is computed."""
+
+
+class Recorder:
+    """Reads the constraints of one round: of every node, as a run executes all of them, needed or not."""
+
+    def __init__(self, lowered: Lowered, round_: Round) -> None:
+        self._nodes = lowered.program.nodes
+        self._analysis = round_.analysis
+        self._states = round_.states
+        self._needed = lowered.needed
+        self._back = narrowed(round_.analysis.facts)
+        self._paths: dict[int, Relation] = {}
+        self._sizes: dict[Value, tuple[Relation, ...]] = {}
+        self._origins: dict[int, Origin] = {}
+        self.constraints: list[Constraint] = []
+        self.doubts: list[Doubt] = []
+
+    def run(self) -> Recorder:
+        """Record every node, in execution order."""
+        applied = self._analysis.applied
+        for node in range(len(self._nodes)):
+            template = applied.get(node)
+            if template is not None and template.refusal:
+                self.refused(node, template.rejected or "")
+                continue
+            if template is not None and (template.statements or template.may_fails or template.caveats):
+                for statement in self._analysis.statements(node):
+                    if statement.role == "claimed":
+                        continue
+                    self._state(node, statement.relation, statement.role, statement.reason)
+                for reason in template.may_fails:
+                    self._doubt(node, reason)
+                for caveat in self._analysis.caveats(node):
+                    self._doubt(node, caveat.reason, caveat.relation)
+            if template is None or template.rejected is None:
+                for relation in self._sizes_of(node):
+                    self._state(node, relation, "defined", NOT_NEGATIVE)
+        return self
+
+    def refused(self, node: int, reason: str) -> None:
+        """No runtime loads the model because of the node, whether a run gets there or not."""
+        self.constraints.append(Constraint(FALSE, TRUE, self.origin(node), "required", reason))
+
+    def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
+        guard = self.path_condition(self._nodes[node].gate)
+        if self._back:
+            relation = relation.substitute(self._back)
+        if relation is TRUE or guard is FALSE:
+            return
+        varies = relation is OPEN or self._varies(node, relation)
+        if role == "assumed" and not varies and (guard is OPEN or self._varies(node, guard)):
+            guard = TRUE  # more than needs to be assumed
+        if varies or guard is OPEN or self._varies(node, guard):
+            if role == "required":
+                self._doubt(node, reason)
+            elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if birthplace(s) is not None):
+                self._doubt(node, f"taken for granted of what changes from trip to trip: {reason}")
+            return
+        needed = bool(self._needed[node])
+        self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
+
+    def _doubt(self, node: int, reason: str, unless: Relation = FALSE) -> None:
+        guard = self.path_condition(self._nodes[node].gate)
+        if self._varies(node, guard):
+            guard = TRUE
+        if self._back:
+            unless = unless.substitute(self._back)
+        if unless is not FALSE and not self._varies(node, unless):
+            guard = conjunction(guard, negation(unless))
+        if guard is not FALSE:
+            self.doubts.append(Doubt(self.origin(node), guard, reason))
+
+    def _sizes_of(self, node: int) -> Sequence[Relation]:
+        """Sizes of the node's outputs that are natural numbers only because the node runs."""
+        found: list[Relation] = []
+        for value in self._states[node]:
+            known = self._sizes.get(value)
+            if known is None:
+                dims = value.shape.dims if isinstance(value, Tensor) and value.shape.rank else ()
+                known = tuple(ge(dim, 0) for dim in dims if isinstance(dim, Expr) and not _is_natural(dim))
+                self._sizes[value] = known
+            found += known
+        return found
+
+    def path_condition(self, gate: int) -> Relation:
+        """The condition under which the nodes below a gate are reached, over symbols of the result."""
+        if gate < 0:
+            return TRUE
+        found = self._paths.get(gate)
+        if found is None:
+            chain = []
+            while gate >= 0 and gate not in self._paths:
+                chain.append(gate)
+                gate = self._nodes[gate].gate
+            found = self._paths[gate] if gate >= 0 else TRUE
+            for number in reversed(chain):
+                found = self._paths[number] = conjunction(found, self._condition(number))
+        return found
+
+    def _condition(self, gate: int) -> Relation:
+        item = self._nodes[gate]
+        if isinstance(item.control, Gate):
+            condition = condition_of(self._analysis.operand(item.operands[0], self._states))
+            if condition is None:
+                condition = boolean(f"%{item.control.join}:condition")
+            condition = condition if item.control.taken else negation(condition)
+        else:
+            trips: Dim = self._analysis.trips.get(gate, Dim(None))
+            condition = ge(trips, 1)
+        return condition.substitute(self._back) if self._back else condition
+
+    def _varies(self, node: int, relation: Relation) -> bool:
+        """It mentions a symbol that means another number in each trip of a loop around the node."""
+        if relation is OPEN:
+            return True
+        places = [place for s in relation.symbols if (place := birthplace(s)) is not None]
+        return bool(places) and any(
+            loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
+        )
+
+    def _loops(self, item: Node) -> Iterator[LoopBody]:
+        while item.gate >= 0:
+            item = self._nodes[item.gate]
+            if isinstance(item.control, LoopBody):
+                yield item.control
+
+    def origin(self, node: int) -> Origin:
+        """The node as users know it."""
+        found = self._origins.get(node)
+        if found is None:
+            item = self._nodes[node]
+            output = next(filter(None, item.outputs), "")
+            found = self._origins[node] = Origin(node, str(item.path), item.name, item.operator, output)
+        return found
+
+
+def premises(inputs: Inputs, assumptions: Sequence[Relation]) -> Iterator[Constraint]:
+    """What the declarations and the user's assumptions take for granted."""
+    for relation in inputs.premises:
+        if relation is not TRUE:
+            yield Constraint(relation, TRUE, DECLARATION, "declared", "a declared size is defined and not negative")
+    for relation in assumptions:
+        if relation is not TRUE:
+            yield Constraint(relation, TRUE, ASSUMPTION, "assumed", "assumed by the caller")
+
+
+def _is_natural(dim: Expr) -> bool:
+    lo = dim.bounds.lo
+    return (lo is not None and lo >= 0) or nonneg(dim)
+
+
+_ROLES: Final[dict[str, Role]] = {"required": "required", "defined": "defined", "assumed": "assumed"}
+
+
+def _role(text: str) -> Role:
+    return _ROLES[text]
+
+
+class Recorded(NamedTuple):
+    """Constraints over internal symbols."""
+
+    base: ConstraintSet
+    """Of the first round: nothing in it was simplified by another requirement."""
+    every: ConstraintSet
+    """Of all rounds."""
+
+
+def record(
+    lowered: Lowered,
+    inputs: Inputs,
+    assumptions: Sequence[Relation],
+    rounds: Rounds,
+    load_errors: Sequence[LoadError] = (),
+) -> Recorded:
+    """Read the constraints of all rounds, and those that no run meets because the model cannot be loaded."""
+    runs = [Recorder(lowered, round_).run() for round_ in rounds.rounds]
+    for error in load_errors:
+        runs[0].refused(error.node, error.reason)
+    if load_errors:
+        runs[0].constraints.sort(key=lambda c: c.origin.node)
+    given = list(premises(inputs, assumptions))
+    symbols = tuple(inputs.symbols)
+    base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)
+    every = merged(runs[0].constraints, [run.constraints for run in runs[1:]])
+    return Recorded(base, ConstraintSet([*given, *every], symbols=symbols, doubts=runs[-1].doubts))
+
+
+def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
+    """The constraints of the first round and what later ones add, in execution order."""
+    known = {(c.formula, c.needed) for c in first}
+    added = []
+    for constraints in later:
+        added += [constraint for constraint in constraints if (constraint.formula, constraint.needed) not in known]
+        known |= {(c.formula, c.needed) for c in constraints}
+    return sorted([*first, *added], key=lambda c: c.origin.node) if added else list(first)
+
+
+def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
+    """The symbols of the constraints in order of appearance, then those of the doubts."""
+    for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.doubts)):
+        yield from sorted(symbols, key=lambda s: (birthplace(s) or -1, s.name))
+
+
+__all__ = [
+    "ASSUMPTION",
+    "DECLARATION",
+    "NOT_NEGATIVE",
+    "Recorded",
+    "Recorder",
+    "merged",
+    "premises",
+    "record",
+    "symbols_in",
+]

@@ -1,0 +1,181 @@
+"""Errors that keep a runtime from loading a model though no run gets there: types in dead code, declared types.
+
+Types are checked before anything runs, in branches that are never taken too. The analysis computes nothing there, so it
+runs once more on types alone, where no condition is known and every body is entered. A declared type counts where a
+node computes the value; runtimes do not compare those of inputs, of initialisers and of what a body hands through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.declared.reading import problem
+from absint.engine.fixpoint import fixpoint
+from absint.lattices.value import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import Sequence as SequenceValue
+from absint.model.declared_types import read_type
+from absint.program.graph import ABSENT
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.loops.loop import LoopBody, LoopHead
+
+if TYPE_CHECKING:
+    from onnx import TypeProto
+
+    from absint.api import Result
+    from absint.program.graph import Node, Operand
+    from absint.program.lowered import Declaring, Lowered
+
+
+class LoadError(NamedTuple):
+    """Why no runtime loads the model."""
+
+    node: int
+    reason: str
+    code: str = "ill-typed"
+    """Of its diagnostic."""
+    declaration: tuple[str, str] | None = None
+    """Path and name of the value whose declared type it is."""
+
+
+def load_errors(result: Result) -> tuple[LoadError, ...]:
+    """The errors of a model that no run has to meet, in execution order."""
+    found = [*_lowered(result._lowered), *_unreached(result), *_declared(result), *_inferred(result)]
+    return tuple(sorted(found, key=lambda error: error.node))
+
+
+def _lowered(lowered: Lowered) -> Iterator[LoadError]:
+    """Inputs and initialisers that no runtime takes."""
+    for node, reason in lowered.refused:
+        yield LoadError(node, reason, "ill-formed")
+
+
+def _inferred(result: Result) -> Iterator[LoadError]:
+    """Nodes that kernels run and type inference refuses, if it sees what it takes for that."""
+    risks = {node: t.load_risks for node, t in result.base.analysis.applied.items() if t.load_risks}
+    if not risks:
+        return
+    from absint.model.inference import MAX_INFERRED, refusals
+
+    if len(result.nodes) > MAX_INFERRED:
+        return
+    refused = {text.partition(": ")[0] for text in refusals(result.model) or ()}
+    for node, reasons in risks.items():
+        item = result.nodes[node]
+        name = "" if "#" in item.name else item.name
+        if f"{item.operator} {name}".strip() in refused and not _is_hidden(result, node):
+            yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
+
+
+def _is_hidden(result: Result, node: int) -> bool:
+    """Some shape that reaches the node passes through a sequence or an optional.
+
+    onnxruntime keeps the shapes of elements only where the type of the sequence is declared.
+    """
+    declared = {operand for found in result._lowered.declaring for _, operand, _ in _compared(result, found)}
+    stack, seen = [node], {node}
+    while stack:
+        for operand in result.nodes[stack.pop()].operands:
+            if operand == ABSENT or operand[0] in seen:
+                continue
+            is_bare = isinstance(_value(result, operand), (SequenceValue, Optional)) and operand not in declared
+            if is_bare and _is_computed(result.nodes[operand[0]]):
+                return True
+            seen.add(operand[0])
+            stack.append(operand[0])
+    return False
+
+
+def _unreached(result: Result) -> Iterator[LoadError]:
+    """Nodes that break their types where the analysis does not get."""
+    nodes, states = result.nodes, result.base.states
+    gates = {item.gate for item in nodes if item.gate >= 0} if len(result._lowered.program.scopes) > 1 else ()
+    if not any(states[gate][0] is BOTTOM for gate in gates):
+        return
+    known = result.base.analysis.applied
+    for error in _wrong_types(result._lowered):
+        if error.node not in known or not known[error.node].refusal:
+            yield error
+
+
+def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
+    """Nodes that break the types or the form of their operators, found from types alone."""
+    nodes = enumerate(lowered.program.nodes)
+    inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
+    analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
+    fixpoint(lowered.program.order, analysis)
+    for node, template in analysis.applied.items():
+        if template.refusal:
+            yield LoadError(node, template.rejected or "", template.refusal)
+
+
+def type_only(value: Value) -> Value:
+    """The type of a value, without shape, elements and length."""
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype)
+    if isinstance(value, SparseTensor):
+        return SparseTensor(value.dtype)
+    if isinstance(value, SequenceValue):
+        return SequenceValue(type_only(value.element))
+    if isinstance(value, Optional):
+        return Optional(type_only(value.element))
+    return Map(value.key, type_only(value.element)) if isinstance(value, Map) else value
+
+
+def _declared(result: Result) -> Iterator[LoadError]:
+    """Values that nodes compute, and inputs of bodies, of another type than declared."""
+    bodies = {path for _, _, path in result._lowered.bodies}
+    for declaring in result._lowered.declaring:
+        if not declaring.path or declaring.path in bodies:
+            for name, operand, proto in _compared(result, declaring):
+                wrong = problem(proto, _value(result, operand))
+                if wrong is not None:
+                    kind = "input " if isinstance(result.nodes[operand[0]].control, LoopBody) else ""
+                    place = f" of {declaring.path}" if kind else ""
+                    yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", declaration=(declaring.path, name))
+
+
+def _value(result: Result, operand: Operand) -> Value:
+    state = result.last.states[operand[0]]
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
+
+def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
+    """The declared types that a runtime compares with what it infers."""
+    names, nodes = declaring.scope.names, result.nodes
+    graph = declaring.graph
+    inputs = frozenset(info.name for info in graph.input)
+    for info in graph.input if declaring.path else ():
+        operand = names.get(info.name)  # the branches of an If have no inputs that anything is bound to
+        if (
+            operand is not None
+            and operand[0] >= 0
+            and info.type.WhichOneof("value")
+            and not _is_free(result, operand, info.type)
+        ):
+            yield info.name, operand, info.type
+    # Of several declarations of a value the last counts, and that of an output before all others.
+    types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}
+    for name, proto in types.items():
+        operand = names.get(name, (-1, 0))
+        if operand[0] >= 0 and name not in inputs and _is_computed(nodes[operand[0]]):
+            yield name, operand, proto
+
+
+def _is_computed(item: Node) -> bool:
+    """It is neither an input nor an initialiser, and no Constant, which onnxruntime makes an initialiser of."""
+    return item.value is None and (item.kernel is None or item.kernel.operator != "Constant")
+
+
+def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
+    """The declared type of the input of a body is not compared: of a condition that the loop does not have, and where
+    there is an optional."""
+    item = result.nodes[operand[0]]
+    if not isinstance(item.control, LoopBody):
+        return True
+    if isinstance(item.control, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
+        return True
+    return isinstance(_value(result, operand), Optional) != isinstance(read_type(proto), Optional)
+
+
+__all__ = ["LoadError", "load_errors", "type_only"]

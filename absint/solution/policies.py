@@ -1,0 +1,161 @@
+"""One run of the shape analysis under an unsound policy, whose results are claims to be judged.
+
+Nothing is refined: what nodes require is stated over dims that may be wrong, and teaches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.errors import UsageError
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import Relation
+from absint.lattices.shape import shape_of
+from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.unify import POLICIES, Policy
+from absint.lattices.value import TOP, Tensor, Value
+from absint.program.limits import ANALYSE
+from absint.shapes.analysis import ShapeAnalysis, Trace
+from absint.shapes.names import more_names
+from absint.shapes.refinement import Round, Rounds, replaced, solved
+from absint.shapes.summaries import State, birthplace
+
+if TYPE_CHECKING:
+    from absint.api import Result
+    from absint.program.lowered import Lowered
+
+Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
+"""For each node the outputs of it that have a declared shape, and their declared types."""
+
+
+class Claimed(NamedTuple):
+    """A relation that an unsound policy takes for granted, and the node where it does."""
+
+    relation: Relation
+    node: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.relation} ({self.node}: {self.reason})"
+
+
+def policy_of(policy: str | Policy) -> Policy:
+    """A policy by its name. Raises UsageError for a name that is none."""
+    if isinstance(policy, Policy):
+        return policy
+    if policy not in POLICIES:
+        raise UsageError(f"unknown policy {policy!r}: it is one of {', '.join(POLICIES)}")
+    return POLICIES[policy]
+
+
+def run_policy(
+    lowered: Lowered,
+    facts: Facts,
+    policy: Policy,
+    *,
+    memoise: bool,
+    trace: Trace | None,
+) -> Rounds:
+    """The one round of an unsound policy."""
+    analysis = PolicyAnalysis(lowered, facts, policy, memoise=memoise, trace=trace)
+    states = solved(lowered, analysis, ANALYSE) or []
+    if policy.renames:
+        states = renamed(states, analysis.adopted)
+    adopted = tuple([dim for dim in analysis.adopted.values() if isinstance(dim, Expr)])
+    return Rounds((Round(analysis, states),), adopted=adopted)
+
+
+def claims(result: Result) -> Iterator[Claimed]:
+    """What the policy of the result took for granted, under printed names, in execution order."""
+    found = [
+        (str(item), statement)
+        for node, item in enumerate(result.nodes)
+        for statement in result.analysis.statements(node)
+        if statement.role == "claimed"
+    ]
+    symbols = (s for _, statement in found for s in sorted(statement.relation.symbols, key=lambda s: s.name))
+    names = more_names(symbols, result.names, result.taken)
+    for node_name, statement in found:
+        yield Claimed(statement.relation.substitute(names), node_name, statement.reason)
+
+
+class PolicyAnalysis(ShapeAnalysis):
+    """The shape analysis, with declared dims shown where the policy adopts them."""
+
+    def __init__(
+        self, lowered: Lowered, facts: Facts, policy: Policy, *, memoise: bool = True, trace: Trace | None = None
+    ) -> None:
+        super().__init__(lowered.program, facts, memoise=memoise, policy=policy)
+        self._told = trace
+        self._anchors: Anchors = {} if policy.anchoring is None else _anchors(lowered)
+        self.adopted: dict[Dim, Dim] = {}
+        """Inferred dims -> the declared ones that are shown for them."""
+
+    def transfer(self, node: int, states: Sequence[State]) -> State:
+        state = super().transfer(node, states)
+        for output, declared in self._anchors.get(node, ()):
+            if output < len(state):
+                state = (*state[:output], self._anchored(state[output], declared), *state[output + 1 :])
+        if self._told is not None:
+            self._told(node, state)
+        return state
+
+    def _anchored(self, value: Value, declared: Tensor) -> Value:
+        if value is TOP:
+            return declared
+        if not isinstance(value, Tensor):
+            return value
+        if value.shape.rank is None:
+            return Tensor(value.dtype, declared.shape)
+        if value.shape.rank != declared.shape.rank:
+            return value
+        shown = tuple(map(self._adopted, value.shape.dims, declared.shape.dims))
+        return value if shown == value.shape.dims else Tensor(value.dtype, shape_of(shown))
+
+    def _adopted(self, inferred: Dim, declared: Dim) -> Dim:
+        dim = self.policy.adopt(inferred, declared)
+        if dim is not inferred:
+            self.adopted.setdefault(inferred, dim)
+        return dim
+
+
+def _anchors(lowered: Lowered) -> Anchors:
+    """The declared shapes of the tensors that nodes of the main graph compute."""
+    computed = {
+        operand
+        for operand in lowered.program.main.names.values()
+        if operand[0] >= 0 and lowered.program.nodes[operand[0]].value is None
+    }
+    found: dict[int, list[tuple[int, Tensor]]] = {}
+    for _, operand, declared in lowered.declared:
+        if operand in computed and isinstance(declared, Tensor) and declared.shape.rank is not None:
+            found.setdefault(operand[0], []).append((operand[1], declared))
+    return found
+
+
+def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
+    """The states with every inferred dim under the name that was declared for it; symbols of the inputs stay."""
+    whole = {dim: name for dim, name in adopted.items() if not _is_input(dim)}
+    symbols = {symbol: name for dim, name in whole.items() if (symbol := _symbol(dim)) is not None}
+
+    def change(dim: Dim) -> Dim:
+        if dim in whole:
+            return whole[dim]
+        return substitute(dim, symbols) if isinstance(dim, Expr) else dim
+
+    return [tuple([replaced(value, change) for value in state]) for state in states] if whole else list(states)
+
+
+def _is_input(dim: Dim) -> bool:
+    symbol = _symbol(dim)
+    return symbol is not None and birthplace(symbol) is None
+
+
+def _symbol(dim: Dim) -> Symbol | None:
+    atom = sole_atom(dim) if isinstance(dim, Expr) else None
+    return atom if isinstance(atom, Symbol) else None
+
+
+__all__ = ["Claimed", "PolicyAnalysis", "claims", "policy_of", "renamed", "run_policy"]

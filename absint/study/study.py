@@ -1,0 +1,130 @@
+"""A study: every model of a folder, everybody who makes claims."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from absint.runs.pool import Finished, Job
+from absint.study.results import Key, Record, Store, record
+from absint.study.sources import read_sources
+from absint.study.tables import Row, rows
+from absint.study.tasks import PERFORM, Task, pairs
+
+SECONDS: Final = 120.0
+"""What a pair may take."""
+
+Progress = Callable[[int, int, str], None]
+"""Told of the pairs that are finished, of all pairs, and what was finished last."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study has found: a record for each pair, model by model."""
+
+    records: tuple[Record, ...]
+    reused: int = 0
+    """Records that an earlier run has made."""
+    damaged: int = 0
+    """Lines of the file of results that are no record, and were ignored."""
+
+    @property
+    def table(self) -> list[Row]:
+        """One row a source."""
+        return rows(self.records)
+
+    @property
+    def lost(self) -> list[Record]:
+        """The pairs at which the study failed."""
+        return [found for found in self.records if found.is_lost]
+
+
+def study(
+    folder: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    sources: Sequence[str] = (),
+    jobs: int | None = None,
+    seconds: float = SECONDS,
+    confirm: bool = True,
+    retry: bool = False,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    perform: str = PERFORM,
+) -> Study:
+    """Hold what each source claims of each model below a folder against the sound analysis.
+
+    `sources` are `declared`, names of policies and of tools; all that are available without. Pairs run in `jobs`
+    processes, one per core without, or on the Dask cluster of a `scheduler`, whose workers see the same files. One that
+    takes more than `seconds` is given up. Results go to a file in `out`, and those that are there already are not made
+    again, unless the model or a version changed; `retry` makes those again at which the study failed.
+
+    Raises UsageError for a folder without models, a source that is not there, a scheduler that does not answer.
+    """
+    groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm)
+    store = Store(Path(out)) if out is not None else None
+    try:
+        return _studied(groups, store, jobs, scheduler, retry, progress, perform)
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _studied(
+    groups: Sequence[Sequence[Task]],
+    store: Store | None,
+    jobs: int | None,
+    scheduler: str | None,
+    retry: bool,
+    progress: Progress | None,
+    perform: str,
+) -> Study:
+    tasks = {Key(task.model, str(task.source)): task for group in groups for task in group}
+    found: dict[Key, Record] = {}
+    if store is not None:
+        known = {key: old for key, task in tasks.items() if (old := store.of(task)) is not None}
+        found = {key: old for key, old in known.items() if not (retry and old.is_lost)}
+    reused = len(found)
+    missing = [[task.to_job() for task in group if Key(task.model, str(task.source)) not in found] for group in groups]
+    if progress is not None:
+        progress(reused, len(tasks), "")
+    with closing(finished(missing, perform, jobs, scheduler)) as results:
+        for job, done in results:
+            task = Task.from_job(job)
+            new = record(task, done)
+            if new.key in found:  # a cluster may do a job twice
+                continue
+            found[new.key] = new
+            if store is not None:
+                store.add(new)
+            if progress is not None:
+                progress(len(found), len(tasks), f"{task.model}, {task.source}")
+    return Study(tuple(found[key] for key in tasks), reused, store.damaged if store is not None else 0)
+
+
+def finished(
+    groups: Sequence[Sequence[Job]], perform: str, jobs: int | None, scheduler: str | None
+) -> Generator[Finished]:
+    """Do the jobs here or on a cluster; each says in `seconds` what it may take."""
+    groups = [group for group in groups if group]
+    if scheduler is not None:
+        from absint.study.distributed import run_distributed
+
+        return run_distributed(groups, perform, scheduler)
+    from absint.runs.pool import run
+
+    return run(groups, perform, jobs=jobs or cores())
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+__all__ = ["SECONDS", "Progress", "Study", "cores", "finished", "study"]

@@ -1,0 +1,5 @@
+"""The version of this package."""
+
+VERSION = "0.1.0"
+
+__all__ = ["VERSION"]

@@ -1,0 +1,309 @@
+"""Comparisons with 0 in normal form: what e == 0, e != 0 and e >= 0 say, written down plainly."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import gcd
+from typing import Final, cast
+
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    Relation,
+    comparison,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+    negation,
+    relation_of,
+)
+from absint.lattices.terms import expr as ex
+from absint.lattices.terms.expr import Atom, Dim, Expr, add, const, mul, sub
+from absint.lattices.terms.normal import common_factor, exact_quotient
+from absint.lattices.terms.rewriting import states
+from absint.lattices.terms.sign import nonneg
+
+
+@lru_cache(maxsize=1 << 14)
+@states("a // m + c >= 0 -> a + c * m >= 0", when="m >= 1")
+@states("c - a // m >= 0 -> c * m + m - 1 - a >= 0", when="m >= 1")
+@states("g * y + c >= 0 -> y + c // g >= 0", when="g >= 1")
+@states("g * y + c == 0 -> False", when="g >= 1 and c % g != 0")
+@states("g * y + g * c == 0 -> y + c == 0", when="g != 0")
+@states("a >= 0 -> a == 0", when="a <= 0")
+@states("a != 0 -> a >= 1", when="a >= 0")
+@states("g * y == 0 -> g == 0 or y == 0")
+@states("a * b - 1 >= 0 -> a >= 1 and b >= 1", when="a >= 0 and b >= 0")
+@states("-(a * b) >= 0 -> a <= 0 or b <= 0", when="a >= 0 and b >= 0")
+@states("min(a, b) - a == 0 -> b - a >= 0")
+@states("max(a, b) - a == 0 -> a - b >= 0")
+@states("min(a, b) + c == 0 -> a + c == 0", when="b + c >= 1")
+@states("max(a, b) + c == 0 -> a + c == 0", when="b + c <= -1")
+@states("min(a, b) + c >= 0 -> a + c >= 0 and b + c >= 0")
+@states("c - max(a, b) >= 0 -> c - a >= 0 and c - b >= 0")
+@states("max(a, b) + c >= 0 -> a + c >= 0 or b + c >= 0")
+@states("c - min(a, b) >= 0 -> c - a >= 0 or c - b >= 0")
+@states("a // m == 0 -> m - 1 - a >= 0", when="m >= 1 and a >= 0")
+@states("ite(a >= 0, b, c) + x >= 0 -> a >= 0 or c + x >= 0", when="b + x >= 0")
+@states("ite(a >= 0, b, c) + x >= 0 -> a < 0 and c + x >= 0", when="b + x < 0")
+@states("ite(a >= 0, b, c) + x == 0 -> a >= 0 or c + x == 0", when="b + x == 0")
+@states("ite(a >= 0, b, c) + x == 0 -> a < 0 and c + x == 0", when="b + x != 0")
+@states("ite(a == 0, b, a) - a == 0 -> a != 0", when="b != 0")
+def canonical(op: str, e: Expr) -> Relation:
+    """The comparison of an expression with 0, in normal form."""
+    if e.const is not None:
+        holds = e.const == 0 if op == "==" else e.const != 0 if op == "!=" else e.const >= 0
+        return TRUE if holds else FALSE
+    constant = sum(coef for mono, coef in e.terms if not mono)
+    content = gcd(*(coef for mono, coef in e.terms if mono))
+    if op == ">=":
+        if content > 1:
+            e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))
+        if (unrolled := _without_quotient(e)) is not None:
+            return canonical(op, unrolled)
+        if nonneg(e):
+            return TRUE
+        if nonneg(-e - 1):
+            return FALSE
+        if nonneg(-e):
+            return canonical("==", e)
+        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound):
+            bounded = at_least_zero(e)
+            if bounded is not None:
+                return bounded
+        return relation_of(op, e)
+    if constant % content:
+        return FALSE if op == "==" else TRUE
+    lead = next(coef for mono, coef in e.ordered if mono)
+    scale = content if lead > 0 else -content
+    if scale != 1:
+        e = cast(Expr, ex._make({m: c // scale for m, c in e.terms}))
+    if nonneg(e - 1) or nonneg(-e - 1):
+        return FALSE if op == "==" else TRUE
+    if op == "!=" and (nonneg(e) or nonneg(-e)):
+        return canonical(">=", cast(Expr, e - 1 if nonneg(e) else -e - 1))
+    for equal_zero in (_met_extreme, _empty_quotient, _zero_product, _whole_quotient, _whole_factors, _chosen_zero):
+        met = equal_zero(e)
+        if met is not None:
+            return met if op == "==" else negation(met)
+    return relation_of(op, e)
+
+
+def _split_product(e: Expr) -> Relation | None:
+    """e >= 0 as a claim about factors, if it says that a product of natural numbers is positive, or is not."""
+    found = _positive_product(e)
+    if found is not None:
+        return found
+    opposite = _positive_product(cast(Expr, -e - 1))
+    return None if opposite is None else negation(opposite)
+
+
+def _zero_product(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if some factor divides all of it: where a factor is 0."""
+    factor = common_factor(e)
+    if factor.const is not None or (len(e.terms) == 1 and len(e.terms[0][0]) == 1):
+        return None
+    rest = cast(Expr, exact_quotient(e, factor))
+    return disjunction(*(comparison("==", part) for part in (*map(ex.expr_of, factor.terms[0][0]), rest)))
+
+
+def _empty_quotient(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is a natural number divided by a constant: where that is small."""
+    unrolled = _without_quotient(cast(Expr, -e)) if nonneg(e) else None
+    return None if unrolled is None else canonical(">=", unrolled)
+
+
+@states("a - g * m * (b // m) == 0 -> b % m == 0 and a == g * b", when="g >= 1 and m >= 1 and a >= g * b")
+def _whole_quotient(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is a multiple of a quotient, taken from something that is large enough.
+
+    `N*H == 32*(N*(H//4)//8)` says that nothing is lost in either division.
+    """
+    for mono, coef in e.ordered:
+        node = mono[0] if len(mono) == 1 else None
+        if node is None or node.op != "floordiv":
+            continue
+        b, m = cast(tuple[Expr, Expr], node.args)
+        if m.const is None or m.const < 1 or coef % m.const or any(atom.op in ("max", "min") for atom in b.atoms()):
+            continue  # an extreme in b would be settled by what follows from it, without end
+        if coef > 0:
+            e, coef = cast(Expr, -e), -coef
+        a = add(e, mul(const(-coef), ex.expr_of(node)))
+        least = mul(const(-coef // m.const), b)
+        lost = sub(a, least)
+        if isinstance(lost, Expr) and lost is not ex.ZERO_EXPR and _is_natural_product(lost):
+            return conjunction(divisible(b, m), eq(lost, 0))
+    return None
+
+
+def _is_natural_product(e: Expr) -> bool:
+    factor = common_factor(e)
+    rest = exact_quotient(e, factor)
+    return all(nonneg(ex.expr_of(atom)) for atom in factor.atoms()) and rest is not None and nonneg(rest)
+
+
+@states(
+    "a * c - g * (a // g) * (k * (c // k)) == 0 -> a == 0 or c == 0 or (a == g * (a // g) and c == k * (c // k))",
+    when="g >= 1 and k >= 1 and a >= 0 and c >= 0",
+)
+def _whole_factors(e: Expr) -> Relation | None:
+    """Where e == 0 holds, if e is H*W - 7*(H//7)*5*(W//5): nothing is lost in any division, or there is nothing."""
+    if len(e.terms) != 2:
+        return None
+    (whole, one), (cut, scale) = sorted(e.terms, key=lambda term: abs(term[1]))
+    if one < 0:
+        one, scale = -one, -scale
+    if one != 1 or scale > -2 or len(whole) < 2 or len(whole) != len(cut):
+        return None
+    left = list(whole)
+    divisors = 1
+    pairs: list[tuple[Expr, Expr]] = []
+    for quotient in cut:
+        found = next(((a, m) for a in left if (m := _divided(a, quotient)) is not None and nonneg(ex.expr_of(a))), None)
+        if found is None:
+            return None
+        a, m = found
+        left.remove(a)
+        divisors *= m
+        pairs.append((ex.expr_of(a), cast(Expr, m * ex.expr_of(quotient))))
+    if divisors != -scale:
+        return None
+    return disjunction(*(eq(a, 0) for a, _ in pairs), conjunction(*(eq(a, cut_off) for a, cut_off in pairs)))
+
+
+def _divided(a: Atom, quotient: Atom) -> int | None:
+    """m where the quotient is a // m for a constant m >= 2."""
+    if quotient.op != "floordiv":
+        return None
+    over, divisor = cast(tuple[Expr, Expr], quotient.args)
+    if divisor.const is None or divisor.const < 2:
+        return None
+    if over is ex.expr_of(a):
+        return divisor.const
+    if a.op == "floordiv" and a.args[0] is over:
+        inner = cast(Expr, a.args[1]).const
+        if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
+            return divisor.const // inner
+    return None
+
+
+def _positive_product(e: Expr) -> Relation | None:
+    """Where a*b - 1 >= 0 holds for natural a and b: where both are at least 1."""
+    product = add(e, const(1))
+    if not isinstance(product, Expr) or () in dict(product.terms) or not nonneg(product):
+        return None
+    factor = common_factor(product)
+    if factor.const is not None or (len(product.terms) == 1 and len(product.terms[0][0]) == 1):
+        return None
+    rest = exact_quotient(product, factor)
+    factors = [ex.expr_of(atom) for atom in factor.terms[0][0]]
+    if not isinstance(rest, Expr) or not all(map(nonneg, (*factors, rest))):
+        return None
+    return conjunction(*(ge(part, 1) for part in (*factors, rest)))
+
+
+def _extreme_and_rest(e: Expr) -> tuple[str, tuple[Expr, Expr], Expr] | None:
+    """e as +-(an extreme of two) + rest, as the extreme's operation, its operands and +-rest, the extreme positive."""
+    for mono, coef in e.terms:
+        if len(mono) == 1 and mono[0].op in ("max", "min") and len(mono[0].args) == 2 and coef in (1, -1):
+            rest = sub(e, mul(const(coef), ex.expr_of(mono[0])))
+            if isinstance(rest, Expr) and len(rest.terms) <= _SHORT:
+                return mono[0].op, cast(tuple[Expr, Expr], mono[0].args), cast(Expr, rest if coef > 0 else -rest)
+    return None
+
+
+_SHORT: Final = 4
+
+
+def _met_extreme(e: Expr) -> Relation | None:
+    """What e == 0 says, if e is an extreme of two against one of them, or against what one of them cannot be."""
+    found = _extreme_and_rest(e)
+    if found is None:
+        return None
+    op, operands, rest = found
+    for a, b in (operands, operands[::-1]):
+        plus, other = sub(a, -rest), sub(b, -rest)
+        if not (isinstance(plus, Expr) and isinstance(other, Expr)):
+            continue
+        if plus is ex.ZERO_EXPR:
+            return ge(b, a) if op == "min" else ge(a, b)
+        if nonneg(other - 1) if op == "min" else nonneg(-other - 1):
+            return comparison("==", plus)
+    return None
+
+
+def _bounded_extreme(e: Expr) -> Relation | None:
+    """What e >= 0 says of the operands, if e is an extreme plus or minus something."""
+    for mono, coef in e.ordered:
+        node = mono[0] if len(mono) == 1 else None
+        if node is not None and node.op in ("max", "min") and abs(coef) == 1 and node.size <= _SMALL:
+            rest = sub(e, mul(const(coef), ex.expr_of(node)))
+            parts = [comparison(">=", add(rest, mul(const(coef), cast(Expr, x)))) for x in node.args]
+            return conjunction(*parts) if (node.op == "min") == (coef > 0) else disjunction(*parts)
+    return None
+
+
+_SMALL: Final = 64
+
+
+def _chosen_zero(e: Expr) -> Relation | None:
+    """What e == 0 says, if it settles a choice in e."""
+    return _settled_choice("==", e)
+
+
+def _chosen_bound(e: Expr) -> Relation | None:
+    """What e >= 0 says, if it settles a choice in e."""
+    return _settled_choice(">=", e)
+
+
+def _settled_choice(op: str, e: Expr) -> Relation | None:
+    """The comparison where one side of a choice in e always meets it, or never does: `N == ite(N == 0, 2, N)` is
+    `N != 0`."""
+    if e.size > _SMALL or len(e.terms) > _SHORT:
+        return None
+    conditions = dict.fromkeys(cast(Relation, a.args[0]) for mono, _ in e.ordered for a in mono if a.op == "ite")
+    for condition in conditions:
+        otherwise = negation(condition)
+        here = _where(condition, comparison(op, _with_side(e, condition, 1)))
+        there = _where(otherwise, comparison(op, _with_side(e, condition, 2)))
+        if here in (TRUE, FALSE):
+            return disjunction(condition, there) if here is TRUE else conjunction(otherwise, there)
+        if there in (TRUE, FALSE):
+            return disjunction(otherwise, here) if there is TRUE else conjunction(condition, here)
+    return None
+
+
+def _where(condition: Relation, relation: Relation) -> Relation:
+    """The relation, or its truth if the condition alone settles it."""
+    if conjunction(condition, relation) is FALSE:
+        return FALSE
+    return TRUE if disjunction(negation(condition), relation) is TRUE else relation
+
+
+def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
+    """The expression with this operand of each choice of the condition, wherever it occurs.
+
+    Were one left inside a quotient, what the quotient says could bring back the relation that is being settled.
+    """
+    values: dict[Atom, Dim] = {}
+    for node in ex.postorder(e.atoms()):
+        if node.op == "ite" and node.args[0] is condition:
+            values[node] = cast(Expr, node.args[side]).rebuild(values)
+        else:
+            values[node] = ex.rebuilt(node, values)
+    return ex.rebuild(e, values)
+
+
+def _without_quotient(e: Expr) -> Expr | None:
+    """What holds against 0 where e does, if e is a constant and a quotient by one."""
+    (mono, coef), *others = e.ordered
+    if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
+        return None
+    a, m = cast(tuple[Expr, Expr], mono[0].args)
+    if m.const is None or m.const < 1:
+        return None
+    bound = sum(c for _, c in others) * m.const
+    unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
+    return unrolled if isinstance(unrolled, Expr) else None

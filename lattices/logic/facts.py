@@ -1,0 +1,392 @@
+"""What is known about symbols beyond their kind: the cheap, exact tier that `decide` and `simplify` draw on.
+
+Facts come from relations: an equality that solves a symbol, bounds, a finite set, a congruence; everything else is kept
+as it stands and used as a premise. Nothing here searches: an answer costs a few normal forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import gcd
+from typing import Final, cast
+
+from absint.lattices.deadline import on_time
+from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, negation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.terms.expr import (
+    ONE_EXPR,
+    REBUILD,
+    ZERO_EXPR,
+    Atom,
+    Dim,
+    Expr,
+    Substitution,
+    Symbol,
+    add,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    rebuild,
+    sub,
+    substitute,
+)
+from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
+from absint.lattices.terms.normal import floordiv, sole_atom
+from absint.lattices.terms.sign import nonneg
+
+_MAX_CASES: Final = 64
+_MAX_PASSES: Final = 8
+
+
+class Facts:
+    """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
+
+    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations", "replaced")
+
+    def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
+        """`order` names symbols that an equality keeps, the first before the second; it solves for another one."""
+        self._order = order
+        self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
+        self.contradiction = FALSE in self.relations
+        self._mapping: dict[Symbol, Dim] = {}
+        for _ in range(_MAX_PASSES):
+            # What a later relation solves may let an earlier one say more, so learn until nothing is bound any more.
+            bound = self._mapping
+            self._premises: list[Expr] = []
+            self._sets: dict[Symbol, frozenset[int]] = {}
+            self._congruences: dict[Symbol, Congruence] = {}
+            for relation in self.relations:
+                on_time()
+                self._learn(relation)
+            if bound is self._mapping:
+                break
+        self.replaced = Substitution(self._mapping)
+
+    def __bool__(self) -> bool:
+        return bool(self.relations)
+
+    def assume(self, *relations: Relation) -> Facts:
+        """These facts and the given ones."""
+        return Facts((*self.relations, *relations), self._order) if relations else self
+
+    def _learn(self, relation: Relation) -> None:
+        relation = relation.substitute(self._mapping) if self._mapping else relation
+        if relation is FALSE:
+            self.contradiction = True
+        elif relation.op == "==":
+            self._learn_equality(relation.expr)
+        elif relation.op == ">=":
+            self._learn_bound(relation.expr)
+        elif relation.op == "!=":
+            self._learn_difference(relation.expr)
+        elif relation.op == "or":
+            self._learn_set(relation)
+
+    def _learn_equality(self, e: Expr) -> None:
+        solved = solve(e, self._order)
+        if solved is not None:
+            self._bind(*solved)
+            return
+        found = _congruence_of(e)
+        if found is not None:
+            symbol, congruence = found
+            known = self._congruences.get(symbol, ANY).meet(congruence)
+            if known is None:
+                self.contradiction = True
+            else:
+                self._congruences[symbol] = known
+        self._premises += [e, cast(Expr, -e)]
+
+    def _learn_bound(self, e: Expr) -> None:
+        """a*s + c >= 0 narrows the symbol s; anything else is a premise."""
+        found = _of_one_symbol(e)
+        if found is None:
+            for symbol in positive_factors(e):
+                self._narrow(symbol, Interval(1, None))
+            self._premises.append(e)
+            return
+        symbol, coef, rest = found
+        self._narrow(symbol, Interval(-(rest // coef), None) if coef > 0 else Interval(None, rest // -coef))
+
+    def _learn_difference(self, e: Expr) -> None:
+        """s != c takes a value out of the finite set, or off the end of the bounds, of the symbol s."""
+        found = _of_one_symbol(e)
+        if found is None or found[2] % found[1]:
+            return
+        symbol, value = found[0], -found[2] // found[1]
+        lo, hi = symbol.bounds
+        if value == lo:
+            self._narrow(symbol, Interval(lo + 1, None))
+        elif value == hi:
+            self._narrow(symbol, Interval(None, hi - 1))
+        elif symbol in self._sets:
+            self._limit(symbol, self._sets[symbol] - {value})
+
+    def _learn_set(self, relation: Relation) -> None:
+        """s == a or s == b or ... gives a finite set, and any other choice between ranges of s its bounds."""
+        lines = [part.line for part in relation.parts]
+        term = lines[0].term if lines[0] is not None else None
+        only = sole_atom(term) if term is not None else None
+        if isinstance(only, Symbol) and all(line is not None and line.term is term for line in lines):
+            hull = EMPTY
+            for interval in (i for line in lines if line is not None for i in line.range):
+                hull = hull.join(interval.meet(only.bounds))
+            self._narrow(only, hull)
+        values: set[int] = set()
+        symbols = set()
+        for part in relation.parts:
+            found = _of_one_symbol(part.expr) if part.op == "==" else None
+            if found is None or found[2] % found[1]:
+                return
+            symbols.add(found[0])
+            values.add(-found[2] // found[1])
+        if len(symbols) == 1:
+            symbol = symbols.pop()
+            self._limit(symbol, self._sets.get(symbol, frozenset(values)) & values)
+
+    def _limit(self, symbol: Symbol, values: frozenset[int]) -> None:
+        """The symbol has one of the values."""
+        values = frozenset(v for v in values if v in symbol.bounds)
+        if not values:
+            self.contradiction = True
+            return
+        self._sets[symbol] = values
+        self._narrow(symbol, Interval(min(values), max(values)))
+
+    def _narrow(self, symbol: Symbol, bounds: Interval) -> None:
+        narrowed = symbol.bounds.meet(bounds)
+        if narrowed.is_empty:
+            self.contradiction = True
+        elif narrowed.lo == narrowed.hi and narrowed.lo is not None:
+            self._bind(symbol, const(narrowed.lo))
+        elif narrowed != symbol.bounds:
+            self._bind(symbol, expr_of(Symbol(symbol.name, *narrowed)))
+
+    def _bind(self, symbol: Symbol, value: Dim) -> None:
+        step = {symbol: value}
+        self._mapping = {s: _replace(v, step) for s, v in self._mapping.items()}
+        self._mapping[symbol] = value
+
+    @property
+    def narrows_only(self) -> bool:
+        """Replacing symbols says all that is known: no fact is left that their bounds do not show."""
+        return all(relation.map(self.replaced) is TRUE for relation in self.relations)
+
+    @property
+    def mapping(self) -> Mapping[Symbol, Dim]:
+        """What solved and narrowed symbols are replaced by."""
+        return self._mapping
+
+    @property
+    def values(self) -> Mapping[Symbol, frozenset[int]]:
+        """Symbols that have one of finitely many values."""
+        return self._sets
+
+    @property
+    def remainders(self) -> Mapping[Symbol, Congruence]:
+        """Symbols of which a remainder is known."""
+        return self._congruences
+
+    def simplify(self, dim: Dim) -> Dim:
+        """The dim under solved equalities, bounds and congruences; the same value in every run that meets the facts."""
+        if not isinstance(dim, Expr) or dim.const is not None:
+            return dim
+        if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
+            dim = self.replaced(dim)
+        if self._congruences and isinstance(dim, Expr) and not self._congruences.keys().isdisjoint(dim.symbols):
+            dim = self._without_remainders(dim)
+        return dim
+
+    def _without_remainders(self, e: Expr) -> Dim:
+        """Every sum in the expression, operands of atoms included, with its exact quotients divided."""
+        values: dict[Atom, Dim] = {}
+        for node in postorder(e.atoms()):
+            args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]
+            unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
+            values[node] = expr_of(node) if unchanged else REBUILD[node.op](*args)
+        return self._exact_quotients(rebuild(e, values))
+
+    def _exact_quotients(self, e: Dim) -> Dim:
+        """k*m*(a // m)*b is k*(a - r)*b, and (a + c) // m is a // m + (r + c) // m, where a = r (mod m) is known."""
+        total: Dim = ZERO_EXPR
+        for mono, coef in e.terms if isinstance(e, Expr) else ():
+            term: Dim = ONE_EXPR
+            for factor in mono:
+                divisor = _divisor(factor)
+                known = self.congruence(cast(Expr, factor.args[0])) if divisor else ANY
+                if not divisor or known.modulus % divisor:
+                    term = mul(term, expr_of(factor))
+                    continue
+                over = cast(Expr, factor.args[0])
+                if coef % divisor == 0:
+                    coef //= divisor
+                    term = mul(term, sub(over, const(known.remainder % divisor)))
+                else:
+                    shift = sum(c for m, c in over.terms if not m)
+                    carry = ((known.remainder - shift) % divisor + shift) // divisor
+                    term = mul(term, add(floordiv(sub(over, const(shift)), divisor), const(carry)))
+            total = add(total, mul(const(coef), term))
+        return total if isinstance(e, Expr) else e
+
+    def congruence(self, e: Expr) -> Congruence:
+        """A congruence that all values of the expression meet."""
+        total = Congruence(0, 0)
+        for mono, coef in e.terms:
+            part = Congruence(0, coef)
+            for factor in mono:
+                known = self._congruences.get(factor, ANY) if isinstance(factor, Symbol) else ANY
+                part = part.times(known)
+            total = total + part
+        return total
+
+    def decide(self, relation: Relation) -> Truth:
+        """Whether the relation holds in every run that meets the facts, in none, or is not settled here."""
+        if relation is TRUE:
+            return YES
+        if relation is FALSE:
+            return NO
+        if not self.relations:
+            return UNKNOWN
+        if relation in self.relations:
+            return YES
+        if negation(relation) in self.relations:
+            return NO
+        if relation.op == "and":
+            return _all(self.decide(part) for part in relation.parts)
+        if relation.op == "or":
+            return ~_all(~self.decide(part) for part in relation.parts)
+        if relation.op in ("symbol", "not", "open"):
+            return UNKNOWN
+        return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
+
+    def _decide_zero(self, op: str, e: Dim, cases: int) -> Truth:
+        """How a simplified expression compares with 0."""
+        if not isinstance(e, Expr):
+            return UNKNOWN
+        if op == ">=":
+            answer = YES if self._shown(e) else NO if self._shown(-e - 1) else UNKNOWN
+        else:
+            equal = self._equal_zero(e)
+            answer = equal if op == "==" else ~equal
+        return answer if answer is not UNKNOWN else self._by_cases(op, e, cases)
+
+    def _equal_zero(self, e: Expr) -> Truth:
+        if e.const is not None:
+            return Truth.of(e.const == 0)
+        if self._shown(e - 1) or self._shown(-e - 1) or 0 not in self.congruence(e):
+            return NO
+        return YES if self._shown(e) and self._shown(-e) else UNKNOWN
+
+    def _shown(self, e: Dim) -> bool:
+        return nonneg(e) or any(nonneg(sub(e, premise)) for premise in self._premises)
+
+    def _by_cases(self, op: str, e: Expr, cases: int) -> Truth:
+        """Enumerate the finite set of a symbol."""
+        symbol = min((s for s in e.symbols if s in self._sets), key=lambda s: s.key, default=None)
+        if symbol is None or len(self._sets[symbol]) > cases:
+            return UNKNOWN
+        values = sorted(self._sets[symbol])
+        truths = {self._decide_zero(op, substitute(e, {symbol: const(v)}), cases // len(values)) for v in values}
+        return truths.pop() if len(truths) == 1 else UNKNOWN
+
+    def __repr__(self) -> str:
+        return f"Facts({', '.join(map(str, self.relations))})"
+
+
+def positive_factors(e: Expr) -> list[Symbol]:
+    """Symbols that are at least 1 wherever e >= 0: factors of every term but a negative constant, all natural."""
+    shared: set[Atom] | None = None
+    negative = False
+    for mono, coef in e.terms:
+        if not mono:
+            negative = coef < 0
+        elif coef > 0 and all(atom.bounds.lo is not None and atom.bounds.lo >= 0 for atom in mono):
+            shared = set(mono) if shared is None else shared & set(mono)
+        else:
+            return []
+    found = [atom for atom in shared or () if isinstance(atom, Symbol) and atom.bounds.lo == 0] if negative else []
+    return sorted(found, key=lambda s: s.key)
+
+
+def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
+    """e == 0 as symbol == term, where a symbol occurs once, linearly and with coefficient 1 or -1.
+
+    An invented symbol is solved before one of the inputs, and else the one that stands last in `order`, or in the
+    order of keys, so the earlier names survive. A solution that could leave the bounds of the symbol is not one.
+    """
+    places = {name: place for place, name in enumerate(order)}
+    linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
+
+    def last(term: tuple[Symbol, int]) -> tuple[bool, int, str]:
+        name = term[0].name
+        return name.startswith("%"), places.get(name, len(places)), term[0].key
+
+    for symbol, coef in sorted(linear, key=last, reverse=True):
+        value = mul(const(-coef), sub(e, mul(const(coef), expr_of(symbol))))
+        if isinstance(value, Expr) and symbol not in value.symbols and _within(value, symbol.bounds):
+            return symbol, value
+    return None
+
+
+def _within(value: Expr, bounds: Interval) -> bool:
+    """The value respects the lower bound; the upper one is the premise that all dims share."""
+    return bounds.lo is None or nonneg(sub(value, const(bounds.lo)))
+
+
+def _congruence_of(e: Expr) -> tuple[Symbol, Congruence] | None:
+    """s - m*(s // m) - r == 0 (that is, s % m == r) as a congruence of s; sums over one symbol only."""
+    for mono, coef in e.terms:
+        if len(mono) == 1 and mono[0].op == "floordiv":
+            b = cast(Expr, mono[0].args[1])
+            rest = sub(e, mul(const(coef), expr_of(mono[0])))
+            if b.const is None or not isinstance(rest, Expr):
+                continue
+            # e = coef*(a//b) + rest == 0, so rest is a multiple of coef.
+            if any(m and (len(m) != 1 or not isinstance(m[0], Symbol)) for m, _ in rest.terms):
+                continue
+            linear = [(m[0], c) for m, c in rest.terms if m]
+            if len(linear) != 1:
+                continue
+            symbol, factor = cast(Symbol, linear[0][0]), linear[0][1]
+            modulus = abs(coef)
+            if gcd(factor, modulus) != 1 or modulus < 2:
+                continue
+            constant = sum(c for m, c in rest.terms if not m)
+            return symbol, Congruence.of(modulus, -constant * pow(factor, -1, modulus))
+    return None
+
+
+def _of_one_symbol(e: Expr) -> tuple[Symbol, int, int] | None:
+    """Symbol, coefficient and constant of a*s + c."""
+    linear = [(mono, coef) for mono, coef in e.terms if mono]
+    if len(linear) != 1 or len(linear[0][0]) != 1 or not isinstance(symbol := linear[0][0][0], Symbol):
+        return None
+    return symbol, linear[0][1], sum(c for m, c in e.terms if not m)
+
+
+def _divisor(factor: Atom) -> int | None:
+    """The divisor of a floor division by a constant."""
+    return cast(Expr, factor.args[1]).const if factor.op == "floordiv" else None
+
+
+def _flat(relations: Iterable[Relation]) -> Iterator[Relation]:
+    for relation in relations:
+        if relation.op == "and":
+            yield from relation.parts
+        elif relation is not TRUE and relation is not OPEN:
+            yield relation
+
+
+def _all(truths: Iterable[Truth]) -> Truth:
+    result = YES
+    for truth in truths:
+        result = result & truth
+    return result
+
+
+def _replace(dim: Dim, mapping: dict[Symbol, Dim]) -> Dim:
+    return substitute(dim, mapping) if isinstance(dim, Expr) else dim
+
+
+NO_FACTS: Final = Facts()

@@ -1,0 +1,194 @@
+"""Expressions with choices in them: what they are where a condition holds, and choices that make no difference.
+
+Nothing here guesses: a result has the value of the original in every run (that meets the premise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, cast
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import OPEN, TRUE, Relation, conjunction, ge, ite, le, ne, negation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.terms.expr import (
+    ZERO_EXPR,
+    Atom,
+    Dim,
+    Expr,
+    Symbol,
+    add,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    product,
+    rebuild,
+    rebuilt,
+)
+from absint.lattices.terms.intern import remembered
+
+_MAX_CHOICES: Final = 6
+"""More choices than this in one expression are left as they are."""
+
+_LARGE: Final = 400
+
+_MAX_STEPS: Final = 16
+"""Of one simplification: two choices can take turns in making each other needless."""
+
+
+@lru_cache(maxsize=1 << 14)
+def choices(root: Dim | Relation) -> tuple[Relation, ...]:
+    """The conditions of the choices in an expression or a relation, operands first, each once; none if many."""
+    if not isinstance(root, (Expr, Relation)) or root.size > _LARGE or not any(atom.args for atom in root.atoms()):
+        return ()
+    found = (cast(Relation, node.args[0]) for node in postorder(root.atoms()) if node.op == "ite")
+    conditions = tuple(dict.fromkeys(found))
+    return conditions if len(conditions) <= _MAX_CHOICES else ()
+
+
+@lru_cache(maxsize=1 << 13)
+def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
+    """The same value wherever the condition holds: choices made, and symbols replaced that the condition fixes.
+
+    With `extremes`, the larger or smaller of two is a choice too.
+    """
+    if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, OPEN):
+        return dim
+    facts = _where(condition)
+    chosen = rebuild(dim, _values(dim.atoms(), facts, extremes)) if extremes or choices(dim) else dim
+    # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
+    fixed = facts.simplify(chosen)
+    return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
+
+
+@lru_cache(maxsize=1 << 13)
+def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
+    """The dim with the choices made whose conditions are among these, or whose negations are."""
+    if not isinstance(dim, Expr) or dim.size > _LARGE or not any(atom.args for atom in dim.atoms()):
+        return dim
+    values: dict[Atom, Dim] = {}
+    for node in postorder(dim.atoms()):
+        condition = cast(Relation, node.args[0]) if node.op == "ite" else None
+        if condition is not None and (condition in held or condition.negated in held):
+            values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
+        else:
+            values[node] = rebuilt(node, values)
+    return rebuild(dim, values)
+
+
+@lru_cache(maxsize=1 << 12)
+def _where(condition: Relation) -> Facts:
+    """The facts where a condition holds."""
+    return Facts([condition])
+
+
+@lru_cache(maxsize=1 << 14)
+def excludes(condition: Relation, relation: Relation) -> bool:
+    """The relation cannot hold where the condition does."""
+    facts = _where(condition)
+    return facts.decide(relation.rebuild(_values(relation.atoms(), facts, extremes=True))) is NO
+
+
+def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, Dim]:
+    """Each atom with the choices made that the facts decide."""
+    values: dict[Atom, Dim] = {}
+    for node in postorder(roots):
+        condition = _condition(node) if extremes or node.op == "ite" else None
+        truth = UNKNOWN if condition is None else facts.decide(condition)
+        if truth in (YES, NO):
+            values[node] = cast(Expr, node.args[-2 if truth is YES else -1]).rebuild(values)
+        else:
+            values[node] = rebuilt(node, values)
+    return values
+
+
+@lru_cache(maxsize=1 << 13)
+def is_defined(dim: Dim, condition: Relation) -> bool:
+    """No divisor in the dim is 0 where the condition holds: 0//N, which is written 0, has no value where N is 0."""
+    if not isinstance(dim, Expr):
+        return True
+    facts = _where(condition)
+    divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]
+    return all(
+        facts.decide(ne(restrict(divisor, condition), 0)) is YES for divisor in divisors if isinstance(divisor, Expr)
+    )
+
+
+@lru_cache(maxsize=1 << 13)
+def settled(dim: Dim) -> Dim:
+    """The dim without the choices that make no difference: one side has the value of the other where that is taken."""
+    for _ in range(_MAX_STEPS):
+        simpler = _settled_once(dim)
+        if simpler is dim:
+            break
+        dim = simpler
+    return dim
+
+
+def _settled_once(dim: Dim) -> Dim:
+    for condition in choices(dim):
+        otherwise = negation(condition)
+        here, there = restrict(dim, condition), restrict(dim, otherwise)
+        if not (isinstance(here, Expr) and isinstance(there, Expr)):
+            continue
+        if restrict(there, condition) is here and is_defined(there, condition):
+            return there
+        if restrict(here, otherwise) is there and is_defined(here, otherwise):
+            return here
+        apart = ite(condition, here, there)
+        if isinstance(apart, Expr) and apart.size < cast(Expr, dim).size:
+            return apart
+    return dim
+
+
+@lru_cache(maxsize=1 << 13)
+def product_settled(dim: Dim) -> Dim:
+    """The dim without choices that matter only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
+    if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
+        return dim
+    total: Dim = ZERO_EXPR
+    for mono, coef in dim.terms:
+        condition = conjunction(*(ge(expr_of(a), 1) for a in mono if isinstance(a, Symbol) and a.bounds.lo == 0))
+        factors = [expr_of(atom) for atom in mono]
+        inside = [
+            f if isinstance(a, Symbol) else restrict(f, condition, True) for a, f in zip(mono, factors, strict=True)
+        ]
+        sound = all(is_defined(factor, TRUE) for factor in inside)
+        total = add(total, mul(const(coef), product(inside if sound else factors)))
+    return total if isinstance(total, Expr) else dim
+
+
+def _condition(node: Atom) -> Relation | None:
+    """Where the atom is the last operand but one, and not the last: the condition of a choice, or of two extremes."""
+    if node.op == "ite":
+        return cast(Relation, node.args[0])
+    if node.op in ("max", "min") and len(node.args) == 2:
+        a, b = cast(tuple[Expr, Expr], node.args)
+        return ge(a, b) if node.op == "max" else le(a, b)
+    return None
+
+
+@lru_cache(maxsize=1 << 13)
+def _extremes(dim: Dim) -> tuple[Relation, ...]:
+    """The conditions of the extremes of two in an expression; none if many."""
+    if not isinstance(dim, Expr) or dim.size > _LARGE:
+        return ()
+    found = (_condition(node) for node in postorder(dim.atoms()) if node.op in ("max", "min"))
+    conditions = tuple(dict.fromkeys(c for c in found if c is not None and c is not OPEN))
+    return conditions if len(conditions) <= _MAX_CHOICES else ()
+
+
+@remembered
+def given(premise: Relation, dim: Dim) -> Dim:
+    """The dim in the runs that meet the premise, without the choices that the premise decides.
+
+    A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
+    """
+    for condition in (*choices(dim), *_extremes(dim)):
+        if excludes(negation(condition), premise):
+            return given(premise, restrict(dim, condition, extremes=True))
+        if excludes(condition, premise):
+            return given(premise, restrict(dim, negation(condition), extremes=True))
+    return settled(dim)

@@ -1,0 +1,75 @@
+"""Interning: one live object per structure, so that equality is identity and hashing is free."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from absint.lattices.deadline import on_time
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """The function of interned or plain arguments, its latest results kept. True is not taken for 1."""
+    return cast("Callable[P, T]", lru_cache(maxsize=1 << 12, typed=True)(function))
+
+
+class _Entry(weakref.ref[T]):
+    """A weak reference that knows where it is kept."""
+
+    __slots__ = ("key", "refs")
+
+    key: Hashable
+    refs: dict[Hashable, _Entry[T]]
+
+
+# A key holds the operands of its object, so dropping an entry may let others die: a tower of terms is released level by
+# level in a loop. The callback of a dying object only queues it, so no release nests in another.
+_dead: deque[_Entry[Any]] = deque()
+_lock = threading.RLock()
+
+
+class InternTable(Generic[T]):
+    """Map from a structural key to the one live object that has it. Objects are held weakly."""
+
+    __slots__ = ("_refs",)
+
+    def __init__(self) -> None:
+        self._refs: dict[Hashable, _Entry[T]] = {}
+
+    def get(self, key: Hashable) -> T | None:
+        """The live object of this key, if any."""
+        entry = self._refs.get(key)
+        return None if entry is None else entry()
+
+    def add(self, key: Hashable, build: Callable[[], T]) -> T:
+        """The object of this key, built under the lock if no live one exists."""
+        with _lock:
+            if _dead:
+                release()
+            found = self.get(key)
+            if found is None:
+                on_time()
+                found = build()
+                entry = _Entry(found, _dead.append)
+                entry.key, entry.refs = key, self._refs
+                self._refs[key] = entry
+            return found
+
+    def __len__(self) -> int:
+        return len(self._refs)
+
+
+def release() -> None:
+    """Drop the entries of dead objects, of every table."""
+    with _lock:
+        while _dead:
+            entry = _dead.popleft()
+            if entry.refs.get(entry.key) is entry:
+                del entry.refs[entry.key]

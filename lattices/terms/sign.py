@@ -1,0 +1,84 @@
+"""Whether an expression is a natural number whatever its symbols are: a bounded search beyond interval arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, cast
+
+from absint.lattices.terms import expr as ex
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.rewriting import states
+
+_STEPS: Final = 48
+
+
+@lru_cache(maxsize=1 << 14)
+@states("c * (a // m) * m >= c * a -> True", when="c <= 0 and m >= 1")
+@states("c * (a // m) * m >= c * (a - (m - 1)) -> True", when="c >= 0 and m >= 1")
+@states("a // b <= a -> True", when="a >= 0 and b >= 0")
+@states("g * y >= 1 - g -> y >= 0", when="g >= 1")
+@states("c * max(a, b) >= c * a -> True", when="c >= 0")
+@states("c * min(a, b) >= c * a -> True", when="c <= 0")
+@states("broadcast(a, b) == a or broadcast(a, b) == b -> True")
+def nonneg(e: Dim) -> bool:
+    """Whether e >= 0 for all values of the symbols within their bounds; False means "not shown".
+
+    Beyond interval arithmetic, a composite atom is replaced by linear bounds of its value (for m >= 1,
+    a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be.
+    """
+    lo, hi = e.bounds
+    if lo is not None and lo >= 0:
+        return True
+    if not isinstance(e, Expr) or (hi is not None and hi < 0):
+        return False
+    return _shown_nonneg(dict(e.terms), [_STEPS], 1)
+
+
+def _shown_nonneg(terms: Mapping[ex.Monomial, int], budget: list[int], scale: int) -> bool:
+    """Whether the sum is > -scale: it bounds `scale` times an integer from below, which is then a natural number.
+
+    Sums that are only passed through stay plain: to intern them would take most of the time.
+    """
+    if len(terms) > ex.MAX_TERMS:
+        return False
+    lo, hi = ex.sum_bounds(terms.items())
+    if lo is not None and lo > -scale:
+        return True
+    if hi is not None and hi <= -scale:
+        return False
+    budget[0] -= 1
+    if budget[0] <= 0:
+        return False
+    composite = [(mono, coef) for mono, coef in terms.items() if len(mono) == 1 and mono[0].args]
+    if len(composite) > 1:
+        composite.sort(key=lambda term: term[0][0].key)
+    for mono, coef in composite:
+        node = mono[0]
+        if node.op == "floordiv":
+            a, b = cast(tuple[Expr, Expr], node.args)
+            if b.const is not None and b.const > 0:
+                lost = 0 if coef < 0 else coef * (b.const - 1)
+                return _shown_nonneg(_replaced(terms, mono, a, b.const, lost), budget, scale * b.const)
+            # One budget for all of it: with a fresh one for each premise the work would grow with the depth.
+            if coef < 0 and _shown_nonneg(dict(a.terms), budget, 1) and _shown_nonneg(dict(b.terms), budget, 1):
+                return _shown_nonneg(_replaced(terms, mono, a), budget, scale)
+        elif node.op in ("max", "min", "broadcast", "ite"):
+            # One operand is enough where the value is on its far side; else it may be any of them.
+            enough = any if (node.op == "max" and coef > 0) or (node.op == "min" and coef < 0) else all
+            operands = [arg for arg in node.args if isinstance(arg, Expr)]
+            return enough(_shown_nonneg(_replaced(terms, mono, arg), budget, scale) for arg in operands)
+    return False
+
+
+def _replaced(
+    terms: Mapping[ex.Monomial, int], mono: ex.Monomial, by: Expr, factor: int = 1, lost: int = 0
+) -> Mapping[ex.Monomial, int]:
+    """`factor` times the sum, with `factor` times this atom of it replaced by an expression, less what is lost."""
+    result = {m: c * factor for m, c in terms.items() if m is not mono}
+    coef = terms[mono]
+    for m, c in by.terms:
+        result[m] = result.get(m, 0) + coef * c
+    if lost:
+        result[()] = result.get((), 0) - lost
+    return {m: c for m, c in result.items() if c}

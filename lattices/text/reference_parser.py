@@ -1,0 +1,185 @@
+"""The parser of texts that refer to values: `X[1]`, `shape(X)`, `size(X)`, `rank(X)`, and `symbol(N)` for a symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
+from absint.lattices.text.functions import FUNCTIONS, Ratio
+from absint.lattices.text.parser import Parser
+from absint.lattices.text.references import References, UnresolvedError
+from absint.lattices.text.syntax import Dims, Infix, Item, Name, Names, Open, Set, terms
+from absint.lattices.text.tokens import TextError, Token, after_space, unquote
+from absint.lattices.text.value_names import ValueNames, told
+
+_FUNCTIONS: Final = ("shape", "size", "rank", "symbol")
+"""Their operand is a name."""
+
+
+class ReferenceParser(Parser):
+    """One run over one text."""
+
+    functions = (*FUNCTIONS, *_FUNCTIONS)
+
+    def __init__(self, text: str, names: Names, references: References, relation: bool) -> None:
+        super().__init__(text, names, relation, total=True)
+        self.references = references
+        self.values = ValueNames(text, names, references)
+
+    # Tokens
+
+    def _next(self, wants_operand: bool) -> Token:
+        """The next token: the name of a value where one stands before a `[`."""
+        if wants_operand:
+            at = after_space(self.text, self.at)
+            name = self.values.bare(at)
+            if name is not None:
+                return Token("value", name, at)
+        try:
+            return super()._next(wants_operand)
+        except TextError as problem:
+            raise self.values.misread(problem, no_token=True) from None
+
+    def _misread(self, at: int, reason: str) -> TextError:
+        return self.values.misread(self._error(at, reason))
+
+    def _operand(self, token: Token) -> bool:
+        top = self.stack[-1] if self.stack else None
+        if token.kind == "op" and token.text == "[" and not (isinstance(top, Infix) and top.op in ("in", "not in")):
+            self._open(token, "list")
+            return True
+        if token.text == "]" and isinstance(top, Open) and top.kind == "list" and top.first == len(self.items):
+            self.stack.pop()
+            self.exact = top.exact
+            self.items.append(Item(Dims(()), top.at))
+            return False
+        return super()._operand(token)
+
+    def _literal(self, token: Token) -> Expr | Relation | Ratio | Name:
+        if token.kind == "value":
+            return Name(token.text, calls=False)
+        if token.kind == "quoted":
+            return Name(unquote(token, self.text, internal=True), calls=False)
+        return super()._literal(token)
+
+    def _operator(self, token: Token) -> bool:
+        if token.kind != "op" or self.negated_in is not None:
+            return super()._operator(token)
+        value, at = self.items[-1]
+        name = value if isinstance(value, Name) and not value.is_symbol else None
+        if token.text == "(" and name is not None and name.calls and name.name in _FUNCTIONS:
+            self.items[-1] = Item(self._of_name(name.name), at)
+            return False
+        if token.text == "[" and (name is not None or isinstance(value, Dims)):
+            if name is not None:
+                self.items[-1] = Item(self._shape(name.name, at), at)
+            self._open(token, "axis")
+            return True
+        if token.text == "," and self.stack:
+            self._reduce(-1)
+            if self.stack and self._innermost().kind == "axis":
+                raise self._error(token.at, "expected one axis, found ','")
+        return super()._operator(token)
+
+    # Brackets
+
+    def _open(self, token: Token, kind: str, function: str = "") -> None:
+        super()._open(token, kind, function)
+        self.exact = self.exact and kind != "axis"
+
+    def _closed(self, opened: Open, operands: list[Item]) -> Item:
+        if opened.kind == "list":
+            return Item(Dims(tuple([self._dim(item) for item in operands])), opened.at)
+        if opened.kind != "axis":
+            return super()._closed(opened, operands)
+        shape, at = self.items.pop()
+        index = self._dim(operands[0])
+        return Item(self._axis(cast(Dims, shape), at, index, operands[0].at), at)
+
+    def _of_name(self, function: str) -> Expr | Dims | Name:
+        """What a function gives for the name in the parenthesis that has just been opened."""
+        name, at, self.at = self.values.argument(self.at, "symbol" if function == "symbol" else "value")
+        if function == "symbol":
+            self.values.check_symbol(name, at, alone=True)
+            return Name(name, calls=False, is_symbol=True)
+        shape = self._shape(name, at)
+        if function == "shape":
+            return shape
+        return const(len(shape.dims)) if function == "rank" else self._size(shape, at)
+
+    # Shapes
+
+    def _shape(self, name: str, at: int) -> Dims:
+        if name not in self.references:
+            raise self.values.missing(name, at)
+        try:
+            return Dims(tuple(self.references.shape(name)), name)
+        except UnresolvedError as problem:
+            raise self._error(at, str(problem)) from None
+
+    def _axis(self, shape: Dims, at: int, index: Expr, index_at: int) -> Expr:
+        """One dim of a shape; a negative axis counts from the end."""
+        axis, rank = index.const, len(shape.dims)
+        if axis is None:
+            raise self._error(index_at, "expected an axis: an integer")
+        if not -rank <= axis < rank:
+            shown = str(axis) if abs(axis) < 10**20 else "of so many digits"
+            axes = f"has rank {rank}, its axes are {-rank} to {rank - 1}" if rank else "is a scalar, it has no axes"
+            raise self._error(index_at, f"axis {shown} is out of range: {_owner(shape)} {axes}")
+        return self._known(shape, axis % rank, at)
+
+    def _known(self, shape: Dims, axis: int, at: int) -> Expr:
+        dim = shape.dims[axis]
+        if not isinstance(dim, Expr):
+            raise self._error(at, f"axis {axis} of {_owner(shape)} is unknown: it has no expression")
+        return dim
+
+    def _size(self, shape: Dims, at: int) -> Expr:
+        """The number of elements."""
+        size: Dim = ONE_EXPR
+        for axis in range(len(shape.dims)):
+            dim = self._known(shape, axis, at)
+            self._spend(terms(size) * terms(dim), at)
+            size = self._settled_dim(mul(size, dim), at)
+        return cast(Expr, size)
+
+    def _compared(self, x: Expr | Set | Dims, infix: Infix, y: Expr | Set | Dims) -> Relation:
+        if not isinstance(x, Dims) and not isinstance(y, Dims):
+            return super()._compared(x, infix, y)
+        if not (isinstance(x, Dims) and isinstance(y, Dims) and infix.op in ("==", "!=")):
+            raise self._error(infix.at, "a shape is compared by == or != with a shape: shape(X) or [N, 3]")
+        self._spend(terms(x) + terms(y), infix.at)
+        same = self._same(x, y, infix.at)
+        return same if infix.op == "==" else rel.negation(same)
+
+    def _same(self, x: Dims, y: Dims, at: int) -> Relation:
+        """Both shapes have one rank and equal dims. One pair that differs in every run settles it."""
+        if len(x.dims) != len(y.dims):
+            return rel.FALSE
+        equal = [rel.eq(a, b) for a, b in zip(x.dims, y.dims, strict=True)]
+        if rel.FALSE in equal:
+            return rel.FALSE
+        for axis in range(len(equal)):
+            self._known(x, axis, at)
+            self._known(y, axis, at)
+        return rel.conjunction(*(self._stated(relation, at) for relation in equal))
+
+    # Names
+
+    def _check_name(self, written: Name, at: int) -> None:
+        self.values.check_symbol(written.name, at, alone=written.is_symbol)
+
+    def _boolean(self, name: Name, at: int) -> Relation:
+        if not isinstance(self.names, Mapping):
+            return super()._boolean(name, at)
+        value = self._symbol(name, at)
+        if value.bounds.lo != 0 or value.bounds.hi != 1:
+            raise self._no_condition(at, "a number")
+        return rel.eq(value, 1)
+
+
+def _owner(shape: Dims) -> str:
+    return told(shape.name) if shape.name else "the list"

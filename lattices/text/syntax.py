@@ -1,0 +1,117 @@
+"""What the parser works on: operators with their binding power, and operands before it is known what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple
+
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms import normal
+from absint.lattices.terms.expr import Dim, Expr, Monomial
+from absint.lattices.text.functions import Ratio
+
+# Binding power of infix operators, loosest first.
+IMPLIES, OR, AND, NOT, COMPARE, MAXIMUM, MINIMUM, SUM, PRODUCT, SIGN, POWER = range(11)
+COMPARISONS: Final[dict[str, Callable[[Dim, Dim], Relation]]] = {
+    "==": rel.eq,
+    "!=": rel.ne,
+    ">=": rel.ge,
+    "<=": rel.le,
+    ">": rel.gt,
+    "<": rel.lt,
+}
+INFIX: Final = {
+    **dict.fromkeys(("->", "implies"), IMPLIES),
+    **dict.fromkeys(("|", "or"), OR),
+    "and": AND,
+    **dict.fromkeys((*COMPARISONS, "in", "not in"), COMPARE),
+    "^": MAXIMUM,
+    **dict.fromkeys("+-", SUM),
+    **dict.fromkeys(("*", "/", "//", "/:", "%"), PRODUCT),
+    "**": POWER,
+}
+OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
+    "//": normal.floordiv,
+    "/:": normal.floordiv,
+    "%": normal.mod,
+    "^": normal.maximum,
+    "&": normal.minimum,
+}
+Names = Collection[str] | Mapping[str, Dim] | None
+"""The symbols that a text may name: any, only these, or only these for the dims that they stand for."""
+
+CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
+
+
+class Name(NamedTuple):
+    """A name that is a dim or a condition by where it stands; `calls` if an opening parenthesis makes it a function.
+
+    `is_symbol` if the text says that it is one, where there is a value of that name too.
+    """
+
+    name: str
+    calls: bool
+    is_symbol: bool = False
+
+
+class Sum:
+    """A sum that is still being added to: one dictionary, instead of one polynomial for each partial sum."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, first: Expr) -> None:
+        self.terms: dict[Monomial, int] = dict(first.terms)
+
+    def add(self, other: Expr, sign: int) -> None:
+        terms = self.terms
+        for mono, coef in other.terms:
+            terms[mono] = terms.get(mono, 0) + sign * coef
+
+
+class Set(NamedTuple):
+    members: tuple[Expr, ...]
+
+
+class Dims(NamedTuple):
+    """A shape: that of the value of this name, or a list of dims (no name)."""
+
+    dims: tuple[Dim, ...]
+    name: str = ""
+
+
+class Item(NamedTuple):
+    """An operand, and the column where its text begins."""
+
+    value: Expr | Relation | Ratio | Name | Sum | Set | Dims
+    at: int
+
+
+class Infix(NamedTuple):
+    """An operator that waits for its right operand (`neg`, `pos` and `not` stand before it)."""
+
+    op: str
+    power: int
+    at: int
+
+
+class Open(NamedTuple):
+    """An opening bracket: of a group, the operands of a function (`call`), a set, a list of dims, or an axis."""
+
+    kind: str
+    closing: str
+    at: int
+    first: int
+    exact: bool
+    function: str = ""
+
+
+def terms(value: object) -> int:
+    """A measure of the work that an operand causes: its number of terms, at least 1."""
+    if isinstance(value, Expr):
+        return len(value.terms) or 1
+    if isinstance(value, Ratio):
+        return len(value.over.terms) + len(value.under.terms)
+    if isinstance(value, Dims):
+        return sum(map(terms, value.dims)) + 1
+    return len(value.terms) if isinstance(value, Sum) else 1

@@ -1,0 +1,177 @@
+"""Names of values in a text: where one without backquotes ends, and what was meant by one that is not there."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import Final
+
+from absint.lattices.text.nearest import Near, nearest
+from absint.lattices.text.references import References
+from absint.lattices.text.syntax import Names
+from absint.lattices.text.tokens import TextError, after_space, quote, token_at, unquote
+
+MAX_BARE_NAME: Final = 1_000
+"""Longest name of a value that is found without backquotes."""
+
+_BARE: Final = re.compile(r"[^()\[\]{},`]*")
+_WORD: Final = re.compile(r"[^\s()\[\]{},`=<>]*")
+_SPACED_OPERATOR: Final = re.compile(r"\s[-+*/%^&|<>=!~]|[-+*/%^&|<>=!~]\s|(?:^|\s)(?:and|or|not|in|implies)(?:\s|$)")
+_SHOWN: Final = 120
+
+
+class ValueNames:
+    """The names of values, and of symbols beside them, in one text."""
+
+    def __init__(self, text: str, names: Names, references: References) -> None:
+        self.text, self.names, self.references = text, names, references
+        self._end = -1  # the next column that no bare name reaches beyond
+
+    # Where a name begins and ends
+
+    def bare(self, at: int) -> str | None:
+        """The value whose name stands at this column without backquotes, right before a `[`."""
+        end = self._bare_end(at)
+        if end - at > MAX_BARE_NAME or not self.text.startswith("[", end):
+            return None
+        name = self.text[at:end].rstrip()
+        return name if name in self.references and is_bare(name) else None
+
+    def argument(self, at: int, what: str) -> tuple[str, int, int]:
+        """The name in a parenthesis that opens before this column, where it begins, and where the parenthesis ends."""
+        start = after_space(self.text, at)
+        if self.text.startswith("`", start):
+            token = token_at(self.text, start)
+            name, end = unquote(token, self.text, internal=True), start + len(token.text)
+        else:
+            end = self._bare_end(start)
+            name = self.text[start:end].rstrip()
+            if not name:
+                raise self._error(start, f"expected the name of a {what}, found {self._character(start)}")
+        end = after_space(self.text, end)
+        if not self.text.startswith(")", end):
+            problem = f"expected ')' after the name of a {what}, found {self._character(end)}"
+            raise self._value_at(end) or self._error(end, problem)
+        return name, start, end + 1
+
+    def _bare_end(self, at: int) -> int:
+        """The next column that no name without backquotes reaches beyond; found once for all columns before it."""
+        if self._end < at:
+            self._end = _end_of(_BARE, self.text, at)
+        return self._end
+
+    def _word(self, at: int) -> tuple[str, int]:
+        """The longest text around a column without spaces and brackets, and where it begins."""
+        begin = at - _end_of(_WORD, self.text[max(0, at - MAX_BARE_NAME) : at][::-1], 0)
+        end = _end_of(_WORD, self.text[: at + MAX_BARE_NAME], at)
+        return self.text[begin:end], begin
+
+    def _indexed(self, end: int) -> bool:
+        return self.text.startswith("[", after_space(self.text, end))
+
+    def _character(self, at: int) -> str:
+        return repr(self.text[at]) if at < len(self.text) else "the end"
+
+    # Errors
+
+    def check_symbol(self, name: str, at: int, *, alone: bool) -> None:
+        """Raises TextError if the name at this column is no symbol, or a value too (`alone`: that is no matter)."""
+        is_symbol = self.names is None or name in self.names
+        if name in self.references and not alone:
+            if self.names is None or not is_symbol:
+                raise self._a_value(name, at)
+            x = _written(name)
+            raise self._error(at, f"{told(name)} is a symbol and a value: write symbol({x}), or {x}[axis] and the like")
+        if name.startswith("%"):
+            raise self._error(at, "names that begin with '%' are internal")
+        if is_symbol:
+            return
+        if alone:
+            raise self._error(at, f"no symbol {told(name)} here{_suggestion(nearest(name, self.names or ()))}")
+        near = nearest(name, chain(self.names or (), self.references))
+        raise self._value_at(at) or self._nearer("no symbol or value", name, at, near)
+
+    def missing(self, name: str, at: int) -> TextError:
+        """The error of a name at this column that is no value."""
+        return self._value_at(at) or self._nearer("no value", name, at, nearest(name, self.references))
+
+    def misread(self, problem: TextError, *, no_token: bool = False) -> TextError:
+        """A better error, if what does not parse is the name of a value."""
+        at = problem.column
+        word, begin = self._word(at)
+        better = self._value_at(at)
+        if better or not word or word in self.references or not self._indexed(begin + len(word)):
+            return better or problem
+        near = nearest(word, self.references)
+        if near or no_token or (begin == at and word.startswith("/")):
+            return self._error(begin, f"no value {told(word)} here{_suggestion(near)}")
+        return problem
+
+    def _nearer(self, what: str, name: str, at: int, near: list[Near]) -> TextError:
+        """The error of a name that is not there, or of the word that it is a part of if that is nearer to a value."""
+        word, begin = self._word(at)
+        if len(word) > len(name) and self._indexed(begin + len(word)):
+            wider = nearest(word, self.references)
+            if wider and (not near or wider[0].ratio > near[0].ratio):
+                what, name, at, near = "no value", word, begin, wider
+        return self._error(at, f"{what} {told(name)} here{_suggestion(near)}")
+
+    def _value_at(self, at: int) -> TextError | None:
+        """The error of a value that stands at this column where its name says too little, or cannot be read."""
+        low = max(0, at - MAX_BARE_NAME)
+        around = self.text[low : at + MAX_BARE_NAME]
+        for name in sorted((name for name in self.references if name and name in around), key=len, reverse=True):
+            begin = low + around.rfind(name, max(0, at - low - len(name)), at - low + len(name))
+            end = begin + len(name)
+            if begin < low or not begin <= at <= end or _is_within_word(self.text, begin, end):
+                continue
+            next_ = after_space(self.text, end)
+            after = self.text[next_ : next_ + 1]
+            if after in ("[", ")") and not is_bare(name):
+                return self._error(begin, f"the name of the value {told(name)} has to be in backquotes here")
+            if after != "[" and at < end:
+                return self._a_value(name, begin)
+        return None
+
+    def _a_value(self, name: str, at: int) -> TextError:
+        x = _written(name)
+        return self._error(at, f"{told(name)} is a value: write {x}[axis], shape({x}), size({x}) or rank({x})")
+
+    def _error(self, at: int, reason: str) -> TextError:
+        return TextError(self.text, at, reason)
+
+
+def _is_within_word(text: str, begin: int, end: int) -> bool:
+    """Whether a name goes on before or after these columns."""
+    first, last = text[begin - 1 : begin + 1] if begin else "", text[end - 1 : end + 1]
+    return any(len(pair) == 2 and all(c.isalnum() or c == "_" for c in pair) for pair in (first, last))
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    assert found is not None, "the pattern matches the empty text"
+    return found.end()
+
+
+def is_bare(name: str) -> bool:
+    """Whether a value can be named without backquotes."""
+    whole = 0 < len(name) <= MAX_BARE_NAME and _BARE.fullmatch(name) is not None and name == name.strip()
+    return whole and not _SPACED_OPERATOR.search(name)
+
+
+def told(name: str) -> str:
+    """A name in an error, bounded."""
+    return repr(name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}...")
+
+
+def _written(name: str) -> str:
+    """A short name as a text has to write it, a placeholder for a long one."""
+    return "X" if len(name) > _SHOWN // 4 else name if is_bare(name) else quote(name)
+
+
+def _suggestion(near: list[Near]) -> str:
+    names = [told(name) for _, name in near]
+    return f": {' or '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}?" if names else ""
+
+
+__all__ = ["MAX_BARE_NAME", "ValueNames", "is_bare", "told"]

@@ -1,0 +1,148 @@
+"""Contracts: which input sizes are legal, as a short list of clauses none of which can be left out.
+
+The clauses are the requirements over input symbols alone, simplified by one another, without those that the rest
+entail. Several clauses about one symbol become one where it is proved to say the same (`H % 8 == 0` for a chain of
+halvings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from absint.lattices.deadline import DeadlineError
+from absint.lattices.logic.relation import Relation
+from absint.lattices.text.escapes import json_text
+from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
+from absint.solver.prove import Prover, holds
+
+
+class Clause(NamedTuple):
+    """A relation over input symbols that every run needs, with the constraints that impose it."""
+
+    relation: Relation
+    because: tuple[Constraint, ...]
+
+    def __str__(self) -> str:
+        nodes = list(dict.fromkeys(str(c.origin) for c in self.because))
+        more = f" and {len(nodes) - 2} more" if len(nodes) > 2 else ""
+        return f"{self.relation}  ({', '.join(nodes[:2])}{more})"
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Which sizes of the inputs are legal: necessary for every run, and for a run on some data as far as is stated."""
+
+    clauses: tuple[Clause, ...]
+    possible: bool | None = True
+    """Whether some sizes meet the clauses; None if that was not decided."""
+    premises: tuple[Constraint, ...] = ()
+    """What declarations and the caller assume, and numeric premises of the claims that the clauses do not entail."""
+    shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Symbols that stand for sizes of several inputs: that they are equal is a premise which no runtime enforces."""
+    beyond: tuple[Constraint, ...] = ()
+    """Requirements over sizes that data decide, which no clause over input symbols can state."""
+    doubts: tuple[Doubt, ...] = ()
+    """Nodes that may fail for a reason that is not stated."""
+    reason: str = ""
+    """Why the clauses are as nodes state them, neither simplified nor shown to be possible; empty if they are."""
+
+    def __str__(self) -> str:
+        lines = [str(clause) for clause in self.clauses]
+        return "\n".join(lines) or f"every size is legal{self.proviso}"
+
+    @property
+    def proviso(self) -> str:
+        """The limits of what the clauses say, for a sentence: empty where they say all that a run needs."""
+        if self.beyond:
+            return " as far as sizes of the inputs alone decide it"
+        return ", but nodes may fail on data" if self.doubts else ""
+
+    def allows(self, binding: Mapping[str, int]) -> bool:
+        """The sizes meet every clause; one that divides by zero is not met.
+
+        Raises KeyError naming a symbol without a size.
+        """
+        for clause in self.clauses:
+            missing = sorted(clause.relation.free_symbols - binding.keys())
+            if missing:
+                raise KeyError(f"no size for {', '.join(map(repr, missing))}")
+        return all(holds(clause.relation, binding) is True for clause in self.clauses)
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.contract/1`."""
+        return json_text(
+            {
+                "schema": "absint.contract/1",
+                "possible": self.possible,
+                "reason": self.reason,
+                "clauses": [
+                    {"relation": str(clause.relation), "because": [_node(c) for c in clause.because]}
+                    for clause in self.clauses
+                ],
+                "premises": [{"relation": str(c.formula), "role": c.role, **_node(c)} for c in self.premises],
+                "shared": {name: list(places) for name, places in self.shared.items()},
+                "beyond": [{"relation": str(c.formula), **_node(c)} for c in self.beyond],
+                "doubts": [
+                    {"node": d.origin.name, "operator": d.origin.operator, "path": d.origin.path, "reason": d.reason}
+                    for d in self.doubts
+                ],
+            },
+            indent=1,
+        )
+
+
+def _node(c: Constraint) -> dict[str, str]:
+    return {"node": c.origin.name, "operator": c.origin.operator, "path": c.origin.path, "reason": c.reason}
+
+
+def contract(
+    base: ConstraintSet,
+    prover: Prover,
+    doubts: Sequence[Doubt] = (),
+    shared: Mapping[str, tuple[str, ...]] | None = None,
+) -> Contract:
+    """The contract of the requirements of a first round, which no requirement has simplified."""
+    inputs = frozenset(base.symbols)
+    stated: Stated = {}
+    beyond: dict[Relation, Constraint] = {}
+    for c in base:
+        if c.role == "required":
+            if c.formula.free_symbols <= inputs:
+                stated.setdefault(c.formula, {})[c] = None
+            else:
+                beyond.setdefault(c.formula, c)
+    given = [c.formula for c in base if c.origin.node < 0]
+    numeric = list(
+        dict.fromkeys(c.formula for c in base if c.role in ("assumed", "declared") and c.formula not in given)
+    )
+    reason = ""
+    try:
+        found, possible = shortened(stated, given, base.symbols, prover)
+        listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
+    except DeadlineError as error:
+        found, possible, listed, reason = stated, None, {*given, *numeric}, str(error)
+    clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]
+    clauses.sort(key=lambda clause: _order(clause.relation, base.symbols))
+    premises = {c.formula: c for c in base if c.role in ("assumed", "declared")}
+    return Contract(
+        tuple(clauses),
+        possible,
+        tuple(c for relation, c in premises.items() if relation in listed),
+        shared or {},
+        tuple(beyond.values()),
+        tuple(doubts),
+        reason,
+    )
+
+
+def _order(relation: Relation, symbols: Sequence[str]) -> tuple[int, list[int], int, str]:
+    """Clauses about one symbol first, in the order of the symbols; of these remainders, then lower bounds."""
+    places = sorted(symbols.index(name) for name in relation.free_symbols)
+    kind = 0 if not is_plain(relation) else 2 if relation.expr.ordered[0][1] < 0 else 1
+    return len(places), places, kind, relation.key
+
+
+__all__ = ["Clause", "Contract", "contract"]

@@ -1,0 +1,101 @@
+"""Reasoning by cases over dims: choices that collapse, extremes under facts, when a product is zero.
+
+All of it is exact: a simplification is made only where the value is the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from absint.lattices.logic.piecewise import choices, excludes, is_defined, restrict, settled
+from absint.lattices.logic.relation import FALSE, Relation, eq, ge, ite, le, ne, negation
+from absint.lattices.logic.truth import NO, YES
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
+from absint.lattices.terms.normal import exact_quotient, maximum, minimum
+from absint.transfer.op import Op
+
+
+def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
+    """a where the condition holds, else b; one of them alone where that is the same."""
+    truth = op.decide(condition)
+    if truth is YES:
+        return a
+    if truth is NO:
+        return b
+    otherwise = negation(condition)
+    here, there = restrict(a, condition), restrict(b, otherwise)
+    if isinstance(here, Expr) and isinstance(there, Expr):
+        for either, other, where in ((b, here, condition), (a, there, otherwise)):
+            if restrict(either, where) is other and is_defined(either, where):
+                return either
+    return settled(ite(condition, here, there))
+
+
+def least(op: Op, *dims: Dim | int) -> Dim:
+    """The smallest of the dims, without those that the facts show not to matter."""
+    return settled(minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES)))
+
+
+def greatest(op: Op, *dims: Dim | int) -> Dim:
+    """The largest of the dims, without those that the facts show not to matter."""
+    return settled(maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES)))
+
+
+def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], bool]) -> list[Dim | int]:
+    kept: list[Dim | int] = []
+    for dim in dims:
+        if any(beats(other, dim) for other in kept):
+            continue
+        kept = [other for other in kept if not beats(dim, other)]
+        kept.append(dim)
+    return kept
+
+
+def holds(op: Op, relation: Relation) -> bool:
+    """The facts show the relation, or it holds on both sides of a choice that it contains."""
+    if op.decide(relation) is YES:
+        return True
+    fails = negation(relation)
+    return any(excludes(c, fails) and excludes(negation(c), fails) for c in choices(relation))
+
+
+def is_positive(op: Op, dim: Dim) -> bool:
+    """The facts show that the dim is at least 1."""
+    lo = dim.bounds.lo
+    if lo is not None and lo >= 1:
+        return True
+    if dim.is_concrete:
+        return False
+    return holds(op, ge(dim, 1))
+
+
+def is_natural(op: Op, dim: Dim) -> bool:
+    """The facts show that the dim is at least 0."""
+    lo = dim.bounds.lo
+    if lo is not None and lo >= 0:
+        return True
+    if dim.is_concrete:
+        return False
+    return holds(op, ge(dim, 0))
+
+
+def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
+    """What it takes for a natural number to be other than 0: each factor of a product is at least 1."""
+    if isinstance(dim, Expr) and len(dim.terms) == 1:
+        factors = dim.terms[0][0]
+        if factors and all(f.bounds.lo is not None and f.bounds.lo >= 0 for f in factors):
+            return tuple(dict.fromkeys(ge(expr_of(f), 1) for f in factors))
+    if isinstance(dim, Expr) and dim.bounds.lo is not None and dim.bounds.lo >= 0:
+        return (ge(dim, 1),)
+    return (ne(dim, 0),)
+
+
+def vanishes_with(dim: Dim, other: Dim) -> bool:
+    """The dim is 0 wherever the other one is."""
+    zero = eq(other, 0)
+    if zero is FALSE:
+        return True
+    parts = zero.parts if zero.op == "or" else (zero,)  # a product is 0 where a factor is
+    if not isinstance(dim, Expr) or any(part.op != "==" for part in parts):
+        return dim is ZERO_EXPR
+    return all(exact_quotient(dim, p.expr) is not None or restrict(dim, p) is ZERO_EXPR for p in parts)

@@ -1,0 +1,96 @@
+"""Ordinary sizes: a numeric premise is taken for granted only if it holds for all of them.
+
+The values of all symbols together range over everything up to `ORDINARY`, within their bounds; so the premise is shown
+over intervals, not tried at points. Facts may bound a symbol further. The trips of a loop, and what a loop carries, are
+no sizes of anybody's choice: 64 trips that double a number leave every integer type. They have their own bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Substitution, Symbol, const, expr_of, mul, sub
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.interval import Interval
+
+DATA_TAG: Final = "data/"
+"""The tags of the data of inputs begin with this: they may be ordinary sizes."""
+
+PROBE_TAG: Final = "probe/"
+"""The tags of symbols that serve to guess what a trip does begin with this."""
+
+ORDINARY: Final = 1 << 16
+"""Sizes up to this are met with every day."""
+
+LOOP_TAG: Final = "loop/"
+"""The tags of the number of the trip, and of what a loop carries, begin with this."""
+
+
+@remembered
+def is_ordinary(premise: Relation, facts: Facts) -> bool:
+    """The premise is shown for all values up to `ORDINARY` of its symbols that the facts allow."""
+    loops = any(map(is_of_a_loop, premise.symbols))
+    narrowed = premise.map(_boxed(_trips(facts)) if loops else _boxed({}))
+    if narrowed is TRUE or narrowed is FALSE or not facts:
+        return narrowed is TRUE
+    known = _ordinary_facts(facts)
+    return not known.contradiction and known.decide(narrowed) is YES
+
+
+@remembered
+def _ordinary_facts(facts: Facts) -> Facts:
+    return Facts(relation.map(_boxed({})) for relation in facts.relations)
+
+
+@remembered
+def _trips(facts: Facts) -> Mapping[Symbol, Symbol]:
+    """Symbols of loops with the bounds that the facts give them, for all ordinary sizes: a trip is below the limit."""
+    found: dict[Symbol, Symbol] = {}
+    for relation in facts.relations:
+        e = relation.map(_boxed(found)).expr if relation.op == ">=" else None
+        for symbol in filter(is_of_a_loop, relation.symbols):
+            known = found.get(symbol, symbol)
+            coef = dict(e.terms).get((known,), 0) if isinstance(e, Expr) else 0
+            rest = sub(e, mul(const(coef), expr_of(known))) if isinstance(e, Expr) and coef < 0 else None
+            if isinstance(rest, Expr) and known not in rest.symbols and rest.bounds.hi is not None:
+                bounds = known.bounds.meet(Interval(None, rest.bounds.hi // -coef))
+                found[symbol] = known if bounds.is_empty else Symbol(symbol.name, *bounds)
+    return found
+
+
+def _boxed(known: Mapping[Symbol, Symbol]) -> Callable[[Expr], Dim]:
+    """Puts symbols that have ordinary values only in place of those of an expression."""
+
+    def change(e: Expr) -> Dim:
+        return Substitution({s: expr_of(known.get(s) or ordinary(s)) for s in e.symbols})(e)
+
+    return change
+
+
+def ordinary(symbol: Symbol) -> Symbol:
+    """The symbol with its ordinary values only."""
+    lo, hi = symbol.bounds
+    if _is_any_number(symbol) and not symbol.bounds.leq(Interval(0, MAX_DIM)):
+        return symbol
+    if is_of_a_loop(symbol) or (lo is not None and lo > ORDINARY) or (hi is not None and hi < -ORDINARY):
+        return symbol
+    lowest = -ORDINARY if lo is None else max(lo, -ORDINARY)
+    highest = ORDINARY if hi is None else min(hi, ORDINARY)
+    return Symbol(symbol.name, lowest, highest)
+
+
+def _is_any_number(symbol: Symbol) -> bool:
+    """Nothing is known of it: it may be a sum that has wrapped around, and is as large as its type allows."""
+    return symbol.name.startswith("%") and not symbol.name.partition(":")[2].startswith((DATA_TAG, PROBE_TAG))
+
+
+def is_of_a_loop(symbol: Symbol) -> bool:
+    """It is the number of the trip, or what a loop carries."""
+    return symbol.name.startswith("%") and symbol.name.partition(":")[2].startswith(LOOP_TAG)
+
+
+__all__ = ["DATA_TAG", "LOOP_TAG", "ORDINARY", "PROBE_TAG", "is_of_a_loop", "is_ordinary", "ordinary"]

@@ -1,0 +1,154 @@
+"""Numeric premises: when what a kernel computes on integers and floats is what the expression says.
+
+An integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the bounds of the
+symbols do not show it, the premise is recorded at the node, provided that it holds for all ordinary sizes
+(`absint.transfer.elements.ordinary`); else the element is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, isfinite
+from typing import Final
+
+import numpy as np
+
+from absint.lattices.contents import OPAQUE, Element
+from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import exact_quotient
+from absint.lattices.terms.real import Real
+from absint.transfer.op import Op
+
+RANGES: Final = {dtype: Interval(lo, hi) for dtype, (lo, hi) in INTEGER_RANGES.items()}
+NUMPY: Final[dict[DType, type[np.floating]]] = {
+    DType.FLOAT16: np.float16,
+    DType.FLOAT: np.float32,
+    DType.DOUBLE: np.float64,
+}
+MAX_EXPONENT: Final = 64
+"""Powers of two that a symbolic float may be scaled by: far from overflow in every type that carries symbols."""
+
+
+def integer(element: Element) -> Dim:
+    """The element of an integer tensor as a dim."""
+    return element if isinstance(element, Dim) else UNKNOWN_DIM
+
+
+def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
+    """An integer result under the premise that it stays inside its type; where that cannot be one, any of the type."""
+    allowed = RANGES[dtype]
+    if value.bounds.leq(allowed) or any(value is operand for operand in operands):
+        return value
+    lo, hi = INTEGER_RANGES[dtype]
+    if hi.bit_length() < 31 or (lo == 0 and op.decide(rel.ge(value, 0)) is not YES):
+        return Unknown(allowed)  # narrow integers wrap every day, and a difference below 0 is no matter of magnitude
+    return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else Unknown(allowed)
+
+
+def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
+    """Whether lo <= value <= hi, recorded as a premise unless the bounds show it; False if it cannot be one."""
+    if value.bounds.leq(Interval(lo, hi)):
+        return True
+    if not isinstance(value, Expr) or value.const is not None:
+        return False
+    return op.assume(rel.conjunction(rel.le(value, hi), rel.ge(value, lo)), reason)
+
+
+def in_double(op: Op, value: Dim) -> bool:
+    """The integer survives a kernel that computes in double."""
+    limit = 1 << MANTISSA_BITS[DType.DOUBLE]
+    return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")
+
+
+def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
+    """Integers are ordered rightly where onnxruntime looks at the low 32 bits of INT64.
+
+    It does so where it works on several at once: in Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
+    """
+    wide = [number for number in numbers if not number.bounds.leq(RANGES[DType.INT32])] if dtype is DType.INT64 else []
+    if any(not isinstance(number, Expr) or number.const is not None for number in wide):
+        return False
+    return all(within(op, number, *_LOW, "onnxruntime orders it by 32 bits") for number in wide)
+
+
+_LOW: Final = INTEGER_RANGES[DType.INT32]
+
+
+def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
+    """Whether the numerator is exact in the type, under the premise on sizes; operands are so already."""
+    limit = 1 << MANTISSA_BITS[dtype]
+    if num.bounds.leq(Interval(-limit, limit)):
+        return True
+    if dtype is DType.FLOAT16 or any(coef.bit_length() > MAX_EXPONENT for _, coef in num.terms):
+        return False
+    digits = _odd_part(num)
+    if any(digits is _odd_part(operand.num) for operand in operands):
+        return True
+    return within(op, digits, -limit, limit, f"{dtype} holds it exactly")
+
+
+def _odd_part(num: Expr) -> Expr:
+    """The numerator without the power of two that divides it: the digits that the mantissa holds."""
+    content = gcd(*(coef for _, coef in num.terms))
+    power = content & -content
+    odd = exact_quotient(num, const(power)) if power > 1 else num
+    return odd if isinstance(odd, Expr) else num
+
+
+def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
+    """Whether comparing scale*a with integers sees the quotient and not its rounding (see `lattices.terms.real`)."""
+    if a.is_dyadic:
+        return True
+    limit = 1 << MANTISSA_BITS[dtype]
+    num = const(scale) * a.num
+    if a.den > limit or not isinstance(num, Expr):
+        return False
+    if dtype is DType.FLOAT16:
+        return num.bounds.leq(Interval(-limit, limit))
+    return within(op, num, -limit, limit, f"{dtype} rounds no quotient of it to an integer")
+
+
+def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
+    """num/den, which the type holds exactly under the premise on sizes."""
+    value = Real.of(num, den)
+    if value is None or value.den.bit_length() > MAX_EXPONENT or (dtype is DType.FLOAT16 and value.den > 1 << 10):
+        return OPAQUE
+    return value if _fits_mantissa(op, dtype, value.num, *operands) else OPAQUE
+
+
+def moderate(value: Real | None) -> Element:
+    """A rounded quotient, unless powers of two have scaled it so far that the type might overflow."""
+    if value is None or value.den.bit_length() > MAX_EXPONENT + MANTISSA_BITS[DType.DOUBLE]:
+        return OPAQUE
+    return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
+
+
+def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:
+    """A function of constants, rounded as the type does; in float16 only if exact, since kernels may compute wider."""
+    kind = NUMPY[dtype]
+    with np.errstate(all="ignore"):
+        result = float(compute(*(kind(float(v)) for v in values)))  # type: ignore[arg-type]
+    if not isfinite(result) or (dtype is DType.FLOAT16 and compute(*values) != Fraction(result)):
+        return OPAQUE
+    return Real.constant(result)
+
+
+def representable(dtype: DType, value: Fraction) -> bool:
+    """The constant is exact in the type."""
+    try:
+        rounded = float(NUMPY[dtype](float(value)))
+    except OverflowError:
+        return False
+    return isfinite(rounded) and Fraction(rounded) == value
+
+
+def power_of_two(value: Fraction | None) -> bool:
+    if not value:
+        return False
+    num, den = abs(value.numerator), value.denominator
+    return num & (num - 1) == 0 and den & (den - 1) == 0 and max(num, den).bit_length() <= MAX_EXPONENT
