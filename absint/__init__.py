@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from absint.version import VERSION
+
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis
     from absint.api import Result, analyze
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     TABLE: Table
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "analyze": "absint.api",

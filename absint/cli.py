@@ -14,7 +14,6 @@ from typing import NoReturn, TextIO
 
 import click
 
-from absint import __version__
 from absint.commands.analyze import analyze
 from absint.commands.annotate import annotate
 from absint.commands.audit import audit
@@ -30,6 +29,7 @@ from absint.commands.prove import prove
 from absint.commands.study import study
 from absint.errors import AbsintError
 from absint.report.plain import plain
+from absint.version import VERSION
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _LONGEST = 1000
@@ -55,7 +55,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings=_CONTEXT, no_args_is_help=False, invoke_without_command=True)
-@click.version_option(__version__, prog_name="absint", message="%(prog)s %(version)s")
+@click.version_option(VERSION, prog_name="absint", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Sound symbolic shape analysis of ONNX models.

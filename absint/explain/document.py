@@ -18,11 +18,11 @@ SCHEMA: Final = "absint.explain/1"
 
 def document(explanation: Explanation) -> str:
     """The whole explanation, one step a line."""
-    from absint import __version__
+    from absint.version import VERSION
 
     head: dict[str, Json] = {
         "schema": SCHEMA,
-        "absint": __version__,
+        "absint": VERSION,
         "model": explanation.model,
         "value": explanation.value,
         "path": explanation.path,

@@ -91,9 +91,9 @@ def _rows(item: Judged) -> Iterator[tuple[str, str]]:
 
 def document(result: Result, audits: Iterable[Audit]) -> str:
     """All claims of all sources, one a line."""
-    from absint import __version__
+    from absint.version import VERSION
 
-    head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
+    head = {"schema": SCHEMA, "absint": VERSION, "model": result.origin}
     lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
     found = ",\n".join(map(_audit, audits))
     return "{\n" + ",\n".join([*lines, f'"audits": [\n{found}\n]']) + "\n}"

@@ -61,7 +61,7 @@ def document(result: Result, audits: Sequence[Audit]) -> str:
 
 
 def _run(result: Result, audit: Audit) -> Json:
-    from absint import __version__
+    from absint.version import VERSION
 
     told = [item for item in audit.judged if item.judgement in _RULES]
     failures: list[Json] = [{"level": "error", "message": {"text": audit.failure}}] if audit.failure else []
@@ -70,7 +70,7 @@ def _run(result: Result, audit: Audit) -> Json:
         "tool": {
             "driver": {
                 "name": "absint",
-                "version": __version__,
+                "version": VERSION,
                 "rules": [
                     {
                         "id": rule.id,

@@ -28,8 +28,8 @@ def document(
     profile: Profile | None = None,
 ) -> str:
     """The whole result; every dim is a text of the grammar."""
-    from absint import __version__
     from absint.report.relations import located
+    from absint.version import VERSION
 
     counts = totals(result)
     inputs: list[Json] = [{"name": name, **described(result[name])} for name in result.inputs]
@@ -42,7 +42,7 @@ def document(
     ]
     whole: dict[str, Json] = {
         "schema": SCHEMA,
-        "absint": __version__,
+        "absint": VERSION,
         "model": result.origin,
         "can_run": result.can_run,
         "policy": {"name": result.policy.name, "sound": result.policy.sound, "summary": result.policy.summary},

@@ -116,9 +116,9 @@ def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
 
 def document(result: Result, proofs: Iterable[Proof]) -> str:
     """All answers, one a line."""
-    from absint import __version__
+    from absint.version import VERSION
 
-    head = {"schema": SCHEMA, "absint": __version__, "model": result.origin}
+    head = {"schema": SCHEMA, "absint": VERSION, "model": result.origin}
     lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
     found = ",\n  ".join(json_text(_record(proof)) for proof in proofs)
     return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]']) + "\n}"

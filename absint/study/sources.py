@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from absint import __version__
 from absint.auditing.peers import TOOLS, is_installed
 from absint.errors import UsageError
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.lattices.unify import Policy
@@ -89,7 +89,7 @@ def versions(source: Source) -> str:
 
 def ours() -> str:
     """The version of this package, and eight digits of its source, which changes within a version."""
-    return f"absint {__version__} {_digest()}"
+    return f"absint {VERSION} {_digest()}"
 
 
 @cache
