@@ -99,9 +99,14 @@ def _scale_elements(op: Op) -> list[Element] | None:
     return None if sizes is None or len(sizes) != 1 else [UNKNOWN_SIZE] * min(sizes[0], 64)
 
 
+def _listed_axes(op: Op) -> list[int] | None:
+    """The attribute `axes`; an empty list means all of them, as none does."""
+    return op.ints("axes") or None
+
+
 def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
     """The axes that scales or sizes speak of; there must be as many."""
-    given = op.ints("axes")
+    given = _listed_axes(op)
     axes = list(range(rank)) if given is None else [op.axis(a, rank, "axes") for a in given]
     if len(set(axes)) != len(axes):
         op.reject(f"axes {given} repeats an axis")
@@ -124,13 +129,13 @@ def _kept(op: Op, x: Tensor) -> Tensor:
 def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0) -> Tensor:
     if x.shape.is_top:
         op.may_fail("X has an axis for each scale")
-        if scales is not None and op.ints("axes") is None:
+        if scales is not None and _listed_axes(op) is None:
             return Tensor(x.dtype, Shape([None] * len(scales)))
         return Tensor(x.dtype)
     if scales is None:
         return _kept(op, x)
     dims = list(x.shape.dims)
-    if op.ints("axes") is None and len(scales) > len(dims):
+    if _listed_axes(op) is None and len(scales) > len(dims):
         op.note(f"scales has {len(scales)} values for {len(dims)} axes")  # onnxruntime does not look at the others
         return _kept(op, x)
     unchanged: list[Relation] = [TRUE] * len(dims)
@@ -153,7 +158,10 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
             op.reject(f"scale {float(value)} of axis {axis} is too small")
         if isinstance(size, Expr) and size.const is not None:
             product = float32(float(value) * float32(size.const))
-            return Dim(int(product)) if product <= MAX_DIM else UNKNOWN_SIZE
+            if product <= MAX_DIM:
+                return Dim(int(product))
+            op.may_fail(f"axis {axis} becomes too large")
+            return UNKNOWN_SIZE
     if value is None:
         op.may_fail(f"the scale of axis {axis} is positive")
     if not isinstance(size, Expr) or not scale.is_dyadic:
@@ -190,19 +198,21 @@ def _rounded(op: Op, size: Expr, scaled: Expr, den: int, axis: int) -> Dim:
 def _sized(op: Op, x: Tensor) -> Tensor:
     sizes = op.integers("sizes")
     if x.shape.is_top or sizes is None:
-        if x.shape.is_top and sizes is not None and op.ints("axes") is None and _stretches(op):
+        if x.shape.is_top and sizes is not None and _listed_axes(op) is None and _stretches(op):
             op.may_fail("X and the sizes fit")
             return Tensor(x.dtype, shape_of(tuple(as_size(d) for d in sizes)))
         return _kept(op, x)
     dims = list(x.shape.dims)
-    if op.ints("axes") is None and any(op.decide(ge(size, 1)) is not YES for size in dims[len(sizes) :]):
+    stretches = _stretches(op)
+    if _listed_axes(op) is None and not all(stretches and _is_there(op, size) for size in dims[len(sizes) :]):
         op.note(f"sizes has {len(sizes)} values for {len(dims)} axes")  # onnxruntime takes 0 for the size of the others
         return _kept(op, x)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
-    for size in sizes:
-        op.require(ge(size, 0), "sizes are not negative")
-    if not _stretches(op):
+    if stretches:
+        for size in sizes:
+            op.require(ge(size, 0), "sizes are not negative")
+    else:
         for axis, before, size in zip(axes, old, sizes, strict=True):
             _check_size(op, before, size, axis)
         sizes = _keeping_ratio_where_meant(op, old, sizes)
@@ -213,6 +223,10 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         dims[axis] = as_size(size)
     supported(op, len(dims), unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
+
+
+def _is_there(op: Op, size: Dim) -> bool:
+    return op.decide(ge(size, 1)) is YES
 
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
@@ -227,7 +241,7 @@ def _stretches(op: Op) -> bool:
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
     """onnxruntime leaves an axis as it is, and its size out of the scale, if `axes` counts it from the end."""
-    meant = [axis >= 0 for axis in op.ints("axes") or [0] * len(old)]
+    meant = [axis >= 0 for axis in _listed_axes(op) or [0] * len(old)]
     if not any(meant):
         return list(old)
     chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))

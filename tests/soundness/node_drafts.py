@@ -227,9 +227,15 @@ def numpy_type(dtype: int) -> np.dtype[Any]:
 
 def as_array(elements: tuple[Number, ...], wanted: np.dtype[Any]) -> np.ndarray:
     """The elements in one row, wrapped to the type."""
+    elements = tuple(wrapped(e) if isinstance(e, int) else e for e in elements)
     data = np.array(list(elements), dtype=object if wanted.kind == "O" else None)
     with np.errstate(all="ignore"):
         return data.astype(wanted) if len(elements) else np.zeros(0, wanted)
+
+
+def wrapped(number: int) -> int:
+    """The number in 64 bits with a sign."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def size_at(dim: Size, binding: Binding) -> int:
@@ -248,7 +254,7 @@ def computed(graph: GraphProto, name: str, item: Input) -> str:
     pairs = [e for e in item.elements if isinstance(e, tuple)]
     graph.input.append(helper.make_tensor_value_info(f"{name}_sizes", TensorProto.BOOL, [s for s, _ in pairs]))
     constants = {
-        f"{name}_offsets": [(offset + (1 << 63)) % (1 << 64) - (1 << 63) for _, offset in pairs],  # sums wrap as well
+        f"{name}_offsets": [wrapped(offset) for _, offset in pairs],  # sums wrap as well
         f"{name}_shape": [int(d) for d in item.dims],
     }
     for constant, values in constants.items():
