@@ -220,6 +220,8 @@ def _split_by_attribute(op: Op) -> list[Tensor]:
 def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
     if not op.has("split"):
+        if op.version >= 18 and op.integer("num_outputs") is None:
+            op.load_risk("one of split and num_outputs must be given, found none")
         return _split(op, None)
     if op.integer("num_outputs") is not None:
         op.reject("both split and num_outputs are given")

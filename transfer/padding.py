@@ -169,6 +169,8 @@ def center_crop_pad(op: Op) -> Tensor:
         known = axes is None and target is not None and len(target) != 1  # onnxruntime takes one size for all axes
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
+    if rank == 0:
+        op.may_fail("onnxruntime pads no scalars")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if target is None or len(target) != len(at) or len(set(at)) < len(at):
         op.may_fail("the target must have one size for each axis")

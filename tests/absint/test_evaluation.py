@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint.lattices.value import Tensor
-from absint.shapes.folding import EXACT
+from absint.shapes.folding import EXACT, FLAGS
 from tests.soundness.claims import against
 from tests.soundness.models import node_tests, stripped
 
@@ -110,6 +110,30 @@ def test_what_is_evaluated_exists_and_is_not_random(op: str) -> None:
     assert op not in RANDOM
 
 
+@pytest.mark.parametrize(("attributes", "ran"), [({"largest": 2}, [1, 2]), ({}, [7, 3]), ({"sorted": 0}, None)])
+def test_flags_that_are_neither_0_nor_1(attributes: dict[str, int], ran: list[int] | None) -> None:
+    node = helper.make_node("TopK", ["x", "k"], ["y", "i"], **attributes)
+    constants = {"x": np.array([3, 1, 2, 7]), "k": np.array([2])}
+    initialisers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph([node], "one", [], [onnx.ValueInfoProto(name="y")], initialisers)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    (actual,) = ort.InferenceSession(made.SerializeToString()).run(None, {})
+    assert ran is None or actual.tolist() == ran
+    claimed = absint.analyze(made)["y"]
+    assert not list(against("y", claimed, actual, {}))
+    assert isinstance(claimed, Tensor)
+    assert claimed.contents is not None
+    assert bool(claimed.contents.open) == bool(attributes)
+
+
+def test_every_integer_attribute_is_a_number_or_a_flag() -> None:
+    numbers = {"axis", "batch_dims", "group", "k", "to"}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain and schema.name in EXACT:
+            found = {n for n, a in schema.attributes.items() if a.type == onnx.defs.OpSchema.AttrType.INT}
+            assert found <= numbers | FLAGS, (schema.name, found)
+
+
 INT32_MAX = 2**31 - 1
 
 
@@ -119,6 +143,7 @@ INT32_MAX = 2**31 - 1
         ("ReduceSum", [INT32_MAX, 1], {}, [INT32_MAX]),  # onnxruntime saturates, numpy wraps
         ("ReduceProd", [2**20, 2**20], {}, [INT32_MAX]),
         ("Unique", [3, 1, 3], {"sorted": 0}, [3, 1]),  # onnx.reference sorts the only output
+        ("Unique", [3, 1, 3], {"sorted": 2}, [3, 1]),
     ],
 )
 def test_claims_hold_in_onnxruntime_where_the_reference_differs(

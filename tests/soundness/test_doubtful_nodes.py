@@ -11,6 +11,7 @@ from onnx import ModelProto, helper
 
 import absint
 from absint.queries.size_checks import Outcome
+from tests.soundness.claims import against
 from tests.soundness.runs import ENGINE
 
 QUANTISED: Final = "<float a = {0.5}, uint8 z = {1}>"
@@ -23,6 +24,32 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(float[1, N] x) => (y) <float[2] s = {1.0, 2.0}> "
         '{ y = Resize<keep_aspect_ratio_policy = "not_larger", mode = "nearest">(x, "", s) }',
         '(float[1, N] x) => (y) <float[2] s = {1.0, 2.0}> { y = Resize<mode = "nearest">(x, "", s) }',
+    ),
+    **{
+        f"Resize that keeps a ratio, to {sizes}": (
+            f"({kind} x) => (y) <{sizes} = {{{elements}}}> "
+            '{ y = Resize<keep_aspect_ratio_policy = "not_larger", mode = "nearest">(x, "", "", k) }',
+            f"({kind} x) => (y) <int64[2] k = {{4, 4}}> "
+            '{ y = Resize<keep_aspect_ratio_policy = "not_larger", mode = "nearest">(x, "", "", k) }',
+        )
+        for kind, sizes, elements in (
+            ("float[2, 2]", "int64 k", "4"),
+            ("float[2, 2]", "int64[1] k", "4"),
+            ("float[2, 2]", "int64[2] k", "-1, 2"),
+        )
+    },
+    "Split": (
+        "(float[2] x) => (y, z) { y, z = Split(x) }",
+        "(float[2] x) => (y, z) { y, z = Split<num_outputs = 2>(x) }",
+    ),
+    "CenterCropPad": (
+        "(float x) => (y) <int64[0] k = {}> { y = CenterCropPad(x, k) }",
+        "(float[2] x) => (y) <int64[1] k = {1}> { y = CenterCropPad(x, k) }",
+    ),
+    "LinearClassifier": tuple(
+        "(float[1] x) => (y, z) { y, z = ai.onnx.ml.LinearClassifier"
+        f"<coefficients = [1.0, 1.0], intercepts = [1.0, 1.0], classlabels_ints = [0, 1]{more}>(x) }}"
+        for more in (', classlabels_strings = ["a", "b"]', "")
     ),
     "RandomNormal": (
         "() => (float[2] y) { y = RandomNormal<shape = [2], scale = 0.0>() }",
@@ -102,7 +129,7 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 2>(x, s) }",
         "(float[N, 3, 4] x, float[N, 1, 3] s) => (y) { y = NonMaxSuppression<center_point_box = 1>(x, s) }",
     ),
-    "Split": (
+    "Split into a part whose size is a scalar": (
         "(float[3, N] x) => (y) <int64 k = {3}> { y = Split(x, k) }",
         "(float[3, N] x) => (y) <int64[1] k = {3}> { y = Split(x, k) }",
     ),
@@ -188,6 +215,20 @@ RUN: Final = {
 }
 """Texts of models that run with all elements 1."""
 
+HIDDEN: Final = {
+    f"Resize to {sizes} by {policy}{axes}": (
+        f"(float[2, 2] x) => (y) <{sizes}> "
+        f'{{ y = Resize<keep_aspect_ratio_policy = "{policy}", mode = "nearest"{axes}>(x, "", "", k) }}'
+    )
+    for policy, sizes, axes in (
+        ("not_smaller", "int64 k = {4}", ""),
+        ("not_smaller", "int64[1] k = {4}", ", axes: ints = []"),
+        ("stretch", "int64[2] k = {4, 4}", ", axes: ints = []"),
+        ("not_smaller", "int64[2] k = {-1, 2}", ""),
+    )
+}
+"""The same of models whose inputs declare no shape: type inference refuses some where it sees one."""
+
 WHERE: Final = (
     f"(bool[2] c, uint8[2] x, {PARAMETERS}) => (y) <float a = {{0.5}}, uint8 b = {{1}}> "
     "{ y = com.microsoft.QLinearWhere(c, x, s, z, x, s, z, a, b) }"
@@ -203,7 +244,8 @@ OLD: Final = (
 
 
 def parsed(text: str) -> ModelProto:
-    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20, "com.microsoft" : 1]> G {text}')
+    imports = '["" : 20, "com.microsoft" : 1, "ai.onnx.ml" : 3]'
+    return onnx.parser.parse_model(f"<ir_version: 10, opset_import: {imports}> G {text}")
 
 
 def runs(model: ModelProto) -> bool:
@@ -237,6 +279,20 @@ def test_what_runs_is_not_claimed_to_fail(name: str) -> None:
     model = parsed(RUN[name])
     assert runs(model)
     assert absint.analyze(model).can_run
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_runs_where_inference_sees_no_shapes_is_not_claimed_to_fail(name: str) -> None:
+    model = parsed(HIDDEN[name])
+    assert absint.analyze(model).can_run
+    undeclared = onnx.ModelProto()
+    undeclared.CopyFrom(model)
+    for info in undeclared.graph.input:
+        info.type.tensor_type.ClearField("shape")
+    serialised = undeclared.SerializeToString()
+    ok, (y,) = ENGINE.run(serialised, {"x": np.ones((2, 2), np.float32)})
+    assert ok
+    assert not list(against("y", absint.analyze(model)["y"], y, {}))
 
 
 @pytest.mark.parametrize(("size", "outputs"), [("8", "y"), ("K", "y, m")])

@@ -189,6 +189,8 @@ def linear_classifier(op: Op) -> Outputs[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
+    if _count(op, "classlabels_strings") and _count(op, "classlabels_ints"):
+        op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
     if (classes, labels) != (1, 2) and (classes != labels or labels < 2):
         op.may_fail("there is a label for each class")
     if classes == 1 and labels == 2:
