@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 
 from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
-from absint.declared.reading import Declaration, Dims, Group, Inferred, Stated, dims, groups, problem
+from absint.declared.reading import Dims, Group, Inferred, Stated, dims, groups, problem
 from absint.declared.trips import first_trips
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.program.declarations import Declaration
 from absint.shapes.loops.loop import LoopBody
 
 if TYPE_CHECKING:

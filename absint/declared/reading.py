@@ -1,4 +1,4 @@
-"""The declarations of all graphs of a model, and what each distinct one says."""
+"""What each distinct declaration of a model says."""
 
 from __future__ import annotations
 
@@ -8,73 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.lattices.dtype import DType
 from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
 from absint.lattices.value import Sequence as SequenceValue
-from absint.model.declared_types import FIELDS, read_type
+from absint.model.declared_types import FIELDS
 from absint.model.initialisers import dtype_of
+from absint.program.declarations import Declaration, declarations
 from absint.program.graph import Operand
 from absint.shapes.loops.loop import LoopHead
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
+    from onnx import TensorShapeProto, TypeProto
 
     from absint.api import Result
-    from absint.program.lowered import Lowered
 
 Stated = int | str | None
 """A declared dim: a size, a text, or nothing."""
-
-
-class Declaration(NamedTuple):
-    """A type that the author gives a value."""
-
-    path: str
-    """The body or the call of a function; empty for the main graph."""
-    kind: str
-    """`input`, `output` or `value_info`."""
-    name: str
-    operand: Operand
-    type: TypeProto
-    gate: int
-    """The gate of the graph that declares it; -1 for the main graph."""
-
-    @property
-    def key(self) -> str:
-        """The value: its name, after the path of a body."""
-        return f"{self.path}/{self.name}" if self.path else self.name
-
-    @property
-    def where(self) -> str:
-        """The declaration in words of the model."""
-        return f"{self.path} {self.kind} {self.name!r}".lstrip()
-
-
-def declarations(lowered: Lowered) -> Iterator[Declaration]:
-    """Every declared type of a value but those of graph inputs, which are premises."""
-    for path, graph, scope, gate in lowered.declaring:
-        for kind, info in _infos(graph, inner=bool(path)):
-            operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
-            if operand is not None and operand[0] >= 0:
-                yield Declaration(path, kind, info.name, operand, info.type, gate)
-
-
-def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[str, ValueInfoProto]]:
-    """The declared types of a graph; the inputs and outputs of a function are only names."""
-    is_function = hasattr(graph, "opset_import")
-    if inner and not is_function:
-        yield from (("input", info) for info in graph.input)
-    yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
-    if not is_function:
-        yield from (("output", info) for info in graph.output)
-
-
-def check_texts(lowered: Lowered) -> None:
-    """Raises ModelError for a declared dim whose text is not valid UTF-8."""
-    checked: set[bytes] = set()
-    for item in declarations(lowered):
-        content = item.type.SerializeToString()
-        if content not in checked:
-            checked.add(content)
-            if not content.isascii():
-                read_type(item.type)
 
 
 class Dims(NamedTuple):
@@ -196,7 +142,4 @@ def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
     return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
 
 
-__all__ = [
-    "Declaration", "Dims", "Group", "Inferred", "Stated", "check_texts", "declarations", "dims", "groups", "problem",
-    "stated_dim",
-]  # fmt: skip
+__all__ = ["Dims", "Group", "Inferred", "Stated", "dims", "groups", "problem", "stated_dim"]

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.diagnostics import Diagnostic
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor
 from absint.model.protos import name_of
 from absint.program.graph import Kernel, Operand, Path, Program, Scope
 
@@ -56,16 +56,6 @@ class Lowered:
     """Inputs and initialisers that keep every runtime from loading the model, and why."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
-
-    @cached_property
-    def declared(self) -> list[tuple[str, Operand, Value]]:
-        """Claims of the author about values of the main graph: (what, value, declared type)."""
-        from absint.declared.reading import declarations
-        from absint.model.declared_types import read_type
-
-        inputs = self.signature.inputs
-        items = (item for item in declarations(self) if not item.path and item.name not in inputs)
-        return [(item.where, item.operand, read_type(item.type)) for item in items]
 
     @cached_property
     def needed(self) -> bytearray:

@@ -13,7 +13,6 @@ from typing import Final
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
 
-from absint.declared.reading import check_texts
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
 from absint.lattices.shape import Shape
@@ -33,6 +32,7 @@ from absint.model.protos import (
     resolved,
 )
 from absint.model.sources import initialiser_fault, input_fault
+from absint.program.declarations import check_texts
 from absint.program.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
 from absint.program.limits import Watch

@@ -16,6 +16,7 @@ from absint.lattices.logic.definedness import computed, undivided
 from absint.lattices.logic.relation import OPEN, TRUE, Relation, conjunction, eq
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.value import Tensor
+from absint.program.declarations import declared_in_main
 from absint.queries.evidence import Evidence, Executions, chosen
 from absint.queries.size_checks import Check, Outcome, check
 from absint.queries.text import Query
@@ -238,7 +239,7 @@ class Proving:
         """
         result = self._result
         known = {*result.symbols, *(s.name for s in result.all_names)}
-        for what, (node, at), claim in result._lowered.declared:
+        for what, (node, at), claim in declared_in_main(result._lowered):
             if not what.startswith(("output ", "value_info ")):
                 continue
             found = result.states[node][at] if node >= 0 else None

@@ -16,6 +16,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.unify import POLICIES, Policy
 from absint.lattices.value import TOP, Tensor, Value
+from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.names import more_names
@@ -129,7 +130,7 @@ def _anchors(lowered: Lowered) -> Anchors:
         if operand[0] >= 0 and lowered.program.nodes[operand[0]].value is None
     }
     found: dict[int, list[tuple[int, Tensor]]] = {}
-    for _, operand, declared in lowered.declared:
+    for _, operand, declared in declared_in_main(lowered):
         if operand in computed and isinstance(declared, Tensor) and declared.shape.rank is not None:
             found.setdefault(operand[0], []).append((operand[1], declared))
     return found

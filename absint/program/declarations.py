@@ -1,0 +1,80 @@
+"""The types that the author declares for values, in all graphs of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.model.declared_types import read_type
+from absint.program.graph import Operand
+
+if TYPE_CHECKING:
+    from onnx import FunctionProto, GraphProto, TypeProto, ValueInfoProto
+
+    from absint.lattices.value import Value
+    from absint.program.lowered import Lowered
+
+
+class Declaration(NamedTuple):
+    """A type that the author gives a value."""
+
+    path: str
+    """The body or the call of a function; empty for the main graph."""
+    kind: str
+    """`input`, `output` or `value_info`."""
+    name: str
+    operand: Operand
+    type: TypeProto
+    gate: int
+    """The gate of the graph that declares it; -1 for the main graph."""
+
+    @property
+    def key(self) -> str:
+        """The value: its name, after the path of a body."""
+        return f"{self.path}/{self.name}" if self.path else self.name
+
+    @property
+    def where(self) -> str:
+        """The declaration in words of the model."""
+        return f"{self.path} {self.kind} {self.name!r}".lstrip()
+
+
+def declarations(lowered: Lowered) -> Iterator[Declaration]:
+    """Every declared type of a value but those of graph inputs, which are premises."""
+    for path, graph, scope, gate in lowered.declaring:
+        for kind, info in _infos(graph, inner=bool(path)):
+            operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
+            if operand is not None and operand[0] >= 0:
+                yield Declaration(path, kind, info.name, operand, info.type, gate)
+
+
+def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[str, ValueInfoProto]]:
+    """The declared types of a graph; the inputs and outputs of a function are only names."""
+    is_function = hasattr(graph, "opset_import")
+    if inner and not is_function:
+        yield from (("input", info) for info in graph.input)
+    yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
+    if not is_function:
+        yield from (("output", info) for info in graph.output)
+
+
+def check_texts(lowered: Lowered) -> None:
+    """Raises ModelError for a declared dim whose text is not valid UTF-8."""
+    checked: set[bytes] = set()
+    for item in declarations(lowered):
+        content = item.type.SerializeToString()
+        if content not in checked:
+            checked.add(content)
+            if not content.isascii():
+                read_type(item.type)
+
+
+def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
+    """The declared types of values of the main graph but its inputs, as (where, value, type)."""
+    inputs = lowered.signature.inputs
+    for item in declarations(lowered):
+        if not item.path and item.name not in inputs:
+            yield item.where, item.operand, read_type(item.type)
+
+
+__all__ = ["Declaration", "check_texts", "declarations", "declared_in_main"]
