@@ -119,7 +119,7 @@ class SparseTensor(Value):
         return f"SparseTensor({self.dtype}{self.shape})"
 
 
-class Sequence(Value):
+class SequenceOf(Value):
     """A sequence: one value that describes every element, the length, and for a short one each element.
 
     `items` are those of a sequence of known length whose elements differ; the element is then their join.
@@ -131,7 +131,7 @@ class Sequence(Value):
     length: Dim
     items: tuple[Value, ...] | None
 
-    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None) -> Sequence:
+    def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None) -> SequenceOf:
         if items is not None and len(items) <= MAX_ITEMS:
             element = reduce(VALUES.join, items) if items else element
             length = const(len(items))
@@ -143,14 +143,14 @@ class Sequence(Value):
             self.element, self.length, self.items = element, length, items
             return self
 
-        return cast(Sequence, _VALUES.add((Sequence, element, length, items), build))
+        return cast(SequenceOf, _VALUES.add((SequenceOf, element, length, items), build))
 
     @staticmethod
-    def of(items: Iterable[Value], empty: Value) -> Sequence:
+    def of(items: Iterable[Value], empty: Value) -> SequenceOf:
         """The sequence of these elements; `empty` is the element where there is none."""
         known = tuple(items)
         element = reduce(VALUES.join, known) if known else empty
-        return Sequence(element, const(len(known)), known)
+        return SequenceOf(element, const(len(known)), known)
 
     @property
     def each(self) -> tuple[Value, ...] | None:
@@ -160,13 +160,13 @@ class Sequence(Value):
         count = self.length.const if isinstance(self.length, Expr) else None
         return (self.element,) * count if count is not None and 0 <= count <= MAX_ITEMS else None
 
-    def map(self, change: Callable[[Value], Value], length: Dim) -> Sequence:
+    def map(self, change: Callable[[Value], Value], length: Dim) -> SequenceOf:
         """The sequence with its elements changed. `length` is its own, or what is still known of it."""
         if self.items is not None:
-            return Sequence.of(map(change, self.items), self.element)
-        return Sequence(change(self.element), length)
+            return SequenceOf.of(map(change, self.items), self.element)
+        return SequenceOf(change(self.element), length)
 
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Sequence:
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> SequenceOf:
         return self.map(lambda value: value.replace(mapping), _replace_dim(self.length, mapping))
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class Sequence(Value):
         return f"Sequence({self.element} x {self.length})"
 
 
-class Optional(Value):
+class OptionalOf(Value):
     """An optional: what it holds where it holds something, and whether it does (None: either)."""
 
     __slots__ = ("element", "present")
@@ -183,23 +183,23 @@ class Optional(Value):
     element: Value
     present: bool | None
 
-    def __new__(cls, element: Value, present: bool | None = None) -> Optional:
+    def __new__(cls, element: Value, present: bool | None = None) -> OptionalOf:
         def build() -> Value:
             self = object.__new__(cls)
             self.element, self.present = element, present
             return self
 
-        return cast(Optional, _VALUES.add((Optional, element, present), build))
+        return cast(OptionalOf, _VALUES.add((OptionalOf, element, present), build))
 
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Optional:
-        return Optional(self.element.replace(mapping), self.present)
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> OptionalOf:
+        return OptionalOf(self.element.replace(mapping), self.present)
 
     def __repr__(self) -> str:
         state = {None: "maybe ", True: "", False: "no "}[self.present]
         return f"Optional({state}{self.element})"
 
 
-class Map(Value):
+class MapOf(Value):
     """A map: key type, and one value that describes every entry."""
 
     __slots__ = ("element", "key")
@@ -207,16 +207,16 @@ class Map(Value):
     key: DType
     element: Value
 
-    def __new__(cls, key: DType, element: Value) -> Map:
+    def __new__(cls, key: DType, element: Value) -> MapOf:
         def build() -> Value:
             self = object.__new__(cls)
             self.key, self.element = key, element
             return self
 
-        return cast(Map, _VALUES.add((Map, key, element), build))
+        return cast(MapOf, _VALUES.add((MapOf, key, element), build))
 
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> Map:
-        return Map(self.key, self.element.replace(mapping))
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> MapOf:
+        return MapOf(self.key, self.element.replace(mapping))
 
     def __repr__(self) -> str:
         return f"Map({self.key} -> {self.element})"
@@ -249,13 +249,13 @@ class ValueLattice:
             )
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
-        if isinstance(a, Sequence) and isinstance(b, Sequence):
+        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
             if not (self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)):
                 return False
             return b.items is None or (a.each is not None and all(map(self.leq, a.each, b.items)))
-        if isinstance(a, Optional) and isinstance(b, Optional):
+        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
             return self.leq(a.element, b.element) and b.present in (None, a.present)
-        if isinstance(a, Map) and isinstance(b, Map):
+        if isinstance(a, MapOf) and isinstance(b, MapOf):
             return DTYPES.leq(a.key, b.key) and self.leq(a.element, b.element)
         return False
 
@@ -283,17 +283,17 @@ class ValueLattice:
             return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), found, ramps)
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             return SparseTensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape))
-        if isinstance(a, Sequence) and isinstance(b, Sequence):
+        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
             items = None
             if a.length is b.length and (a.items is not None or b.items is not None) and a.each and b.each:
                 items = tuple(self._combine(x, y, dims, shapes, contents) for x, y in zip(a.each, b.each, strict=True))
             element = self._combine(a.element, b.element, dims, shapes, contents)
-            return Sequence(element, dims(a.length, b.length), items)
-        if isinstance(a, Optional) and isinstance(b, Optional):
+            return SequenceOf(element, dims(a.length, b.length), items)
+        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
             present = a.present if a.present == b.present else None
-            return Optional(self._combine(a.element, b.element, dims, shapes, contents), present)
-        if isinstance(a, Map) and isinstance(b, Map):
-            return Map(DTYPES.join(a.key, b.key), self._combine(a.element, b.element, dims, shapes, contents))
+            return OptionalOf(self._combine(a.element, b.element, dims, shapes, contents), present)
+        if isinstance(a, MapOf) and isinstance(b, MapOf):
+            return MapOf(DTYPES.join(a.key, b.key), self._combine(a.element, b.element, dims, shapes, contents))
         return TOP
 
     def _met(self, a: tuple[Value, ...], b: tuple[Value, ...]) -> Value:
@@ -301,7 +301,7 @@ class ValueLattice:
         if len(a) != len(b):
             return BOTTOM
         items = tuple(map(self.meet, a, b))
-        return BOTTOM if BOTTOM in items else Sequence.of(items, BOTTOM)
+        return BOTTOM if BOTTOM in items else SequenceOf.of(items, BOTTOM)
 
     def meet(self, a: Value, b: Value) -> Value:
         """What both descriptions say together; bottom where they contradict each other."""
@@ -318,20 +318,20 @@ class ValueLattice:
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
             return BOTTOM if dtype is DType.CONFLICT or shape.is_bottom else SparseTensor(dtype, shape)
-        if isinstance(a, Sequence) and isinstance(b, Sequence):
+        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
             length = DIMS.meet(a.length, b.length)
             if length.bounds.is_empty:
                 return BOTTOM
             if a.items is None and b.items is None:
-                return Sequence(self.meet(a.element, b.element), length)
+                return SequenceOf(self.meet(a.element, b.element), length)
             return self._met(a.items or (a.element,) * len(b.items or ()), b.items or (b.element,) * len(a.items or ()))
-        if isinstance(a, Optional) and isinstance(b, Optional):
+        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
             if a.present is not None and b.present is not None and a.present != b.present:
                 return BOTTOM
-            return Optional(self.meet(a.element, b.element), a.present if b.present is None else b.present)
-        if isinstance(a, Map) and isinstance(b, Map):
+            return OptionalOf(self.meet(a.element, b.element), a.present if b.present is None else b.present)
+        if isinstance(a, MapOf) and isinstance(b, MapOf):
             key = DTYPES.meet(a.key, b.key)
-            return BOTTOM if key is DType.CONFLICT else Map(key, self.meet(a.element, b.element))
+            return BOTTOM if key is DType.CONFLICT else MapOf(key, self.meet(a.element, b.element))
         return BOTTOM
 
 
@@ -342,8 +342,8 @@ def without_elements(value: Value) -> Value:
     """The value with its type and shape only: nothing is said of the elements of any tensor in it."""
     if isinstance(value, Tensor):
         return value if value.contents is None and not value.ramps else Tensor(value.dtype, value.shape)
-    if isinstance(value, Sequence):
+    if isinstance(value, SequenceOf):
         return value.map(without_elements, value.length)
-    if isinstance(value, Optional):
-        return Optional(without_elements(value.element), value.present)
-    return Map(value.key, without_elements(value.element)) if isinstance(value, Map) else value
+    if isinstance(value, OptionalOf):
+        return OptionalOf(without_elements(value.element), value.present)
+    return MapOf(value.key, without_elements(value.element)) if isinstance(value, MapOf) else value

@@ -18,8 +18,7 @@ from absint import Result, analyze
 from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
-from absint.lattices.value import Sequence as SequenceValue
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.branches import Gate, IfJoin
 from tests.soundness.claims import against, learn, truth
@@ -167,7 +166,7 @@ def random_array(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator)
 def numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
     """Pairs of a claimed expression and the number that the run showed."""
     pairs: list[tuple[object, int]] = []
-    if isinstance(value, SequenceValue) and isinstance(actual, list):
+    if isinstance(value, SequenceOf) and isinstance(actual, list):
         pairs.append((value.length, len(actual)))
     elif isinstance(value, Tensor) and isinstance(actual, np.ndarray):
         if value.shape.rank == actual.ndim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Seq
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -21,13 +21,12 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, s
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
 from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, VALUES, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, VALUES, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.shapes.analysis import STATES
 from tests.laws import Domain, Env
 
 N, M = symbol("N"), symbol("M")
-ENVIRONMENTS: Seq[Env] = ({"N": 0, "M": 1}, {"N": 2, "M": 1}, {"N": 3, "M": 3})
+ENVIRONMENTS: Sequence[Env] = ({"N": 0, "M": 1}, {"N": 2, "M": 1}, {"N": 3, "M": 3})
 
 # Numbers
 
@@ -86,7 +85,7 @@ def allows_dim(dim: Dim, value: int, env: Env) -> bool:
     return value in dim.bounds and value in dim.congruence
 
 
-def allows_shape(shape: Shape, value: Seq[int], env: Env) -> bool:
+def allows_shape(shape: Shape, value: Sequence[int], env: Env) -> bool:
     if shape.is_top or shape.is_bottom:
         return shape.is_top
     return len(shape) == len(value) and all(allows_dim(d, v, env) for d, v in zip(shape, value, strict=True))
@@ -126,7 +125,7 @@ class Data(NamedTuple):
     elements: tuple[int | bool | Fraction, ...]
 
 
-def data(dtype: DType, numbers: Seq[int | bool | Fraction]) -> list[Data]:
+def data(dtype: DType, numbers: Sequence[int | bool | Fraction]) -> list[Data]:
     return [Data(dtype, shape, items) for shape in SHAPES_OF_DATA for items in product(numbers, repeat=prod(shape))]
 
 
@@ -186,12 +185,10 @@ lengths = sizes
 
 def _containers(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
     return (
-        st.builds(SequenceValue, inner, lengths)
-        | st.lists(inner.filter(lambda v: v is not BOTTOM), max_size=3).map(
-            lambda items: SequenceValue.of(items, BOTTOM)
-        )
-        | st.builds(Optional, inner, st.sampled_from([None, True, False]))
-        | st.builds(Map, st.sampled_from([DType.INT64, DType.STRING]), inner)
+        st.builds(SequenceOf, inner, lengths)
+        | st.lists(inner.filter(lambda v: v is not BOTTOM), max_size=3).map(lambda items: SequenceOf.of(items, BOTTOM))
+        | st.builds(OptionalOf, inner, st.sampled_from([None, True, False]))
+        | st.builds(MapOf, st.sampled_from([DType.INT64, DType.STRING]), inner)
     )
 
 
@@ -237,18 +234,18 @@ def allows_value(value: Value, actual: Any, env: Env) -> bool:
     if isinstance(value, SparseTensor):
         return actual.kind == "sparse" and allows_value(Tensor(value.dtype, value.shape), actual.items[0], env)
     inside = all(allows_value(value.element, item, env) for item in actual.items)  # type: ignore[attr-defined]
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         each = value.items is None or all(
             allows_value(v, item, env) for v, item in zip(value.items, actual.items, strict=False)
         )
         return actual.kind == "sequence" and inside and each and allows_dim(value.length, len(actual.items), env)
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         return actual.kind == "optional" and inside and value.present in (None, bool(actual.items))
-    assert isinstance(value, Map)
+    assert isinstance(value, MapOf)
     return actual.kind == "map" and inside and value.key is actual.key
 
 
-def allows_state(state: tuple[Value, ...], actual: Seq[Any], env: Env) -> bool:
+def allows_state(state: tuple[Value, ...], actual: Sequence[Any], env: Env) -> bool:
     if state == STATES.top:
         return True
     pairs = zip(state, actual, strict=False)
@@ -288,7 +285,7 @@ DOMAINS = [
     ),
     Domain(
         "VALUES", VALUES, values, CONCRETE, allows_value,
-        lambda n: SequenceValue(Tensor(DType.INT64, Shape([n]))), ENVIRONMENTS,
+        lambda n: SequenceOf(Tensor(DType.INT64, Shape([n]))), ENVIRONMENTS,
     ),
     Domain(
         "STATES", STATES, states, ROWS, allows_state,

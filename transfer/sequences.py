@@ -7,7 +7,7 @@ be empty has the bottom shape: nothing is an element of it, and joining to it lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Inputs
+from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
@@ -20,7 +20,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, SHAPES, TOP_SHAPE, Shape
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
-from absint.lattices.value import MAX_ITEMS, TOP, Map, Optional, Sequence, Tensor, Value
+from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.elements.cases import choose
 from absint.transfer.layout import joined
 from absint.transfer.op import Op
@@ -29,10 +29,10 @@ from absint.transfer.rule import rule
 _IN_RANGE: Final = "the position lies inside the sequence"
 
 
-def _sequence(op: Op, name: str) -> Sequence | None:
+def _sequence(op: Op, name: str) -> SequenceOf | None:
     """The input as a sequence; None if nothing is known of it."""
     value = op.value(name)
-    return value if isinstance(value, Sequence) else None
+    return value if isinstance(value, SequenceOf) else None
 
 
 def _nothing(dtype: DType) -> Tensor:
@@ -40,7 +40,7 @@ def _nothing(dtype: DType) -> Tensor:
     return Tensor(dtype, BOTTOM_SHAPE)
 
 
-def _is_empty(sequence: Sequence) -> bool:
+def _is_empty(sequence: SequenceOf) -> bool:
     element = sequence.element
     return sequence.length is ZERO_EXPR or (isinstance(element, Tensor) and element.shape.is_bottom)
 
@@ -64,7 +64,7 @@ def sequence_construct(op: Op) -> Value:
     dtype = op.same_dtype(*(t.dtype for t in tensors))
     if DType.UNDEFINED in (dtype, *(t.dtype for t in tensors)):
         op.may_fail("the inputs have one element type")
-    return Sequence.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
+    return SequenceOf.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
 @rule("SequenceEmpty", inputs="", outputs="output", complete=True)
@@ -73,7 +73,7 @@ def sequence_empty(op: Op) -> Value:
     dtype = op.integer("dtype", DType.FLOAT)
     if dtype not in set(DType) - {DType.UNDEFINED, DType.CONFLICT}:
         op.ill_typed(f"attribute dtype is {dtype}, which is no element type")
-    return Sequence(_nothing(DType(dtype)), ZERO_EXPR)
+    return SequenceOf(_nothing(DType(dtype)), ZERO_EXPR)
 
 
 @rule("SequenceLength", inputs="input_sequence", outputs="length", complete=True, elements=True)
@@ -103,7 +103,7 @@ def _constant_position(op: Op, name: str) -> int | None:
     return position.const if isinstance(position, Expr) else None
 
 
-def _require_position(op: Op, sequence: Sequence | None, name: str, end: bool = False) -> None:
+def _require_position(op: Op, sequence: SequenceOf | None, name: str, end: bool = False) -> None:
     """The position lies inside the sequence, or is its end."""
     found = op.integers(name)
     position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
@@ -129,20 +129,20 @@ def sequence_insert(op: Op) -> Value:
     if op.has("position"):
         _require_position(op, sequence, "position", end=True)
     if sequence is None:
-        return Sequence(Tensor(tensor.dtype), Unknown(Interval(1, None)))
+        return SequenceOf(Tensor(tensor.dtype), Unknown(Interval(1, None)))
     length, each = sequence.length + 1, sequence.each
     if sequence.length is ZERO_EXPR and isinstance(sequence.element, Tensor):
-        return Sequence(_either(op, _nothing(sequence.element.dtype), tensor), length)
+        return SequenceOf(_either(op, _nothing(sequence.element.dtype), tensor), length)
     at = len(each or ()) if not op.has("position") else _constant_position(op, "position")
     element = _either(op, sequence.element, tensor)
     if each is None or at is None or not isinstance(element, Tensor):
-        return Sequence(element, length)
+        return SequenceOf(element, length)
     # A position counted from the end names the element that the new one is put before.
     items = [*each]
     items.insert(at, tensor)
     if len({item.dtype for item in items if isinstance(item, Tensor)}) > 1:
         items = [_either(op, _nothing(element.dtype), item) for item in items if isinstance(item, Tensor)]
-    return Sequence(element, length, tuple(items)) if len(items) == len(each) + 1 else Sequence(element, length)
+    return SequenceOf(element, length, tuple(items)) if len(items) == len(each) + 1 else SequenceOf(element, length)
 
 
 @rule("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
@@ -160,11 +160,11 @@ def sequence_erase(op: Op) -> Value:
     if sequence.items is not None and each is not None and len(each) > 1 and at is not None:
         left = [*each]
         del left[at]
-        return Sequence.of(left, element)
+        return SequenceOf.of(left, element)
     if sequence.length is ONE_EXPR and isinstance(element, Tensor):
         element = _nothing(element.dtype)
-    shorter = sequence.length - 1
-    return Sequence(element, shorter if isinstance(shorter, Expr) else Unknown(shorter.bounds.meet(Interval(0, None))))
+    length = sequence.length - 1
+    return SequenceOf(element, length if isinstance(length, Expr) else Unknown(length.bounds.meet(Interval(0, None))))
 
 
 # Splitting and joining
@@ -174,12 +174,12 @@ def sequence_erase(op: Op) -> Value:
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
-    nothing = Sequence(Tensor(x.dtype))
+    nothing = SequenceOf(Tensor(x.dtype))
     if x.shape.is_top:
         op.may_fail("the split fits the axis")
         split = op.value("split")
         listed = isinstance(split, Tensor) and split.shape.rank == 1
-        return Sequence(Tensor(x.dtype), _list_length(op, UNKNOWN_SIZE)) if listed else nothing
+        return SequenceOf(Tensor(x.dtype), _list_length(op, UNKNOWN_SIZE)) if listed else nothing
     axis = op.axis(op.integer("axis", 0), len(x.shape))
     extent = x.shape[axis]
     if not op.has("split"):
@@ -187,7 +187,7 @@ def split_to_sequence(op: Op) -> Value:
     split_rank, sizes = op.tensor("split").shape.rank, op.integers("split")
     if split_rank is None:
         op.may_fail("the split fits the axis")
-        return Sequence(_chunk(x, axis, UNKNOWN_SIZE) if keep else Tensor(x.dtype))
+        return SequenceOf(_chunk(x, axis, UNKNOWN_SIZE) if keep else Tensor(x.dtype))
     if split_rank:
         return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
@@ -196,11 +196,11 @@ def split_to_sequence(op: Op) -> Value:
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         single = disjunction(*_at_most_one(extent), *_at_most_one(size))
         op.may_fail("onnxruntime wants chunks of size 1 where keepdims is 0", unless=single)
-        return Sequence(Tensor(x.dtype), ceildiv(extent, size))
+        return SequenceOf(Tensor(x.dtype), ceildiv(extent, size))
     if isinstance(extent, Expr) and isinstance(size, Expr) and extent.const is not None and size.const is not None:
         count, rest = divmod(extent.const, size.const)
         if rest and count < MAX_ITEMS:
-            return Sequence.of((_chunk(x, axis, const(n)) for n in [size.const] * count + [rest]), _nothing(x.dtype))
+            return SequenceOf.of((_chunk(x, axis, const(n)) for n in [size.const] * count + [rest]), _nothing(x.dtype))
     return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
 
 
@@ -222,18 +222,18 @@ def _chunk(x: Tensor, axis: int, size: Dim | None) -> Tensor:
     return Tensor(x.dtype, shape_of((*x.shape[:axis], *kept, *x.shape[axis + 1 :])))
 
 
-def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> Sequence:
-    return Sequence(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
+def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> SequenceOf:
+    return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
 
 
-def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None, keep: bool) -> Sequence:
+def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: bool) -> SequenceOf:
     """Chunks of the listed sizes. onnxruntime takes an empty list for one that is left out."""
     extent = x.shape[axis]
     if sizes is None:
         op.may_fail("the split fits the axis")
         split = op.tensor("split").shape
         chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
-        return Sequence(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
+        return SequenceOf(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
         op.load_risk("split must have elements, found none")
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
@@ -243,7 +243,7 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Inputs[Dim] | None, keep: bool)
         total = total + size
     op.require_equal(total, extent, "the split covers the axis")
     if len(sizes) <= MAX_ITEMS:
-        return Sequence.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
+        return SequenceOf.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
 
 
@@ -314,11 +314,11 @@ def optional(op: Op) -> Value:
     """The input as an optional that is present, or one without a value of the type in an attribute."""
     value = op.value("input")
     if value is not None:
-        return Optional(value, True)
+        return OptionalOf(value, True)
     declared = op.attributes.get("type")
     if declared is None:
         op.ill_formed("Optional must have an input or the attribute type, found neither")
-    return Optional(declared if isinstance(declared, Value) else TOP, False)
+    return OptionalOf(declared if isinstance(declared, Value) else TOP, False)
 
 
 @rule("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
@@ -328,9 +328,9 @@ def optional_has_element(op: Op) -> Value:
     present: bool | None = None
     if value is None:
         present = False
-    elif isinstance(value, Optional):
+    elif isinstance(value, OptionalOf):
         present = value.present
-    elif isinstance(value, (Tensor, Sequence, Map)):
+    elif isinstance(value, (Tensor, SequenceOf, MapOf)):
         present = True
     return Tensor(DType.BOOL, SCALAR, None if present is None else Contents.scalar(TRUE if present else FALSE))
 
@@ -341,7 +341,7 @@ def optional_get_element(op: Op) -> Value:
     value = op.value("input")
     if value is None:
         op.reject("the input is missing")
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         if value.present is False:
             op.reject("the optional has no value")
         if value.present is None:

@@ -9,8 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, mul
 from absint.lattices.terms.normal import ceildiv
-from absint.lattices.value import Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 BITS: Final[Mapping[DType, int]] = {
     dtype: width
@@ -44,9 +43,9 @@ def bytes_of(value: Value) -> Expr | None:
 
     Elements of less than a byte are packed. Strings and maps have no fixed size; a sparse tensor counts as a dense one.
     """
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         return ZERO_EXPR if value.present is False else bytes_of(value.element) if value.present else None
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return _of_sequence(value)
     count = elements_of(value)
     width = BITS.get(value.dtype) if isinstance(value, (Tensor, SparseTensor)) else None
@@ -56,7 +55,7 @@ def bytes_of(value: Value) -> Expr | None:
     return _known(ceildiv(count * width, _BITS_OF_A_BYTE) if rest else count * whole)
 
 
-def _of_sequence(value: SequenceValue) -> Expr | None:
+def _of_sequence(value: SequenceOf) -> Expr | None:
     if value.items is None:
         each = bytes_of(value.element)
         return ZERO_EXPR if value.length is ZERO_EXPR else None if each is None else _known(mul(value.length, each))

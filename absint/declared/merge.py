@@ -19,8 +19,7 @@ from absint.lattices.logic.relation import OPEN, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.value import Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import FIELDS, read_dim
 from absint.shapes.loops.loop import LoopBody
 from absint.shapes.summaries import birthplace
@@ -68,11 +67,11 @@ class Merger:
             tensor = declared.tensor_type if isinstance(value, Tensor) else declared.sparse_tensor_type
             self._tensor(tensor, value)
         else:
-            if isinstance(value, Map) and value.key > 0:
+            if isinstance(value, MapOf) and value.key > 0:
                 if declared.map_type.key_type not in (0, value.key):
                     self._contradiction(f"key type {declared.map_type.key_type}", str(value.key))
                 declared.map_type.key_type = int(value.key)
-            assert isinstance(value, (SequenceValue, Optional, Map))
+            assert isinstance(value, (SequenceOf, OptionalOf, MapOf))
             inner = getattr(getattr(declared, found), _NESTED[found])
             self._type(inner, value.element, self._writer.type_of(value.element))
 

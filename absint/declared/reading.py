@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import FIELDS
 from absint.model.initialisers import dtype_of
 from absint.program.declarations import Declaration, declarations
@@ -92,11 +91,11 @@ def problem(proto: TypeProto, value: Value) -> str | None:
         return f"declared {_article(kind)}, but it is {_article(found)}"
     if isinstance(value, (Tensor, SparseTensor)):
         return _other(dtype_of(getattr(proto, kind).elem_type), value.dtype)
-    if isinstance(value, Map):
+    if isinstance(value, MapOf):
         return _other(dtype_of(proto.map_type.key_type), value.key, "keys of ") or problem(
             proto.map_type.value_type, value.element
         )
-    assert isinstance(value, (SequenceValue, Optional))
+    assert isinstance(value, (SequenceOf, OptionalOf))
     inner = problem(getattr(proto, kind).elem_type, value.element)
     return None if inner is None else f"{inner.replace('declared', f'declared {_article(kind)} of', 1)} there"
 
@@ -116,11 +115,11 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
     """The declared dims of a tensor of known rank; of the elements of a sequence or optional that surely has one."""
     while True:
         kind = proto.WhichOneof("value")
-        if isinstance(value, SequenceValue) and kind == "sequence_type":
+        if isinstance(value, SequenceOf) and kind == "sequence_type":
             if (value.length.bounds.lo or 0) < 1:
                 return None
             proto, value = proto.sequence_type.elem_type, value.element
-        elif isinstance(value, Optional) and kind == "optional_type":
+        elif isinstance(value, OptionalOf) and kind == "optional_type":
             if not value.present:
                 return None
             proto, value = proto.optional_type.elem_type, value.element

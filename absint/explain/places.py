@@ -10,8 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 Kind = Literal["axis", "element", "length"]
 
@@ -39,9 +38,9 @@ FIRST: Final = Place("element")
 
 def _opened(value: Value | None, place: Place) -> Value | None:
     for at in place.items or (None,) * place.depth:
-        if not isinstance(value, (SequenceValue, Optional, Map)):
+        if not isinstance(value, (SequenceOf, OptionalOf, MapOf)):
             return None
-        each = value.each if at is not None and isinstance(value, SequenceValue) else None
+        each = value.each if at is not None and isinstance(value, SequenceOf) else None
         value = each[at] if each is not None and at is not None and at < len(each) else value.element
     return value
 
@@ -53,7 +52,7 @@ def number_at(value: Value | None, place: Place) -> Element | None:
     """
     inner = _opened(value, place)
     if place.kind == "length":
-        return inner.length if isinstance(inner, SequenceValue) else None
+        return inner.length if isinstance(inner, SequenceOf) else None
     if not isinstance(inner, (Tensor, SparseTensor)):
         return None
     if place.kind == "axis":
@@ -73,7 +72,7 @@ def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
     while stack:
         value, around = stack.pop()
         depth, items = len(around), _told_apart(around)
-        if isinstance(value, SequenceValue) and not isinstance(value.length, Unknown):
+        if isinstance(value, SequenceOf) and not isinstance(value.length, Unknown):
             yield Place("length", 0, depth, items), value.length
         stack.extend((inner, (*around, at)) for at, inner in reversed(_insides(value)))
         if isinstance(value, Tensor) and value.contents is not None:
@@ -92,9 +91,9 @@ def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
 
 def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
     """What the value holds, with the position where elements are told apart."""
-    if isinstance(value, SequenceValue) and value.items is not None:
+    if isinstance(value, SequenceOf) and value.items is not None:
         return list(enumerate(value.items))
-    return [(None, value.element)] if isinstance(value, (SequenceValue, Optional, Map)) else []
+    return [(None, value.element)] if isinstance(value, (SequenceOf, OptionalOf, MapOf)) else []
 
 
 def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
@@ -104,14 +103,14 @@ def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
 
 def _rebuilt(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
     inner = [_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)]
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         if value.items is not None:
-            return SequenceValue.of(inner, value.element)
+            return SequenceOf.of(inner, value.element)
         length = changes.get(Place("length", 0, len(around), _told_apart(around)), value.length)
-        return SequenceValue(inner[0], length if isinstance(length, Dim) else value.length)
-    if isinstance(value, Optional):
-        return Optional(inner[0], value.present)
-    return Map(value.key, inner[0]) if isinstance(value, Map) else _replaced(value, changes, around)
+        return SequenceOf(inner[0], length if isinstance(length, Dim) else value.length)
+    if isinstance(value, OptionalOf):
+        return OptionalOf(inner[0], value.present)
+    return MapOf(value.key, inner[0]) if isinstance(value, MapOf) else _replaced(value, changes, around)
 
 
 def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:

@@ -10,16 +10,15 @@ from absint.errors import ModelError
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.text import read_dim_param
-from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
 
 FIELDS: Final = {
     Tensor: "tensor_type",
     SparseTensor: "sparse_tensor_type",
-    SequenceValue: "sequence_type",
-    Optional: "optional_type",
-    Map: "map_type",
+    SequenceOf: "sequence_type",
+    OptionalOf: "optional_type",
+    MapOf: "map_type",
 }
 """The field of a TypeProto for each kind of value."""
 
@@ -36,11 +35,11 @@ def read_type(proto: TypeProto, *, total: bool = False) -> Value:
     if kind == "sparse_tensor_type":
         return SparseTensor(dtype_of(proto.sparse_tensor_type.elem_type), _shape(proto.sparse_tensor_type, total))
     if kind == "sequence_type":
-        return SequenceValue(read_type(proto.sequence_type.elem_type, total=total))
+        return SequenceOf(read_type(proto.sequence_type.elem_type, total=total))
     if kind == "optional_type":
-        return Optional(read_type(proto.optional_type.elem_type, total=total))
+        return OptionalOf(read_type(proto.optional_type.elem_type, total=total))
     if kind == "map_type":
-        return Map(dtype_of(proto.map_type.key_type), read_type(proto.map_type.value_type, total=total))
+        return MapOf(dtype_of(proto.map_type.key_type), read_type(proto.map_type.value_type, total=total))
     return TOP
 
 

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 import onnx
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
 from absint.transfer.rule import Rule
 
@@ -326,7 +325,7 @@ def _type_variables(found: onnx.defs.OpSchema, inputs: Sequence[Value | None]) -
             continue
         if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
             bound.setdefault(formal.type_str, Tensor(value.dtype))
-        elif isinstance(value, (SequenceValue, Optional, Map, SparseTensor)):
+        elif isinstance(value, (SequenceOf, OptionalOf, MapOf, SparseTensor)):
             bound.setdefault(formal.type_str, TOP)
     return bound
 

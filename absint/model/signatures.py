@@ -11,8 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 ELEMENTS: Final = {
     "float": DType.FLOAT,
@@ -32,12 +31,12 @@ def parse_type(text: str) -> Value:
     if kind == "sparse_tensor":
         return SparseTensor(ELEMENTS.get(inner, DType.UNDEFINED))
     if kind == "seq":
-        return SequenceValue(parse_type(inner))
+        return SequenceOf(parse_type(inner))
     if kind == "optional":
-        return Optional(parse_type(inner))
+        return OptionalOf(parse_type(inner))
     if kind == "map":
         key, _, element = inner.partition(",")
-        return Map(ELEMENTS.get(key.strip(), DType.UNDEFINED), parse_map_element(element.strip()))
+        return MapOf(ELEMENTS.get(key.strip(), DType.UNDEFINED), parse_map_element(element.strip()))
     return TOP
 
 
@@ -162,11 +161,11 @@ def agree(a: Value, b: Value) -> bool:
         return True
     if isinstance(a, (Tensor, SparseTensor)) and isinstance(b, (Tensor, SparseTensor)):
         return type(a) is type(b) and _may_equal(a.dtype, b.dtype)
-    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+    if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
         return agree(a.element, b.element)
-    if isinstance(a, Optional) and isinstance(b, Optional):
+    if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
         return agree(a.element, b.element)
-    if isinstance(a, Map) and isinstance(b, Map):
+    if isinstance(a, MapOf) and isinstance(b, MapOf):
         return _may_equal(a.key, b.key) and agree(a.element, b.element)
     return False
 
@@ -181,11 +180,11 @@ def type_text(value: Value) -> str:
         return "a tensor" if value.dtype is DType.UNDEFINED else str(value.dtype)
     if isinstance(value, SparseTensor):
         return "sparse" if value.dtype is DType.UNDEFINED else f"sparse {value.dtype}"
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return f"a sequence of {type_text(value.element)}"
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         return f"an optional {type_text(value.element)}"
-    if isinstance(value, Map):
+    if isinstance(value, MapOf):
         return f"a map of {value.key} to {type_text(value.element)}"
     return "anything"
 

@@ -19,8 +19,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.references import UnresolvedError
 from absint.lattices.text.value_names import told
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.names import symbols_of
 from absint.shapes.summaries import State, birthplace
@@ -89,7 +88,7 @@ class Query:
 
 
 def _why_no_shape(name: str, value: Value) -> str:
-    kinds = {SequenceValue: "a sequence", Optional: "an optional", Map: "a map"}
+    kinds = {SequenceOf: "a sequence", OptionalOf: "an optional", MapOf: "a map"}
     kind = kinds.get(type(value))
     if kind is not None:
         return f"{told(name)} is {kind}: only tensors have dims"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.contents import Contents
 from absint.lattices.text.escapes import json_text
-from absint.lattices.value import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.report.summary import computed, totals
 
 if TYPE_CHECKING:
@@ -115,11 +114,11 @@ def described(value: Value) -> dict[str, Json]:
         elif value.contents is not None:
             result["contents"] = _contents(value.contents)
         return result
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return {"kind": "sequence", "length": str(value.length), "element": described(value.element)}
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         return {"kind": "optional", "present": value.present, "element": described(value.element)}
-    if isinstance(value, Map):
+    if isinstance(value, MapOf):
         return {"kind": "map", "key": str(value.key), "element": described(value.element)}
     return {"kind": "never computed" if value is BOTTOM else "unknown"}
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents, Element
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.report.plain import plain
 from absint.report.summary import MAX_SHOWN_SIZE, Row, brief, computed, totals
 
@@ -208,12 +207,12 @@ def described(value: Value) -> str:
         return f"{value.dtype} {brief(value.shape)}{known}"
     if isinstance(value, SparseTensor):
         return f"sparse {value.dtype} {brief(value.shape)}"
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return f"sequence of {value.length} x {described(value.element)}"
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         state = {None: "optional", True: "optional (present)", False: "optional (absent)"}[value.present]
         return f"{state} {described(value.element)}"
-    if isinstance(value, Map):
+    if isinstance(value, MapOf):
         return f"map of {value.key} to {described(value.element)}"
     return "never computed" if value is BOTTOM else "unknown" if value is TOP else repr(value)
 

@@ -16,8 +16,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.runs.arrays import Actual, Array
 
 Part = Literal["kind", "dtype", "rank", "dim", "element", "length", "constraint"]
@@ -26,8 +25,8 @@ Number = int | float | bool | str
 KINDS: Final[Mapping[type, str]] = {
     Tensor: "tensor",
     SparseTensor: "tensor",
-    SequenceValue: "sequence",
-    Map: "map",
+    SequenceOf: "sequence",
+    MapOf: "map",
 }
 
 MAX_PLACES: Final = 4096
@@ -80,7 +79,7 @@ class Claims:
 
     def of(self, name: str, value: Value, actual: Actual) -> Iterator[Claim]:
         """What the abstract value says of the actual one."""
-        if isinstance(value, Optional):
+        if isinstance(value, OptionalOf):
             yield from self._optional(name, value, actual)
         elif value is TOP:
             self.notes.append(f"{name}: nothing is known of it")
@@ -88,7 +87,7 @@ class Claims:
             yield Claim(name, "kind", None, "never computed", _kind(actual))
         elif (kind := KINDS[type(value)]) != _kind(actual):
             yield Claim(name, "kind", None, kind, _kind(actual))
-        elif isinstance(value, SequenceValue) and isinstance(actual, list):
+        elif isinstance(value, SequenceOf) and isinstance(actual, list):
             yield Claim(name, "length", None, value.length, len(actual))
             each = value.each if value.each is not None and len(value.each) == len(actual) else None
             for number, item in enumerate(actual):
@@ -96,7 +95,7 @@ class Claims:
         elif isinstance(value, (Tensor, SparseTensor)) and isinstance(actual, Array):
             yield from self._tensor(name, value, actual)
 
-    def _optional(self, name: str, value: Optional, actual: Actual) -> Iterator[Claim]:
+    def _optional(self, name: str, value: OptionalOf, actual: Actual) -> Iterator[Claim]:
         if value.present is not None and value.present is (actual is None):
             yield Claim(name, "kind", None, "present" if value.present else "absent", _kind(actual))
         elif actual is not None:

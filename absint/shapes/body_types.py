@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, OPEN, TRUE, conjunction, ge, negation
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.value import BOTTOM, Optional, Tensor, Value
+from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
 from absint.model.signatures import Signature, agree, type_text
 from absint.shapes.branches import Control, IfJoin, condition_of, integer_of
 from absint.shapes.loops.loop import LoopExit, LoopHead
@@ -110,7 +110,7 @@ def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
 
 def _carries(start: Value, back: Value) -> bool:
     """A body may give back what the optional that it starts with holds; runtimes compare nothing then."""
-    return isinstance(start, Optional) or isinstance(back, Optional) or agree(start, back)
+    return isinstance(start, OptionalOf) or isinstance(back, OptionalOf) or agree(start, back)
 
 
 __all__ = ["check_types"]

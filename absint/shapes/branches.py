@@ -24,8 +24,7 @@ from absint.lattices.logic.relation import (
 from absint.lattices.logic.truth import NO
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
-from absint.lattices.value import BOTTOM, TOP, VALUES, Optional, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, VALUES, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:
@@ -185,13 +184,13 @@ class _Join:
     def value(self, tag: str, a: Value, b: Value) -> Value:
         if a is b:
             return a
-        if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
             if a.each and b.each and len(a.each) == len(b.each):
                 pairs = enumerate(zip(a.each, b.each, strict=True))
-                return SequenceValue.of((self.value(f"{tag}@{at}", x, y) for at, (x, y) in pairs), TOP)
-            return SequenceValue(VALUES.join(a.element, b.element), self.dim(f"{tag}#", a.length, b.length))
-        if isinstance(a, Optional) and isinstance(b, Optional):
-            return Optional(self._held(tag, a, b), a.present if a.present is b.present else None)
+                return SequenceOf.of((self.value(f"{tag}@{at}", x, y) for at, (x, y) in pairs), TOP)
+            return SequenceOf(VALUES.join(a.element, b.element), self.dim(f"{tag}#", a.length, b.length))
+        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
+            return OptionalOf(self._held(tag, a, b), a.present if a.present is b.present else None)
         if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
             return VALUES.join(a, b)
         dtype = DTYPES.join(a.dtype, b.dtype)
@@ -200,7 +199,7 @@ class _Join:
         dims = [self.dim(f"{tag}.{axis}", x, y) for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))]
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
 
-    def _held(self, tag: str, a: Optional, b: Optional) -> Value:
+    def _held(self, tag: str, a: OptionalOf, b: OptionalOf) -> Value:
         """What the optional holds, if it does: an absent one says nothing of it."""
         held = [optional.element for optional in (a, b) if optional.present is not False]
         return held[0] if len(held) == 1 else self.value(tag, a.element, b.element)

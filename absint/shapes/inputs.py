@@ -11,8 +11,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text import read_dim_param
-from absint.lattices.value import Optional, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
 from absint.transfer.elements.ordinary import DATA_TAG
@@ -59,17 +58,17 @@ def _named(node: int, value: Value) -> Value:
 
 
 def _dims(value: Value | None) -> Iterator[Dim]:
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         yield from _dims(value.element)
     elif isinstance(value, Tensor) and value.shape.rank:
         yield from value.shape
 
 
 def _read(found: Inputs, name: str, value: Value, standalone: set[str], used: set[str]) -> Value:
-    if isinstance(value, SequenceValue):
-        return SequenceValue(_anonymous(value.element))
-    if isinstance(value, Optional):
-        return Optional(_read(found, name, value.element, standalone, used), value.present)
+    if isinstance(value, SequenceOf):
+        return SequenceOf(_anonymous(value.element))
+    if isinstance(value, OptionalOf):
+        return OptionalOf(_read(found, name, value.element, standalone, used), value.present)
     if not isinstance(value, Tensor) or value.shape.rank is None:
         return value
     dims: list[Dim] = []

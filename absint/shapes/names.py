@@ -7,8 +7,7 @@ from itertools import chain, count
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.value import Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.graph import Node
 from absint.shapes.summaries import State, birthplace
 
@@ -52,12 +51,12 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
         if isinstance(value, Tensor) and value.contents is not None:
             for element in value.contents.elements:
                 yield from _sorted(element_symbols(element))
-    elif isinstance(value, SequenceValue):
+    elif isinstance(value, SequenceOf):
         if isinstance(value.length, Expr):
             yield from _sorted(value.length.symbols)
         for item in value.items or (value.element,):
             yield from symbols_of(item)
-    elif isinstance(value, Optional):
+    elif isinstance(value, OptionalOf):
         yield from symbols_of(value.element)
 
 

@@ -15,8 +15,7 @@ from absint.lattices.logic.relation import Relation, boolean, eq
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
-from absint.lattices.value import BOTTOM, TOP, Optional, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.op import HOLE, Caveat, Statement
 
 State = tuple[Value, ...]
@@ -110,13 +109,13 @@ class _Namer:
     def value(self, tag: str, value: Value) -> Value:
         if isinstance(value, Tensor):
             return self._tensor(tag, value)
-        if isinstance(value, Optional):
-            return Optional(self.value(f"{tag}?", value.element), value.present)
-        if isinstance(value, SequenceValue) and value.items is not None:
+        if isinstance(value, OptionalOf):
+            return OptionalOf(self.value(f"{tag}?", value.element), value.present)
+        if isinstance(value, SequenceOf) and value.items is not None:
             items = enumerate(value.items)
-            return SequenceValue.of((self.value(f"{tag}@{at}", item) for at, item in items), value.element)
-        if isinstance(value, SequenceValue):
-            return SequenceValue(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
+            return SequenceOf.of((self.value(f"{tag}@{at}", item) for at, item in items), value.element)
+        if isinstance(value, SequenceOf):
+            return SequenceOf(value.element, self.dim(f"{tag}#", value.length, _NATURAL))
         return value
 
     def _tensor(self, tag: str, value: Tensor) -> Tensor:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from absint.declared.reading import problem
 from absint.engine.fixpoint import fixpoint
-from absint.lattices.value import BOTTOM, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import read_type
 from absint.program.graph import ABSENT
 from absint.shapes.analysis import ShapeAnalysis
@@ -78,7 +77,7 @@ def _is_hidden(result: Result, node: int) -> bool:
         for operand in result.nodes[stack.pop()].operands:
             if operand == ABSENT or operand[0] in seen:
                 continue
-            is_bare = isinstance(_value(result, operand), (SequenceValue, Optional)) and operand not in declared
+            is_bare = isinstance(_value(result, operand), (SequenceOf, OptionalOf)) and operand not in declared
             if is_bare and _is_computed(result.nodes[operand[0]]):
                 return True
             seen.add(operand[0])
@@ -115,11 +114,11 @@ def type_only(value: Value) -> Value:
         return Tensor(value.dtype)
     if isinstance(value, SparseTensor):
         return SparseTensor(value.dtype)
-    if isinstance(value, SequenceValue):
-        return SequenceValue(type_only(value.element))
-    if isinstance(value, Optional):
-        return Optional(type_only(value.element))
-    return Map(value.key, type_only(value.element)) if isinstance(value, Map) else value
+    if isinstance(value, SequenceOf):
+        return SequenceOf(type_only(value.element))
+    if isinstance(value, OptionalOf):
+        return OptionalOf(type_only(value.element))
+    return MapOf(value.key, type_only(value.element)) if isinstance(value, MapOf) else value
 
 
 def _declared(result: Result) -> Iterator[LoadError]:
@@ -175,7 +174,7 @@ def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
         return True
     if isinstance(item.control, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
-    return isinstance(_value(result, operand), Optional) != isinstance(read_type(proto), Optional)
+    return isinstance(_value(result, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 
 
 __all__ = ["LoadError", "load_errors", "type_only"]

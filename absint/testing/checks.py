@@ -8,7 +8,7 @@ import numpy as np
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
-from absint.lattices.value import Optional, Tensor, Top, Value
+from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.runs.arrays import Actual, read_actual
 from absint.runs.comparison import Sizes
 from absint.runs.statements import Claim, Claims
@@ -45,7 +45,7 @@ def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
 
 def claims_of(name: str, value: Value, actual: object) -> Iterator[Claim]:
     """What an abstract value says of a real one; nothing of one that the run did not give."""
-    if isinstance(value, Top) or (actual is None and not isinstance(value, Optional)):
+    if isinstance(value, Top) or (actual is None and not isinstance(value, OptionalOf)):
         return
     yield from Claims().of(name, value, _read(name, actual))
 

@@ -9,8 +9,7 @@ from absint.lattices.contents import element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.transfer.op import HOLE, Applied, Op, apply
 
 Inputs = Sequence[Value | None]
@@ -88,7 +87,7 @@ def _says_more(less: Value, value: Value) -> bool:
         if less.shape.rank is None or value.shape.rank is None:
             return less.shape.rank is not None
         return len(less.shape) != len(value.shape) or any(map(_is_more, less.shape, value.shape))
-    if isinstance(less, (SequenceValue, Optional, Map)) and isinstance(value, (SequenceValue, Optional, Map)):
+    if isinstance(less, (SequenceOf, OptionalOf, MapOf)) and isinstance(value, (SequenceOf, OptionalOf, MapOf)):
         return _says_more(less.element, value.element)
     return False
 
@@ -111,10 +110,10 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
         for element in value.contents.elements if value.contents is not None else ():
             yield from element_symbols(element)
         yield from _symbols(number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         yield from _symbols((value.length,))
-    if isinstance(value, (SequenceValue, Optional, Map)):
-        for item in (value.element, *(value.items or () if isinstance(value, SequenceValue) else ())):
+    if isinstance(value, (SequenceOf, OptionalOf, MapOf)):
+        for item in (value.element, *(value.items or () if isinstance(value, SequenceOf) else ())):
             yield from symbols_of(item)
 
 

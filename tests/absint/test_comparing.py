@@ -16,9 +16,7 @@ import absint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import symbol
-from absint.lattices.value import BOTTOM, Tensor
-from absint.lattices.value import Optional as OptionalValue
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor
 from absint.runs.comparison import Comparison, Row, compare
 from absint.runs.run import feeds_for, run
 from absint.transfer.op import Op
@@ -389,14 +387,14 @@ def test_kinds_that_no_model_here_computes() -> None:
         return wrong(compare(result, {"X": (2,)}, {"Y": actual}))
 
     assert judged((2,)) == ["Y: claimed never computed, ran tensor"]
-    claimed = OptionalValue(Tensor(DType.FLOAT, Shape([symbol("N")])))
+    claimed = OptionalOf(Tensor(DType.FLOAT, Shape([symbol("N")])))
     assert judged(None) == judged((2,)) == []
     assert judged((3,)) == ["Y[0]: claimed N = 2, ran 3 (N is 2 in X[0], 3 in Y[0])"]
-    claimed = OptionalValue(Tensor(DType.FLOAT), present=True)
+    claimed = OptionalOf(Tensor(DType.FLOAT), present=True)
     assert judged(None) == ["Y: claimed present, ran absent"]
-    claimed = OptionalValue(Tensor(DType.FLOAT), present=False)
+    claimed = OptionalOf(Tensor(DType.FLOAT), present=False)
     assert judged((1,)) == ["Y: claimed absent, ran tensor"]
-    claimed = SequenceValue(Tensor(DType.FLOAT, Shape([2])), symbol("N"))
+    claimed = SequenceOf(Tensor(DType.FLOAT, Shape([2])), symbol("N"))
     assert judged([(2,), (2,), (3,)]) == [
         "length of Y: claimed N = 2, ran 3 (N is 2 in X[0], 3 in length of Y)", "Y, item 2[0]: claimed 2, ran 3",
     ]  # fmt: skip

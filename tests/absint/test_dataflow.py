@@ -14,8 +14,7 @@ import absint
 from absint import ForwardAnalysis
 from absint.engine.fixpoint import fixpoint
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.value import BOTTOM, Optional, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor, Value
 from absint.shapes.branches import Gate
 from absint.shapes.loops.loop import LoopExit, LoopHead
 from absint.shapes.loops.scan import ScanExit, ScanHead
@@ -237,7 +236,7 @@ def type_of(value: Value) -> DType:
     """The type of the elements, of whatever they are elements."""
     if isinstance(value, Tensor):
         return value.dtype
-    if isinstance(value, SequenceValue | Optional):
+    if isinstance(value, SequenceOf | OptionalOf):
         return type_of(value.element)
     return DTYPES.bottom if value is BOTTOM else DTYPES.top
 

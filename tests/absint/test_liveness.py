@@ -22,8 +22,7 @@ from absint.engine.fixpoint import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import TOP, Map, Optional, SparseTensor, Tensor
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
 from tests.absint.flows import FLOWS
 from tests.absint.flows.build import boolean, branch, const, floats, loop_body, model, node, untyped
 from tests.laws import LAWS, Domain, widening_chain_ends
@@ -71,13 +70,13 @@ def test_widening_moments_ends() -> None:
         (Tensor(DType.STRING, Shape([2])), None),
         (Tensor(DType.UNDEFINED, Shape([2])), None),
         (SparseTensor(DType.DOUBLE, Shape(["N", 2])), "16*N"),
-        (SequenceValue(Tensor(DType.FLOAT, Shape([2])), absint.Dim("K")), "8*K"),
-        (SequenceValue(Tensor(DType.FLOAT, Shape([None])), absint.Dim(0)), "0"),
-        (SequenceValue.of([Tensor(DType.FLOAT, Shape([2])), Tensor(DType.FLOAT, Shape(["N"]))], TOP), "4*N + 8"),
-        (Optional(Tensor(DType.FLOAT, Shape([2])), True), "8"),
-        (Optional(Tensor(DType.FLOAT, Shape([2])), False), "0"),
-        (Optional(Tensor(DType.FLOAT, Shape([2]))), None),
-        (Map(DType.INT64, Tensor(DType.FLOAT, Shape([]))), None),
+        (SequenceOf(Tensor(DType.FLOAT, Shape([2])), absint.Dim("K")), "8*K"),
+        (SequenceOf(Tensor(DType.FLOAT, Shape([None])), absint.Dim(0)), "0"),
+        (SequenceOf.of([Tensor(DType.FLOAT, Shape([2])), Tensor(DType.FLOAT, Shape(["N"]))], TOP), "4*N + 8"),
+        (OptionalOf(Tensor(DType.FLOAT, Shape([2])), True), "8"),
+        (OptionalOf(Tensor(DType.FLOAT, Shape([2])), False), "0"),
+        (OptionalOf(Tensor(DType.FLOAT, Shape([2]))), None),
+        (MapOf(DType.INT64, Tensor(DType.FLOAT, Shape([]))), None),
         (TOP, None),
     ],
     ids=str,

@@ -9,7 +9,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import const, symbol
-from absint.lattices.value import TOP, Map, Optional, Sequence, SparseTensor, Tensor, Value
+from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 VECTOR = Tensor(DType.INT64, Shape([2]), Contents.vector([symbol("N"), const(8)]))
 IMAGE = Tensor(DType.FLOAT, Shape(["N", 3]))
@@ -19,9 +19,9 @@ VALUES: list[Value] = [
     IMAGE,
     FILLED,
     SparseTensor(DType.FLOAT, Shape(["N", "M"])),
-    Sequence(IMAGE, symbol("K")),
-    Optional(Sequence(IMAGE, symbol("K")), True),
-    Map(DType.INT64, IMAGE),
+    SequenceOf(IMAGE, symbol("K")),
+    OptionalOf(SequenceOf(IMAGE, symbol("K")), True),
+    MapOf(DType.INT64, IMAGE),
 ]
 
 

@@ -17,7 +17,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, Shape
 from absint.lattices.terms.expr import Dim, const, expr_of, symbol
 from absint.lattices.text import TextError
 from absint.lattices.text.tokens import quote
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SparseTensor, Tensor, Value
 from absint.queries.text import Query, read_dim, read_relation
 from absint.shapes.summaries import State, born
 
@@ -212,8 +212,8 @@ def test_errors(result: absint.Result, text: str, message: str) -> None:
         (Tensor(DType.INT64, BOTTOM_SHAPE), "'found' is computed in no run"),
         (TOP, "the rank of 'found' is unknown: nothing can be asked of its dims"),
         (SparseTensor(DType.INT64), "the rank of 'found' is unknown: nothing can be asked of its dims"),
-        (Map(DType.INT64, TOP), "'found' is a map: only tensors have dims"),
-        (Optional(TOP), "'found' is an optional: only tensors have dims"),
+        (MapOf(DType.INT64, TOP), "'found' is a map: only tensors have dims"),
+        (OptionalOf(TOP), "'found' is an optional: only tensors have dims"),
         (Tensor(DType.INT64, Shape([None])), "axis 0 of 'found' is unknown: it has no expression"),
     ],
 )

@@ -10,8 +10,7 @@ from onnx import TensorProto, TypeProto, defs, helper
 from onnx.defs import OpSchema
 
 import absint
-from absint.lattices.value import Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model import schemas
 
 EXAMPLES = {"INT": 1, "FLOAT": 1.0, "STRING": b"a", "INTS": [1], "FLOATS": [1.0], "STRINGS": [b"a"]}
@@ -37,13 +36,13 @@ def elem_type(name: str) -> int:
 
 
 def _type_proto(value: Value) -> TypeProto:
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return helper.make_sequence_type_proto(_type_proto(value.element))
-    if isinstance(value, Optional):
+    if isinstance(value, OptionalOf):
         return helper.make_optional_type_proto(_type_proto(value.element))
     if isinstance(value, SparseTensor):
         return helper.make_sparse_tensor_type_proto(value.dtype.value, None)
-    if isinstance(value, Map):  # in a sequence
+    if isinstance(value, MapOf):  # in a sequence
         return helper.make_map_type_proto(elem_type("string"), helper.make_tensor_type_proto(elem_type("float"), None))
     assert isinstance(value, Tensor)
     return helper.make_tensor_type_proto(value.dtype.value, None)

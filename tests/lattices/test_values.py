@@ -19,7 +19,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shap
 from absint.lattices.terms.expr import UNKNOWN_DIM, Expr, Symbol, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, VALUES, Map, Optional, Sequence, SparseTensor, Tensor
+from absint.lattices.value import BOTTOM, TOP, VALUES, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
 
 N, M = symbol("N"), symbol("M")
 I = integer_symbol("I")  # noqa: E741
@@ -186,10 +186,10 @@ def test_tensors_are_interned() -> None:
     assert Tensor(DType.INT64, Shape([2])) is not tensor
     assert Tensor(DType.INT64, Shape([3]), contents).contents is None
     assert SparseTensor(DType.INT64, Shape([2])) is not Tensor(DType.INT64, Shape([2]))
-    assert Sequence(tensor, const(2)) is Sequence(tensor, const(2))
-    assert Sequence(tensor, const(2)) is not Sequence(tensor, const(3))
-    assert len(set(map(id, [Optional(tensor, p) for p in (None, True, False)]))) == 3
-    assert Map(DType.INT64, tensor) is Map(DType.INT64, tensor)
+    assert SequenceOf(tensor, const(2)) is SequenceOf(tensor, const(2))
+    assert SequenceOf(tensor, const(2)) is not SequenceOf(tensor, const(3))
+    assert len(set(map(id, [OptionalOf(tensor, p) for p in (None, True, False)]))) == 3
+    assert MapOf(DType.INT64, tensor) is MapOf(DType.INT64, tensor)
 
 
 def test_values_that_nothing_refers_to_are_released() -> None:
@@ -213,14 +213,14 @@ def test_replacement_goes_inside_values() -> None:
     mapping = {Symbol("N"): const(3)}
     inner = Tensor(DType.INT64, Shape(["N"]), Contents.fill(N))
     assert inner.replace(mapping) is Tensor(DType.INT64, Shape([3]), Contents.fill(const(3)))
-    assert Sequence(inner, N).replace(mapping) is Sequence(inner.replace(mapping), const(3))
-    assert Optional(inner, True).replace(mapping) is Optional(inner.replace(mapping), True)
-    assert Map(DType.STRING, inner).replace(mapping) is Map(DType.STRING, inner.replace(mapping))
+    assert SequenceOf(inner, N).replace(mapping) is SequenceOf(inner.replace(mapping), const(3))
+    assert OptionalOf(inner, True).replace(mapping) is OptionalOf(inner.replace(mapping), True)
+    assert MapOf(DType.STRING, inner).replace(mapping) is MapOf(DType.STRING, inner.replace(mapping))
     assert TOP.replace(mapping) is TOP
 
 
 def test_values_of_two_kinds_join_to_top_and_meet_at_bottom() -> None:
-    tensor, sequence = Tensor(DType.FLOAT), Sequence(Tensor(DType.FLOAT))
+    tensor, sequence = Tensor(DType.FLOAT), SequenceOf(Tensor(DType.FLOAT))
     assert VALUES.join(tensor, sequence) is TOP
     assert VALUES.meet(tensor, sequence) is BOTTOM
     assert VALUES.meet(Tensor(DType.INT64, Shape([2])), Tensor(DType.INT64, Shape([3]))) is BOTTOM

@@ -18,8 +18,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Bottom, Map, Optional, Tensor, Top, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import Bottom, MapOf, OptionalOf, SequenceOf, Tensor, Top, Value
 from absint.transfer.op import Statement
 
 Known = dict[str, int]
@@ -101,7 +100,7 @@ def learn(where: str, value: Value, actual: Any, known: Known) -> Iterator[str]:
 
 def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
     """Pairs of a claimed expression and the number that the run showed."""
-    if isinstance(value, SequenceValue) and isinstance(actual, list) and isinstance(value.length, Expr):
+    if isinstance(value, SequenceOf) and isinstance(actual, list) and isinstance(value.length, Expr):
         yield value.length, len(actual)
     if not isinstance(value, Tensor) or not isinstance(actual, np.ndarray):
         return
@@ -128,7 +127,7 @@ def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str
         yield f"{where}: claimed never to be computed, ran {actual}"
     elif isinstance(value, Top):
         return
-    elif isinstance(value, SequenceValue):
+    elif isinstance(value, SequenceOf):
         if not isinstance(actual, list):
             yield f"{where}: claimed a sequence, ran {type(actual).__name__}"
             return
@@ -137,7 +136,7 @@ def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str
             yield from against(f"{where}, an element", value.element, item, known)
         for at, (claim, item) in enumerate(zip(value.items or (), actual, strict=False)):
             yield from against(f"{where}, element {at}", claim, item, known)
-    elif isinstance(value, Optional):
+    elif isinstance(value, OptionalOf):
         if actual is None:
             if value.present is True:
                 yield f"{where}: claimed to be present"
@@ -145,7 +144,7 @@ def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str
             yield f"{where}: claimed to be absent"
         else:
             yield from against(where, value.element, actual, known)
-    elif isinstance(value, Map):
+    elif isinstance(value, MapOf):
         return
     elif isinstance(value, Tensor):
         if isinstance(actual, (list, dict)):

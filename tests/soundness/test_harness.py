@@ -11,7 +11,7 @@ from absint.lattices.ramp import ramp
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import const
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Sequence, Tensor, Value
+from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.table import shipped
@@ -92,7 +92,7 @@ def other_ramp(op: Op) -> Tensor:
 def other_items(op: Op) -> Value:
     """False: the items have elements that nobody knows."""
     item = Tensor(op.dtype("input"), contents=Contents.fill(Real.constant(7)))
-    return Sequence(item)
+    return SequenceOf(item)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import SCALAR
-from absint.lattices.value import Map, Tensor
+from absint.lattices.value import MapOf, Tensor
 from absint.transfer.op import Op, apply
 from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
@@ -282,5 +282,5 @@ def test_rejected_nodes_fail(case: Case) -> None:
 def test_inputs_that_are_maps(name: str, attributes: dict[str, object], expect: str) -> None:
     rule = shipped().lookup("ai.onnx.ml", name, 1)
     assert rule is not None
-    value = Map(DType.STRING, Tensor(DType.FLOAT, SCALAR))
+    value = MapOf(DType.STRING, Tensor(DType.FLOAT, SCALAR))
     assert str(apply(rule, Op(rule, [value], attributes, version=1)).outputs[0]) == expect

@@ -14,8 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.value import TOP, Optional, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.op import Applied, Op, apply
 from absint.transfer.table import shipped
 from tests.transfer.harness import Arg, Binding, check_value, sizes, truth
@@ -317,16 +316,16 @@ def test_values_of_unknown_kind() -> None:
 
 def test_optionals_without_a_value() -> None:
     empty = apply_one("Optional", None, type=Tensor(DType.FLOAT)).outputs[0]
-    assert empty is Optional(Tensor(DType.FLOAT), False)
+    assert empty is OptionalOf(Tensor(DType.FLOAT), False)
     assert str(apply_one("OptionalHasElement", empty).outputs[0]) == "Tensor(BOOL[] = false)"
     assert apply_one("OptionalGetElement", empty).rejected is not None
-    maybe = Optional(Tensor(DType.FLOAT, Shape(["N"])), None)
+    maybe = OptionalOf(Tensor(DType.FLOAT, Shape(["N"])), None)
     got = apply_one("OptionalGetElement", maybe)
     assert got.outputs[0] is maybe.element
     assert got.may_fails == ("the optional has a value",)
 
 
 def test_a_sequence_of_unknown_length_stays_natural() -> None:
-    grown = apply_one("SequenceErase", SequenceValue(Tensor(DType.FLOAT))).outputs[0]
-    assert isinstance(grown, SequenceValue)
+    grown = apply_one("SequenceErase", SequenceOf(Tensor(DType.FLOAT))).outputs[0]
+    assert isinstance(grown, SequenceOf)
     assert grown.length.bounds.lo == 0

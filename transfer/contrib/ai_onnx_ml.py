@@ -5,15 +5,14 @@ A tensor of rank 1 is one row. Shapes follow onnxruntime where the spec gives no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Sequence as Outputs
+from collections.abc import Iterable, Iterator, Sequence
 
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, eq, ge
 from absint.lattices.shape import SCALAR, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, const
 from absint.lattices.terms.interval import Interval
-from absint.lattices.value import Map, Sequence, Tensor, Value
+from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.caveats import known_text
 from absint.transfer.contrib.trees import may_refuse_trees
 from absint.transfer.op import Op
@@ -49,7 +48,7 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     return Tensor(dtype, shape_of((_rows(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
-def _classified(op: Op, classes: int | None, labels: DType) -> Outputs[Tensor]:
+def _classified(op: Op, classes: int | None, labels: DType) -> Sequence[Tensor]:
     """The label of each row, and its scores."""
     op.may_fail("the attributes fit the features")
     return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
@@ -185,7 +184,7 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
 
 
 @rule("LinearClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
-def linear_classifier(op: Op) -> Outputs[Tensor]:
+def linear_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores; a single score is doubled where there are two labels."""
     classes, labels = _count(op, "intercepts"), _count(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
@@ -207,7 +206,7 @@ def _linear(op: Op, targets: int) -> None:
 
 
 @rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
-def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
+def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
     if labels < 2:
@@ -217,7 +216,7 @@ def tree_ensemble_classifier(op: Op) -> Outputs[Tensor]:
 
 
 @rule("SVMClassifier", inputs="X", outputs="Y Z", domain=ML)
-def svm_classifier(op: Op) -> Outputs[Tensor]:
+def svm_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores: a probability for each class, else a vote for each pair."""
     classes = _count(op, "vectors_per_class")
     pairs = max(classes * (classes - 1) // 2, 2)
@@ -329,7 +328,7 @@ def zip_map(op: Op) -> Value:
         op.may_fail("a column for each label")
     if not shape.is_top and labels:
         op.require_equal(shape[-1], labels, "a column for each label")
-    return Sequence(Map(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
+    return SequenceOf(MapOf(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
 
 
 @rule("DictVectorizer", inputs="X", domain=ML)
@@ -341,7 +340,7 @@ def dict_vectorizer(op: Op) -> Tensor:
 
 def _entry_dtype(op: Op) -> DType:
     value = op.value("X")
-    entry = value.element if isinstance(value, Map) else None
+    entry = value.element if isinstance(value, MapOf) else None
     return entry.dtype if isinstance(entry, Tensor) else DType.UNDEFINED
 
 

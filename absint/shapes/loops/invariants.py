@@ -17,8 +17,7 @@ from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub, substitute
 from absint.lattices.terms.interval import Interval
-from absint.lattices.value import BOTTOM, VALUES, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, VALUES, SequenceOf, Tensor, Value
 from absint.shapes.loops.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
 
 if TYPE_CHECKING:
@@ -87,11 +86,11 @@ class Carried:
             return start
         if isinstance(start, Tensor) and isinstance(back, Tensor):
             return self._tensor(loop, k, start, back)
-        if isinstance(start, SequenceValue) and isinstance(back, SequenceValue):
+        if isinstance(start, SequenceOf) and isinstance(back, SequenceOf):
             if start is back and k not in self.joined and not loop.varies(start):
                 return start
             element = self._widened(loop, k, start.element, back.element)
-            return SequenceValue(element, self._number(loop, (k, "length"), start.length, back.length, _DIM_RANGE))
+            return SequenceOf(element, self._number(loop, (k, "length"), start.length, back.length, _DIM_RANGE))
         return self._widened(loop, k, start, back)
 
     def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:

@@ -26,8 +26,7 @@ from absint.lattices.terms.expr import (
     expr_of,
 )
 from absint.lattices.terms.normal import maximum
-from absint.lattices.value import BOTTOM, TOP, Map, Optional, SparseTensor, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.branches import Control, condition_of, integer_of, single
 from absint.shapes.loops.inferred_ranks import Alike, agree, inferred
@@ -106,12 +105,12 @@ class LoopBody(Control):
             return Tensor(value.dtype, value.shape.map(self.outside), contents, ramps)
         if isinstance(value, SparseTensor):
             return SparseTensor(value.dtype, value.shape.map(self.outside))
-        if isinstance(value, SequenceValue):
+        if isinstance(value, SequenceOf):
             return value.map(self.leave, self.outside(value.length))
-        if isinstance(value, Optional):
-            return Optional(self.leave(value.element), value.present)
-        if isinstance(value, Map):
-            return Map(value.key, self.leave(value.element))
+        if isinstance(value, OptionalOf):
+            return OptionalOf(self.leave(value.element), value.present)
+        if isinstance(value, MapOf):
+            return MapOf(value.key, self.leave(value.element))
         return value
 
     def _leave_element(self, element: Element) -> Element:

@@ -10,8 +10,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, OPEN, TRUE, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.shapes.loops.loop import LoopBody
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
@@ -38,13 +37,13 @@ class MapHead(LoopBody):
         if BOTTOM in values or length is ZERO_EXPR:
             return (BOTTOM,) * self.width
         run.guard(node, ge(length, 1) if isinstance(length, Expr) else TRUE)
-        return named(node, [v.element if isinstance(v, SequenceValue) else v or TOP for v in values])
+        return named(node, [v.element if isinstance(v, SequenceOf) else v or TOP for v in values])
 
 
 def length_of(values: Sequence[Value | None]) -> Dim:
     """The length of the first operand, which decides how often the body runs."""
     first = values[0] if values else None
-    return first.length if isinstance(first, SequenceValue) else UNKNOWN_SIZE
+    return first.length if isinstance(first, SequenceOf) else UNKNOWN_SIZE
 
 
 @dataclass
@@ -65,7 +64,7 @@ class MapExit(Control):
         length = length_of(inputs)
         statements: list[Statement] = []
         for other in inputs[1:]:
-            relation = ge(other.length, length) if isinstance(other, SequenceValue) else TRUE
+            relation = ge(other.length, length) if isinstance(other, SequenceOf) else TRUE
             if relation not in (TRUE, OPEN):
                 statements.append(Statement(relation, _LENGTHS, "required"))
         run.trips[self.head] = length
@@ -76,9 +75,9 @@ class MapExit(Control):
             declared = self.declared[k]
             empty = Tensor(declared.dtype if isinstance(declared, Tensor) else DType.UNDEFINED, BOTTOM_SHAPE)
             if each is not None:
-                outputs.append(SequenceValue.of((trip[k] for trip in each), empty))
+                outputs.append(SequenceOf.of((trip[k] for trip in each), empty))
             else:
-                outputs.append(SequenceValue(empty if result is BOTTOM else loop.leave(result or TOP), length))
+                outputs.append(SequenceOf(empty if result is BOTTOM else loop.leave(result or TOP), length))
         state = run.record(node, tuple(outputs), statements)
         if any(s.relation is FALSE for s in statements):
             run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
@@ -94,9 +93,9 @@ class MapExit(Control):
         statements: list[Statement],
     ) -> list[State] | None:
         """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
-        sequences = [v for v in inputs if isinstance(v, SequenceValue)]
+        sequences = [v for v in inputs if isinstance(v, SequenceOf)]
         first = inputs[0] if inputs else None
-        count = len(first.each or ()) if isinstance(first, SequenceValue) else 0
+        count = len(first.each or ()) if isinstance(first, SequenceOf) else 0
         if not 0 < count <= MAX_TRIPS or all(v.items is None for v in sequences):
             return None
         if any(len(v.each or ()) < count for v in sequences):
@@ -113,7 +112,7 @@ class MapExit(Control):
 
 def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
     for value in inputs:
-        each = value.each if isinstance(value, SequenceValue) else None
+        each = value.each if isinstance(value, SequenceOf) else None
         yield each[trip] if each else value or TOP
 
 

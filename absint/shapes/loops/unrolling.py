@@ -17,8 +17,7 @@ from absint.lattices.logic.relation import OPEN, TRUE, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.lattices.value import Sequence as SequenceValue
+from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.analysis import STATES, ShapeAnalysis
 from absint.shapes.summaries import State, born, name_unknowns
@@ -231,7 +230,7 @@ def _joined(tensors: Sequence[Tensor]) -> Contents | None:
 
 def is_vague(value: Value) -> bool:
     """Going through the trips may tell more of it."""
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         return True
     if not isinstance(value, Tensor) or value.shape.is_top or not all(isinstance(d, Expr) for d in value.shape):
         return True

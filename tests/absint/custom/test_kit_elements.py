@@ -15,7 +15,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.ramp import ramp
 from absint.lattices.terms.expr import const
 from absint.lattices.terms.real import Real
-from absint.lattices.value import Optional, Sequence, Value, without_elements
+from absint.lattices.value import OptionalOf, SequenceOf, Value, without_elements
 from absint.testing import Arg, Case, check_rule, sizes
 from absint.transfer.op import apply
 from absint.transfer.rule import Function, Rule
@@ -45,8 +45,8 @@ def first(op: Op) -> Value:
         KNOWN,
         GROWING,
         Tensor(DType.INT64, Shape(["N"]), Contents.fill(const(1))),
-        Sequence.of([KNOWN, GROWING], KNOWN),
-        Optional(Sequence(KNOWN, const(2)), True),
+        SequenceOf.of([KNOWN, GROWING], KNOWN),
+        OptionalOf(SequenceOf(KNOWN, const(2)), True),
     ],
     ids=str,
 )
@@ -60,7 +60,7 @@ def test_elements_are_handed_on_by_a_rule_that_says_so_alone(value: Value) -> No
 
 
 def test_shapes_lengths_and_presence_stay() -> None:
-    found = without_elements(Optional(Sequence.of([KNOWN, GROWING], KNOWN), True))
+    found = without_elements(OptionalOf(SequenceOf.of([KNOWN, GROWING], KNOWN), True))
     assert str(found) == "Optional(Sequence(Tensor(INT64[2]), Tensor(INT64[N])))"
 
 

@@ -11,8 +11,7 @@ import pytest
 from onnx import TypeProto, helper
 
 import absint
-from absint.lattices.value import Sequence as SequenceValue
-from absint.lattices.value import SparseTensor, Tensor
+from absint.lattices.value import SequenceOf, SparseTensor, Tensor
 from absint.model import schemas
 from absint.model.signatures import Allowed, Signature, parse_type
 from absint.transfer.contrib.type_table import GROUPS, TABLE
@@ -39,7 +38,7 @@ def found(domain: str, name: str, version: int) -> tuple[Rule, Signature]:
 
 def words(allowed: Allowed) -> set[str]:
     """The types as schemas write them."""
-    others = {f"seq(tensor({o.element.dtype.name.lower()}))" for o in allowed.others if isinstance(o, SequenceValue)}
+    others = {f"seq(tensor({o.element.dtype.name.lower()}))" for o in allowed.others if isinstance(o, SequenceOf)}
     others |= {f"sparse_tensor({o.dtype.name.lower()})" for o in allowed.others if isinstance(o, SparseTensor)}
     assert len(others) == len(allowed.others)
     return others | {f"tensor({dtype.name.lower()})" for dtype in allowed.elements}
@@ -77,7 +76,7 @@ def type_of(allowed: Allowed, choose: random.Random) -> TypeProto:
     value = parse_type(others[0])
     if isinstance(value, SparseTensor):
         return helper.make_sparse_tensor_type_proto(value.dtype.value, None)
-    if isinstance(value, SequenceValue):
+    if isinstance(value, SequenceOf):
         assert isinstance(value.element, Tensor)
         return helper.make_sequence_type_proto(helper.make_tensor_type_proto(value.element.dtype.value, None))
     assert isinstance(value, Tensor)
