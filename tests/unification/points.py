@@ -75,7 +75,7 @@ POINTS: Final = (
         "0008",
         "by constraints, not by assignment: what a run requires is recorded with its node, and "
         "requirements that solve or bound a symbol become facts of the next round",
-        ("docs/architecture.md",),
+        ("docs/decisions.md",),
     ),
     Point(
         "fallback to the inference of `onnx`",
@@ -128,7 +128,7 @@ POINTS: Final = (
         "injectable reasoning service (Q4)",
         "0010",
         "left out: Z3 answers questions and feeds no dim; policies are values, and a user's rules extend the table",
-        ("docs/architecture.md", "docs/adding-an-operator.md"),
+        ("docs/decisions.md", "docs/adding-an-operator.md"),
     ),
     Point(
         "unknown against contradiction (Q5)",
@@ -187,7 +187,7 @@ NON_GOALS: Final = (
         "facts learnt late change inner scopes that were left",
         "0010",
         "taken up: rounds repeat until nothing changes",
-        ("docs/architecture.md",),
+        ("docs/decisions.md",),
     ),
     Point(
         "one fixed solver in the standard; algebra in every backend",
