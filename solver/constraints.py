@@ -177,59 +177,6 @@ class ConstraintSet(Sequence[Constraint]):
                     pending.extend(formula.free_symbols - reached)
         return [formula for formula in self.distinct if formula in formulas or not formula.free_symbols]
 
-    # Exports (solver/export), each read back by the function beside it
-
-    def to_json(self) -> str:
-        """The set as a JSON document; see `absint.solver.export.to_json`."""
-        from absint.solver.export import to_json
-
-        return to_json(self)
-
-    @staticmethod
-    def from_json(text: str) -> ConstraintSet:
-        """The set of a JSON document. Raises ExportError for any other text."""
-        from absint.solver.export import from_json
-
-        return from_json(text)
-
-    def to_smtlib(self) -> str:
-        """The set as an SMT-LIB 2 script; see `absint.solver.export.to_smtlib`."""
-        from absint.solver.export import to_smtlib
-
-        return to_smtlib(self)
-
-    @staticmethod
-    def from_smtlib(text: str) -> ConstraintSet:
-        """The set of a script that `to_smtlib` wrote. Raises ExportError for any other text."""
-        from absint.solver.export import from_smtlib
-
-        return from_smtlib(text)
-
-    def to_metadata(self) -> dict[str, str]:
-        """The set as properties of a model file; see `absint.solver.export.to_metadata`."""
-        from absint.solver.export import to_metadata
-
-        return to_metadata(self)
-
-    @staticmethod
-    def from_metadata(properties: Mapping[str, str]) -> ConstraintSet:
-        """The set in the properties of a model file. Raises ExportError if there is none."""
-        from absint.solver.export import from_metadata
-
-        return from_metadata(properties)
-
-    def to_python(self, name: str = "check") -> str:
-        """Source of a function that refuses sizes which break a constraint; see `absint.solver.export.to_python`."""
-        from absint.solver.export import to_python
-
-        return to_python(self, name)
-
-    def to_torch(self, inputs: Mapping[str, Sequence[Dim] | None]) -> str:
-        """Source of the `dynamic_shapes` of torch.export for inputs of these shapes; see `solver.export`."""
-        from absint.solver.export import to_torch
-
-        return to_torch(self, inputs)
-
     @cached_property
     def _mentions(self) -> Mapping[str, tuple[Relation, ...]]:
         found: dict[str, list[Relation]] = {}

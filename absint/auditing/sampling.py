@@ -41,7 +41,7 @@ class Sampler:
     @cached_property
     def _pool(self) -> list[Sizes]:
         """Values of all symbols that meet the constraints, the ones with the most distinct sizes first."""
-        from absint.solver.classes import legal_bindings
+        from absint.solver.equivalence import legal_bindings
         from absint.solver.prove import meets
 
         symbols = [s for name in self._result.symbols for s in (Symbol(name, 0),)]

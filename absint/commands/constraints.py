@@ -106,26 +106,26 @@ def _chosen(result: Result, roles: Sequence[Role]) -> ConstraintSet:
 
 def _content(result: Result, form: Form, roles: Sequence[Role], shapes: bool, everything: bool) -> str:
     """The whole text. Raises UsageError for a set that the form cannot express."""
-    from absint.solver.export import ExportError, shapes_function
+    from absint.solver import export
 
     try:
         if shapes:
-            return shapes_function(result.symbols, _dims(result, result.outputs))
+            return export.shapes_function(result.symbols, _dims(result, result.outputs))
         chosen = _chosen(result, roles)
         match form:
             case "text":
                 return "".join(f"{line.text}\n" for line in _listed(result, roles, everything, 1 << 30))
             case "json":
-                return chosen.to_json()
+                return export.to_json(chosen)
             case "smtlib":
-                return chosen.to_smtlib()
+                return export.to_smtlib(chosen)
             case "python":
-                return chosen.to_python()
+                return export.to_python(chosen)
             case "metadata":
-                return json.dumps(chosen.to_metadata(), indent=1) + "\n"
+                return json.dumps(export.to_metadata(chosen), indent=1) + "\n"
             case "torch":
-                return chosen.to_torch(_dims(result, result.inputs))
-    except ExportError as error:
+                return export.to_torch(chosen, _dims(result, result.inputs))
+    except export.ExportError as error:
         raise UsageError(f"the constraints have no form {'python' if shapes else form}: {error}") from error
 
 

@@ -167,7 +167,7 @@ class LegalSizes:
 
         Unless rules promise a run, sizes of 0 and 1, which an operator may refuse, come last.
         """
-        from absint.solver.samples import near
+        from absint.solver.contracts.samples import near
 
         relations = [r for r in (condition.relation, condition.guard) if r is not TRUE]
         mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))

@@ -13,8 +13,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, substitute
 from absint.lattices.text.escapes import json_text
 from absint.lattices.value import Tensor
-from absint.solver.classes import Classes
-from absint.solver.classes import classes as grouped
+from absint.solver.equivalence import Classes
+from absint.solver.equivalence import classes as grouped
 from absint.solver.prove import Prover, Stopwatch
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from absint.solver.constraints import Constraint
 from absint.solver.contracts.case_split import alternatives, clauses_of, conjuncts, has_choices, weight
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover, connected
-from absint.solver.samples import Samples, near
+from absint.solver.contracts.samples import Samples, near
 from absint.solver.smtlib import query
 
 Stated = dict[Relation, dict[Constraint, None]]

@@ -9,7 +9,7 @@ import absint
 from absint import Result
 from absint.lattices.logic.relation import ge
 from absint.queries.outcomes import Outcome
-from absint.solver.constraints import ConstraintSet
+from absint.solver.export import from_json, to_json
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -59,7 +59,7 @@ def test_the_condition_is_exported_with_the_doubt(resized: Result) -> None:
     (doubt,) = [d for d in resized.constraints.doubts if "axis 2" in d.reason]
     assert doubt.guard.evaluate({"H": 0})
     assert not doubt.guard.evaluate({"H": 3})
-    assert ConstraintSet.from_json(resized.constraints.to_json()).doubts == resized.constraints.doubts
+    assert from_json(to_json(resized.constraints)).doubts == resized.constraints.doubts
 
 
 def test_a_condition_over_an_invented_size_has_a_printed_name() -> None:

@@ -354,14 +354,6 @@ def test_bad_metadata_is_one_line(change: dict[str, str | None], complaint: str)
     assert len(str(error.value).splitlines()) == 1
 
 
-def test_the_methods_of_a_set() -> None:
-    assert ConstraintSet.from_json(ATTENTION.to_json()) == ATTENTION
-    assert ConstraintSet.from_smtlib(ATTENTION.to_smtlib()) == ATTENTION
-    assert ConstraintSet.from_metadata(ATTENTION.to_metadata()) == ATTENTION
-    assert "def guard(" in ATTENTION.to_python("guard")
-    assert "dynamic_shapes = {" in ATTENTION.to_torch({"x": [symbol("batch")]})
-
-
 def test_constraint_of_every_role_and_origin() -> None:
     read = from_json(to_json(ATTENTION))
     assert [c.role for c in read] == ["required", "required", "assumed", "defined", "required", "declared"]

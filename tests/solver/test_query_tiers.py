@@ -16,6 +16,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import TextError, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solver.export import to_python
 from absint.solver.prove import Prover, holds
 from tests.solver.query_texts import Statement, Writer
 
@@ -61,7 +62,7 @@ def guarded(statement: Statement, relation: Relation, about: str) -> str:
         return ""
     imposed = Constraint(relation, TRUE, Origin(1, "", "n", "Op", "y"), "required", "it must")
     names: dict[str, object] = {}
-    exec(ConstraintSet([imposed], symbols=SYMBOLS).to_python(), names)
+    exec(to_python(ConstraintSet([imposed], symbols=SYMBOLS)), names)
     check = names["check"]
     assert callable(check)
     for sizes in BOX:

@@ -9,6 +9,7 @@ from onnx import parser
 import absint
 from absint.queries.outcomes import Outcome
 from absint.runs.run import RunError, run
+from absint.solver.export import to_python
 from absint.solver.prove import Verdict
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
@@ -137,7 +138,7 @@ def test_facts_come_from_needed_nodes_alone() -> None:
 def test_an_exported_guard_refuses_sizes_at_which_an_unneeded_node_fails() -> None:
     result = read(UNNEEDED["a node"])
     names: dict[str, object] = {}
-    exec(result.constraints.to_python(), names)
+    exec(to_python(result.constraints), names)
     check = names["check"]
     assert callable(check)
     check(N=2, M=2)

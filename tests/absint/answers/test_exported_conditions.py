@@ -7,6 +7,7 @@ from onnx import parser
 
 import absint
 from absint.solver.constraints import ConstraintSet
+from absint.solver.export import to_python
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BRANCHES = """Z = If(c)<then_branch = t () => (A) { A = Div(X, X) }, else_branch = e () => (B) { B = Neg(X) }> }"""
@@ -29,4 +30,4 @@ def test_a_guard_of_a_doubt_has_a_text(text: str, form: str) -> None:
     assert constraints.doubts
     assert "%" not in "".join(map(str, [*constraints, *(doubt.guard for doubt in constraints.doubts)]))
     assert getattr(ConstraintSet, f"from_{form}")(getattr(constraints, f"to_{form}")()) == constraints
-    assert "def check(" in constraints.to_python()
+    assert "def check(" in to_python(constraints)

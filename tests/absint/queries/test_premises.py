@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.solver.export import from_json, from_smtlib, to_smtlib
+from absint.solver.export import from_json, from_smtlib, to_json, to_python, to_smtlib
 
 Said = Callable[..., str]
 INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
@@ -85,7 +85,7 @@ def test_bounds_do_without_a_premise() -> None:
 
 def test_a_guard_refuses_no_size_for_a_premise() -> None:
     namespace: dict[str, object] = {}
-    source = absint.analyze(half_up(multiple=4)).constraints.to_python()
+    source = to_python(absint.analyze(half_up(multiple=4)).constraints)
     exec(source, namespace)
     check = namespace["check"]
     assert callable(check)
@@ -118,8 +118,8 @@ def test_smtlib_with_an_input_of_that_name() -> None:
 
 def test_json_has_the_role() -> None:
     constraints = absint.analyze(half_up()).constraints
-    assert from_json(constraints.to_json()) == constraints
-    roles = {c["role"] for c in json.loads(constraints.to_json())["constraints"]}
+    assert from_json(to_json(constraints)) == constraints
+    roles = {c["role"] for c in json.loads(to_json(constraints))["constraints"]}
     assert "assumed" in roles
 
 
@@ -180,7 +180,7 @@ def test_a_pool_proves_nothing_of_an_empty_batch() -> None:
     result = absint.analyze(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9))
     assert result.prove("M >= 1").verdict.value != "proved"
     namespace: dict[str, object] = {}
-    exec(result.constraints.to_python(), namespace)
+    exec(to_python(result.constraints), namespace)
     check = namespace["check"]
     assert callable(check)
     check(M=0, N=1)

@@ -8,6 +8,7 @@ import pytest
 
 import absint
 from absint.queries.outcomes import Outcome
+from absint.solver.export import to_json, to_smtlib
 from tests.absint.typing.mutations import Mutant, disagreeing, forbidden
 from tests.absint.typing.runtime import refusal
 from tests.soundness.models import node_tests
@@ -41,8 +42,8 @@ def test_contracts_proofs_and_exports_know_it(operator: str) -> None:
         result = absint.analyze(mutant.model)
         assert str(result.contract()).startswith("false"), mutant.place
         assert result.prove("1 == 2").verdict.value == "contradiction"
-        assert any(c["relation"]["text"] == "false" for c in json.loads(result.constraints.to_json())["constraints"])
-        assert "false" in result.constraints.to_smtlib()
+        assert any(c["relation"]["text"] == "false" for c in json.loads(to_json(result.constraints))["constraints"])
+        assert "false" in to_smtlib(result.constraints)
 
 
 def test_types_that_must_agree() -> None:

@@ -182,9 +182,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.solver.export.guard",
         '"    _holds = False"]',
         '"    _holds = True"]',
-        "graph('(float[N] x, float[M] z) => (float[K] y) { m = Shape(z) y = Reshape<allowzero=1>(x, m) }')"
-        ".constraints.to_python(), graph('(float[N] x, float[M] z) => (float[K, L] y) { m = Shape(z) "
-        "o = Constant<value_ints=[-1]>() s = Concat<axis=0>(m, o) y = Reshape(x, s) }').constraints.to_python()",
+        "[module('absint.solver.export').to_python(graph(text).constraints) for text in ("
+        "'(float[N] x, float[M] z) => (float[K] y) { m = Shape(z) y = Reshape<allowzero=1>(x, m) }', "
+        "'(float[N] x, float[M] z) => (float[K, L] y) { m = Shape(z) "
+        "o = Constant<value_ints=[-1]>() s = Concat<axis=0>(m, o) y = Reshape(x, s) }')]",
         "pytest tests/solver/test_export_python.py::test_the_guard_agrees_with_evaluation",
     ),
     # Costs
