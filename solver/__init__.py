@@ -1,14 +1,17 @@
-"""Z3 behind the analysis. Relations of the lattices become formulas here; nothing here feeds the fixpoint.
+"""Constraints and what they entail: cheap facts first, then Z3. Nothing here feeds the fixpoint.
 
-constraints                  Constraint, ConstraintSet: relations with origin, guard and role
-prove                        whether constraints entail a relation: facts first, Z3 on the connected slice last
-contract                     the fewest clauses over input sizes
-shortening                   how they become few and short; cases, summaries and samples serve it
-classes                      terms in classes of proved equality
-export                       constraint sets in the forms of other tools: JSON, SMT-LIB, Python, torch.export, metadata
-translate                    what dims and relations mean, in the operations of an algebra; the algebras are
-encode                       Z3 terms, for queries of your own
-smtlib                       SMT-LIB text, for the backend and for any solver
-backend                      the Z3 process: started, asked, killed past a time limit
-child                        what runs in that process
+constraints   Constraint, ConstraintSet: relations with origin, guard and role
+prove         Prover: do these constraints entail this relation? Normal form, facts, then Z3 on the connected slice
+minimal       redundant items dropped: minimal cores, clauses, premises
+equivalence   terms partitioned into classes of proved equality
+contracts/    the fewest, shortest clauses over input sizes
+export/       constraint sets in the forms of other tools
+
+How a proof is encoded:
+
+translate     the meaning of dims and relations, in the operations of an abstract algebra
+smtlib        its algebra of SMT-LIB text: what Z3 and any other solver are given
+encode        its algebra of Z3 terms, for queries of your own; the only file but z3_process that imports z3
+backend       the Z3 process as seen from here: start it, ask it, kill it past a time limit
+z3_process    the program that runs in that process
 """

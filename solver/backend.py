@@ -163,9 +163,7 @@ def _read(message: Message, rlimit: int) -> Answer:
         message["verdict"],
         {unquote(name): value for name, value in message["model"].items() if not name.startswith("$")},
         tuple(unquote(label) for label in message["core"]),
-        f"the resource limit of {rlimit} was reached; rlimit= (--rlimit) raises it"
-        if reason in _LIMIT_REACHED
-        else reason,
+        _at_limit(rlimit) if reason in _LIMIT_REACHED else reason,
         message["spent"],
     )
 

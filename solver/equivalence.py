@@ -19,7 +19,7 @@ _SIZES: Final = (2, 3, 4, 5, 7, 1, 8, 0, 11, 13, 16, 24, 32, 64, 96, 128, 224, 2
 
 
 @dataclass(frozen=True)
-class Classes:
+class Partition:
     """Classes of expressions that are equal in every run; two expressions of one class are proved equal."""
 
     classes: tuple[tuple[Expr, ...], ...]
@@ -36,7 +36,7 @@ class Classes:
         return next((at for at in self.bindings if _differ(a, b, at)), None)
 
 
-def classes(terms: Iterable[Expr], prover: Prover) -> Classes:
+def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
     """Group the terms. The first of equal terms represents its class; constraints that contradict each other prove
     nothing, and leave every term in a class of its own. At a deadline the rest of the terms is not compared."""
     grouping = _Grouping(list(dict.fromkeys(terms)), prover)
@@ -91,10 +91,10 @@ class _Grouping:
                 self._bindings.append({**(self._bindings[0] if self._drawn else {}), **decision.model})
         return None
 
-    def found(self, reason: str = "") -> Classes:
+    def found(self, reason: str = "") -> Partition:
         """The classes so far; what was not compared stands apart."""
         apart = [(term,) for term in self._terms[self._compared :]]
-        return Classes((*map(tuple, self._groups), *apart), tuple(self._bindings), tuple(self._undecided), reason)
+        return Partition((*map(tuple, self._groups), *apart), tuple(self._bindings), tuple(self._undecided), reason)
 
 
 def _differ(a: Expr, b: Expr, binding: Mapping[str, int]) -> bool:
@@ -140,4 +140,4 @@ def value(term: Expr, binding: Mapping[str, int]) -> int | None:
         return None
 
 
-__all__ = ["Classes", "classes", "legal_bindings", "value"]
+__all__ = ["Partition", "legal_bindings", "partition", "value"]

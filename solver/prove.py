@@ -23,6 +23,7 @@ from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
 from absint.lattices.text.escapes import plain
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.minimal import minimal
 from absint.solver.smtlib import query
 
 ShownBy = Literal["", "rules", "run"]
@@ -155,20 +156,12 @@ class Prover:
 
     def _minimal(self, premises: Sequence[Relation], relation: Relation) -> tuple[Relation, ...]:
         """Premises that are enough, none of which can be left out: halves first, then one at a time."""
-        core = list(premises)
-        step = max(len(core) // 2, 1)
-        while True:
-            at = 0
-            while at < len(core):
-                rest = core[:at] + core[at + step :]
-                facts = Facts(rest, self._order)
-                if facts.contradiction or _follows(facts, relation):
-                    core = rest
-                else:
-                    at += step
-            if step == 1:
-                return tuple(core)
-            step = max(step // 2, 1)
+
+        def shown_by(rest: list[Relation], _: list[Relation]) -> bool:
+            facts = Facts(rest, self._order)
+            return facts.contradiction or _follows(facts, relation)
+
+        return tuple(minimal(premises, shown_by, chunk=len(premises) // 2))
 
     # Z3
 

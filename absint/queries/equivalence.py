@@ -13,8 +13,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, substitute
 from absint.lattices.text.escapes import json_text
 from absint.lattices.value import Tensor
-from absint.solver.equivalence import Classes
-from absint.solver.equivalence import classes as grouped
+from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
     watch = Stopwatch()
     dims = dict.fromkeys(d for _, tensor in _tensors(result) for d in tensor.shape.dims if isinstance(d, Expr))
     with within(prover.limits.seconds):
-        found = grouped(dims, prover)
+        found = partition(dims, prover)
     representative = {term: members[0] for members in found.classes for term in members}
     shapes: dict[tuple[Expr, ...], list[str]] = {}
     for name, tensor in _tensors(result):
@@ -144,7 +143,7 @@ def _equalities(
 ) -> Equalities[Member]:
     watch = Stopwatch()
     with within(prover.limits.seconds):
-        found = grouped(terms, prover)
+        found = partition(terms, prover)
 
     def text(term: Expr) -> str:
         return shown(str(_shown(result, term)))
@@ -169,7 +168,7 @@ def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
         return str(members[0])
 
 
-def _apart(result: Result, found: Classes, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
+def _apart(result: Result, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
     """Sizes at which two expressions differ."""
     binding = found.counterexample(a, b)
     if binding is None:

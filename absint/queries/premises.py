@@ -6,7 +6,7 @@ computed from it rests on that, whether the premise itself is used in a proof or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim
 from absint.queries.text import Query
 from absint.shapes.summaries import birthplace
+from absint.solver.minimal import minimal
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -75,17 +76,16 @@ def upstream(result: Result, nodes: Iterable[int]) -> set[int]:
     return found
 
 
-def _independent(premises: list[Relation]) -> Iterator[Relation]:
-    """The premises without those that another one entails at sight: N <= 10 says all that N <= 20 does."""
+def _independent(premises: list[Relation]) -> list[Relation]:
+    """The premises without those that facts derive from the others: N <= 10 entails N <= 20."""
     if len(premises) > _COMPARED:
-        yield from premises
-        return
-    kept = list(premises)
-    for premise in sorted(premises, key=lambda r: r.key):
-        others = [other for other in kept if other is not premise]
-        if Facts(others).decide(premise) is YES:
-            kept = others
-    yield from kept
+        return premises
+
+    def derived(rest: list[Relation], dropped: list[Relation]) -> bool:
+        facts = Facts(rest)
+        return all(facts.decide(premise) is YES for premise in dropped)
+
+    return minimal(premises, derived, order=sorted(premises, key=lambda r: r.key))
 
 
 class _Named(Query):

@@ -22,8 +22,8 @@ from absint.queries.size_checks import Check, Outcome, check
 from absint.queries.text import Query
 from absint.shapes.summaries import State
 from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder
-from absint.solver.equivalence import legal_bindings
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, holds, meets
 
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ from absint.lattices.terms.expr import Symbol, expr_of
 from absint.lattices.terms.normal import sole_atom
 from absint.solver.constraints import Constraint
 from absint.solver.contracts.case_split import alternatives, clauses_of, conjuncts, has_choices, weight
-from absint.solver.contracts.summaries import forms
-from absint.solver.prove import Prover, connected
 from absint.solver.contracts.samples import Samples, near
+from absint.solver.contracts.summaries import forms
+from absint.solver.minimal import minimal
+from absint.solver.prove import Prover, connected
 from absint.solver.smtlib import query
 
 Stated = dict[Relation, dict[Constraint, None]]
@@ -248,12 +249,12 @@ class _Work:
 
     def needed(self, clauses: Stated, others: Sequence[Relation] = ()) -> Stated:
         """The clauses without those that the rest entails; the longest are tried first."""
-        kept = dict(clauses)
-        for clause in sorted(clauses, key=lambda c: (weight([c]), c.key), reverse=True):
-            rest = [*others, *(c for c in kept if c is not clause)]
-            if rest and self.entails(rest, clause):
-                del kept[clause]
-        return kept
+
+        def entailed(rest: list[Relation], dropped: list[Relation]) -> bool:
+            known = [*others, *rest]
+            return bool(known) and self.entails(known, conjunction(*dropped))
+
+        return {c: clauses[c] for c in minimal(list(clauses), entailed, order=_longest_first(clauses))}
 
     def summarised(self, clauses: Stated) -> Stated:
         """Clauses about one symbol, shared alternatives apart, replaced by shorter ones that say the same."""
@@ -327,15 +328,19 @@ def _about(clause: Relation, symbol: Symbol) -> Relation:
 
 def needed_premises(premises: Sequence[Relation], known: Sequence[Relation], prover: Prover) -> list[Relation]:
     """The premises, without those that follow from what is known and from the others."""
-    kept = list(premises)
-    for premise in sorted(premises, key=lambda p: (weight([p]), p.key), reverse=True):
-        rest = [p for p in kept if p is not premise]
-        facts = Facts([*known, *rest])
-        if facts.decide(premise) is YES or (
-            _is_linear(premise) and prover.entails([*(k for k in known if _is_linear(k)), *rest], premise).entailed
-        ):
-            kept = rest
-    return kept
+
+    def entailed(rest: list[Relation], dropped: list[Relation]) -> bool:
+        (premise,) = dropped
+        if Facts([*known, *rest]).decide(premise) is YES:
+            return True
+        linear = [k for k in known if _is_linear(k)]
+        return _is_linear(premise) and prover.entails([*linear, *rest], premise).entailed is True
+
+    return minimal(premises, entailed, order=_longest_first(premises))
+
+
+def _longest_first(relations: Iterable[Relation]) -> list[Relation]:
+    return sorted(relations, key=lambda r: (weight([r]), r.key), reverse=True)
 
 
 def _is_linear(relation: Relation) -> bool:

@@ -15,9 +15,9 @@ from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
 from absint.solver.contracts.case_split import clauses_of
 from absint.solver.contracts.contract import Contract, contract
+from absint.solver.contracts.samples import Samples, near
 from absint.solver.contracts.shortening import simplify
 from absint.solver.prove import Prover, holds
-from absint.solver.contracts.samples import Samples, near
 
 SYMBOLS = ("a", "b", "c")
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 24)
