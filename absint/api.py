@@ -13,6 +13,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.unify import SOUND, Policy
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.model.load import Loaded, ModelLike, load
@@ -288,11 +289,8 @@ class Result:
         """
         found = self._lowered.program.main.names.get(name)
         if found is None:
-            import difflib
-
-            near = difflib.get_close_matches(name, list(self._main), 3)
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            raise UsageError(f"the main graph has no value {name!r}{hint}")
+            hint = did_you_mean(name, list(self._main))
+            raise UsageError(f"the main graph has no value {name!r}" + (f"; {hint}" if hint else ""))
         return found
 
     def at(self, path: str) -> View:

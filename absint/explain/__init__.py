@@ -11,6 +11,7 @@ from absint.explain.flow_sources import Slot
 from absint.explain.places import Place, number_at, numbers_of
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
+from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import BOTTOM, TOP, SparseTensor, Tensor, Value
 from absint.program.graph import ABSENT, Operand
 
@@ -186,16 +187,14 @@ def explain(
 def _found(result: Result, value: str, path: str) -> Operand:
     view = result.at(path) if path else result.values
     if value not in view:
-        import difflib
-
         scopes = result._lowered.program.scopes
         inner = [p for p, scope in scopes.items() if value in scope.names]
-        near = difflib.get_close_matches(value, list(view), 3)
         where = f"{path!r} has" if path else "the main graph has"
         if inner:
             hint = f"; there is one in {', '.join(repr(p) if p else 'the main graph' for p in inner[:3])}"
         else:
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
+            near = did_you_mean(value, list(view))
+            hint = f"; {near}" if near else ""
         raise UsageError(f"{where} no value {value!r}{hint}")
     operand = result._lowered.program.scopes[path].names[value]
     if operand == ABSENT:

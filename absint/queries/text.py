@@ -17,8 +17,8 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.text import TextError, parse, parse_relation
+from absint.lattices.text.nearest import bounded
 from absint.lattices.text.references import UnresolvedError
-from absint.lattices.text.value_names import told
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.names import symbols_of
@@ -91,10 +91,10 @@ def _why_no_shape(name: str, value: Value) -> str:
     kinds = {SequenceOf: "a sequence", OptionalOf: "an optional", MapOf: "a map"}
     kind = kinds.get(type(value))
     if kind is not None:
-        return f"{told(name)} is {kind}: only tensors have dims"
+        return f"{bounded(name)} is {kind}: only tensors have dims"
     if value is BOTTOM or (isinstance(value, Tensor | SparseTensor) and value.shape.is_bottom):
-        return f"{told(name)} is computed in no run"
-    return f"the rank of {told(name)} is unknown: nothing can be asked of its dims"
+        return f"{bounded(name)} is computed in no run"
+    return f"the rank of {bounded(name)} is unknown: nothing can be asked of its dims"
 
 
 class Symbols(Mapping[str, Dim]):

@@ -16,6 +16,7 @@ from absint.auditing.audit import Judgement
 from absint.lattices.text.escapes import json_text
 from absint.report.document import Json
 from absint.report.relations import sizes
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from absint.auditing.audit import Audit, Judged, Place
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-VERSION: Final = "2.1.0"
+SARIF: Final = "2.1.0"
 
 
 class _Rule(NamedTuple):
@@ -57,12 +58,10 @@ _RULES: Final = {
 def document(result: Result, audits: Sequence[Audit]) -> str:
     """The log, with a run for each source."""
     runs: list[Json] = [_run(result, audit) for audit in audits]
-    return json_text({"$schema": SCHEMA, "version": VERSION, "runs": runs}, indent=1)
+    return json_text({"$schema": SCHEMA, "version": SARIF, "runs": runs}, indent=1)
 
 
 def _run(result: Result, audit: Audit) -> Json:
-    from absint.version import VERSION
-
     told = [item for item in audit.judged if item.judgement in _RULES]
     failures: list[Json] = [{"level": "error", "message": {"text": audit.failure}}] if audit.failure else []
     failures += [{"level": "warning", "message": {"text": audit.needs}}] if audit.needs else []
@@ -127,4 +126,4 @@ def _uri(origin: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-__all__ = ["SCHEMA", "VERSION", "document"]
+__all__ = ["SARIF", "SCHEMA", "document"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
+from absint.lattices.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -79,7 +79,6 @@ def _find(result: Result, name: str) -> Iterator[tuple[str, Operand]]:
         return
     inner = [(place, operand) for place, (value, operand) in places.items() if value == name]
     if not inner:
-        near = difflib.get_close_matches(name, places, 3)
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else "'--values' lists the values"
+        hint = did_you_mean(name, places) or "'--values' lists the values"
         raise UsageError(f"--trace {name}: the model has no such value; {hint}")
     yield from inner

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from absint.errors import UsageError
 from absint.lattices.dtype import DType
-from absint.lattices.text.nearest import nearest
+from absint.lattices.text.nearest import did_you_mean
 
 NUMPY_NAMES: Final[Mapping[DType, str]] = {
     DType.FLOAT: "float32",
@@ -125,8 +125,7 @@ def check_names(what: str, given: Iterable[str], names: Sequence[str]) -> None:
     there = set(names)
     for name in given:
         if name not in there:
-            near = [repr(found.name) for found in nearest(name, names)]
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names[:10]) or 'none'}"
+            hint = did_you_mean(name, names) or f"there are: {', '.join(names[:10]) or 'none'}"
             raise UsageError(f"{what} {name!r}; {hint}")
 
 

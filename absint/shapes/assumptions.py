@@ -10,6 +10,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import TextError, parse_relation
+from absint.lattices.text.nearest import did_you_mean
 
 Assumption = str | Relation
 """A relation over input symbols, or its text."""
@@ -56,10 +57,7 @@ def facts_of(assumptions: Sequence[Relation], premises: Sequence[Relation]) -> F
 
 def known_symbols(names: Iterable[str], symbols: Sequence[str], what: str) -> None:
     """Raises UsageError for a name that is no symbol of the inputs."""
-    import difflib
-
     for name in names:
         if name not in symbols:
-            near = difflib.get_close_matches(name, symbols, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the input symbols are: {', '.join(symbols) or 'none'}"
+            hint = did_you_mean(name, symbols, 1) or f"the input symbols are: {', '.join(symbols) or 'none'}"
             raise UsageError(f"{what}: no input has a symbol {name!r}; {hint}")

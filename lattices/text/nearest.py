@@ -1,8 +1,8 @@
-"""The names that were perhaps meant by one that is not there."""
+"""Suggestions for a misspelt name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 from itertools import islice
@@ -12,6 +12,8 @@ _LIKE: Final = 0.6
 _COMPARED: Final = 200
 _SEARCHED: Final = 200_000
 _CANDIDATES: Final = 50
+SHOWN: Final = 120
+"""Characters of a name in an error."""
 
 
 class Near(NamedTuple):
@@ -43,9 +45,26 @@ def nearest(word: str, names: Iterable[str], count: int = 3) -> list[Near]:
     return nlargest(count, found)
 
 
+def did_you_mean(word: str, names: Iterable[str], count: int = 3) -> str:
+    """The question `did you mean 'a', 'b' or 'c'?`; empty if no name is like the word."""
+    near = nearest(word, names, count)
+    return f"did you mean {either(near)}?" if near else ""
+
+
+def either(near: Sequence[Near]) -> str:
+    """`'a', 'b' or 'c'`."""
+    names = [bounded(name) for _, name in near]
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def bounded(name: str) -> str:
+    """A name in an error, quoted and cut to a bounded length."""
+    return repr(name if len(name) <= SHOWN else f"{name[: SHOWN - 3]}...")
+
+
 def _pairs(text: str) -> set[str]:
     padded = f"\0{text}\0"
     return {padded[i : i + 2] for i in range(len(padded) - 1)}
 
 
-__all__ = ["Near", "nearest"]
+__all__ = ["SHOWN", "Near", "bounded", "did_you_mean", "either", "nearest"]

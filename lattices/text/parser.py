@@ -7,9 +7,7 @@ against a budget that is linear in the text, so that no short text takes long.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from fractions import Fraction
-from itertools import islice
 from typing import Final, cast
 
 from absint.lattices.logic import relation as rel
@@ -19,6 +17,7 @@ from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.text import functions
 from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
+from absint.lattices.text.nearest import either, nearest
 from absint.lattices.text.syntax import (
     AND,
     CLOSING,
@@ -204,8 +203,8 @@ class Parser:
         if kind == "call":
             name = self.items.pop()
             if function not in FUNCTIONS:
-                close = get_close_matches(function[:40], self.functions, 1)
-                raise self._misread(name.at, f"no function {shown(function)}" + (f": {close[0]!r}?" if close else ""))
+                near = nearest(function, self.functions, 1)
+                raise self._misread(name.at, f"no function {shown(function)}" + (f": {either(near)}?" if near else ""))
             token = Token(token.kind, token.text, name.at)
         self.stack.append(Open(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
         if kind == "call":
@@ -419,8 +418,8 @@ class Parser:
     def _check_name(self, written: Name, at: int) -> None:
         name = written.name
         if self.names is not None and name not in self.names:
-            close = get_close_matches(name[:40], islice(self.names, 1000), 1)
-            raise self._error(at, f"no symbol {shown(name)} here" + (f": {close[0]!r}?" if close else ""))
+            near = nearest(name, self.names, 1)
+            raise self._error(at, f"no symbol {shown(name)} here" + (f": {either(near)}?" if near else ""))
 
     def _settled(self, value: Number, at: int) -> Expr | Ratio:
         return value if isinstance(value, Ratio) else self._settled_dim(value, at)

@@ -9,11 +9,12 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.text.functions import FUNCTIONS, Ratio
+from absint.lattices.text.nearest import bounded
 from absint.lattices.text.parser import Parser
 from absint.lattices.text.references import References, UnresolvedError
 from absint.lattices.text.syntax import Dims, Infix, Item, Name, Names, Open, Set, terms
 from absint.lattices.text.tokens import TextError, Token, after_space, unquote
-from absint.lattices.text.value_names import ValueNames, told
+from absint.lattices.text.value_names import ValueNames
 
 _FUNCTIONS: Final = ("shape", "size", "rank", "symbol")
 """Their operand is a name."""
@@ -182,4 +183,4 @@ class ReferenceParser(Parser):
 
 
 def _owner(shape: Dims) -> str:
-    return told(shape.name) if shape.name else "the list"
+    return bounded(shape.name) if shape.name else "the list"

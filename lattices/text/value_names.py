@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import Final
 
-from absint.lattices.text.nearest import Near, nearest
+from absint.lattices.text.nearest import SHOWN, Near, bounded, either, nearest
 from absint.lattices.text.references import References
 from absint.lattices.text.syntax import Names
 from absint.lattices.text.tokens import TextError, after_space, quote, token_at, unquote
@@ -17,7 +17,6 @@ MAX_BARE_NAME: Final = 1_000
 _BARE: Final = re.compile(r"[^()\[\]{},`]*")
 _WORD: Final = re.compile(r"[^\s()\[\]{},`=<>]*")
 _SPACED_OPERATOR: Final = re.compile(r"\s[-+*/%^&|<>=!~]|[-+*/%^&|<>=!~]\s|(?:^|\s)(?:and|or|not|in|implies)(?:\s|$)")
-_SHOWN: Final = 120
 
 
 class ValueNames:
@@ -81,13 +80,15 @@ class ValueNames:
             if self.names is None or not is_symbol:
                 raise self._a_value(name, at)
             x = _written(name)
-            raise self._error(at, f"{told(name)} is a symbol and a value: write symbol({x}), or {x}[axis] and the like")
+            raise self._error(
+                at, f"{bounded(name)} is a symbol and a value: write symbol({x}), or {x}[axis] and the like"
+            )
         if name.startswith("%"):
             raise self._error(at, "names that begin with '%' are internal")
         if is_symbol:
             return
         if alone:
-            raise self._error(at, f"no symbol {told(name)} here{_suggestion(nearest(name, self.names or ()))}")
+            raise self._error(at, f"no symbol {bounded(name)} here{_suggestion(nearest(name, self.names or ()))}")
         near = nearest(name, chain(self.names or (), self.references))
         raise self._value_at(at) or self._nearer("no symbol or value", name, at, near)
 
@@ -104,7 +105,7 @@ class ValueNames:
             return better or problem
         near = nearest(word, self.references)
         if near or no_token or (begin == at and word.startswith("/")):
-            return self._error(begin, f"no value {told(word)} here{_suggestion(near)}")
+            return self._error(begin, f"no value {bounded(word)} here{_suggestion(near)}")
         return problem
 
     def _nearer(self, what: str, name: str, at: int, near: list[Near]) -> TextError:
@@ -114,7 +115,7 @@ class ValueNames:
             wider = nearest(word, self.references)
             if wider and (not near or wider[0].ratio > near[0].ratio):
                 what, name, at, near = "no value", word, begin, wider
-        return self._error(at, f"{what} {told(name)} here{_suggestion(near)}")
+        return self._error(at, f"{what} {bounded(name)} here{_suggestion(near)}")
 
     def _value_at(self, at: int) -> TextError | None:
         """The error of a value that stands at this column where its name says too little, or cannot be read."""
@@ -128,14 +129,14 @@ class ValueNames:
             next_ = after_space(self.text, end)
             after = self.text[next_ : next_ + 1]
             if after in ("[", ")") and not is_bare(name):
-                return self._error(begin, f"the name of the value {told(name)} has to be in backquotes here")
+                return self._error(begin, f"the name of the value {bounded(name)} has to be in backquotes here")
             if after != "[" and at < end:
                 return self._a_value(name, begin)
         return None
 
     def _a_value(self, name: str, at: int) -> TextError:
         x = _written(name)
-        return self._error(at, f"{told(name)} is a value: write {x}[axis], shape({x}), size({x}) or rank({x})")
+        return self._error(at, f"{bounded(name)} is a value: write {x}[axis], shape({x}), size({x}) or rank({x})")
 
     def _error(self, at: int, reason: str) -> TextError:
         return TextError(self.text, at, reason)
@@ -159,19 +160,13 @@ def is_bare(name: str) -> bool:
     return whole and not _SPACED_OPERATOR.search(name)
 
 
-def told(name: str) -> str:
-    """A name in an error, bounded."""
-    return repr(name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}...")
-
-
 def _written(name: str) -> str:
     """A short name as a text has to write it, a placeholder for a long one."""
-    return "X" if len(name) > _SHOWN // 4 else name if is_bare(name) else quote(name)
+    return "X" if len(name) > SHOWN // 4 else name if is_bare(name) else quote(name)
 
 
 def _suggestion(near: list[Near]) -> str:
-    names = [told(name) for _, name in near]
-    return f": {' or '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}?" if names else ""
+    return f": {either(near)}?" if near else ""
 
 
-__all__ = ["MAX_BARE_NAME", "ValueNames", "is_bare", "told"]
+__all__ = ["MAX_BARE_NAME", "ValueNames", "is_bare"]

@@ -9,8 +9,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from difflib import get_close_matches
 
+from absint.lattices.text.nearest import did_you_mean
 from tests.mutants.catalogue import CATALOGUE
 from tests.mutants.hunting import hunt, unsound
 from tests.mutants.mutant import Mutant
@@ -25,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     for name in arguments.only:
         if name not in CATALOGUE:
-            near = get_close_matches(name, CATALOGUE, 3)
-            parser.error(f"no mutant {name!r}" + (f": did you mean {', '.join(near)}?" if near else ": see --list"))
+            near = did_you_mean(name, CATALOGUE)
+            parser.error(f"no mutant {name!r}" + ("; " + near if near else ": see --list"))
     chosen = [CATALOGUE[name] for name in arguments.only]
     if arguments.list:
         for mutant in chosen:

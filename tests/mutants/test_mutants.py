@@ -146,7 +146,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"div-floors: {CATALOGUE['div-floors'].breaks}\n"
     with pytest.raises(SystemExit):
         main(["--only", "div-floor"])
-    assert "no mutant 'div-floor': did you mean div-floors" in capsys.readouterr().err
+    assert "no mutant 'div-floor'; did you mean 'div-floors'" in capsys.readouterr().err
 
 
 def test_the_plugin_is_used() -> None:
