@@ -1,7 +1,7 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
 Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and `ForwardAnalysis` say what to write,
-`absint.engine.fixpoint.fixpoint` runs it, and `check_laws` tests a domain.
+`absint.fixpoint` runs it, and `check_laws` tests a domain.
 
 Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any analysis over any graph, `dataflow` is
 for analyses of values, `shapes` is the shape analysis, `templates` what one application of a rule gives, `kernels` what
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis
     from absint.api import Result, analyze
     from absint.diagnostics import Diagnostic, Severity
-    from absint.engine.fixpoint import Analysis
+    from absint.engine import Analysis, fixpoint
     from absint.errors import AbsintError, ModelError, UsageError
     from absint.lattices.dtype import DType
     from absint.lattices.lattice import Lattice
@@ -64,7 +64,8 @@ _HOMES = {
     "Outcome": "absint.queries.outcomes",
     "Profile": "absint.shapes.profiling",
     "purge": "absint.shapes.memo.cache",
-    "Analysis": "absint.engine.fixpoint",
+    "Analysis": "absint.engine",
+    "fixpoint": "absint.engine",
     "ForwardAnalysis": "absint.analyses.forward",
     "Lattice": "absint.lattices.lattice",
     "LawError": "absint.lattices.laws",
@@ -107,6 +108,7 @@ __all__ = [
     "analyze",
     "check_laws",
     "eq",
+    "fixpoint",
     "ne",
     "parse",
     "purge",

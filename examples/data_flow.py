@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 
 import absint
-from absint.engine.fixpoint import fixpoint
 
 Names = frozenset[str]
 
@@ -66,7 +65,7 @@ class DataFlow(absint.ForwardAnalysis[Names]):
 def main(path: str) -> None:
     result = absint.analyze(path)
     analysis = DataFlow(result)
-    flow = analysis.by_name(fixpoint(result.graph, analysis))
+    flow = analysis.by_name(absint.fixpoint(result.graph, analysis))
     for output in result.outputs:
         print(f"{output}: {', '.join(name for name in result.inputs if name in flow[output]) or 'no input'}")
     apart = sum(not names for names in flow.values())

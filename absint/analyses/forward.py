@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from absint.engine.fixpoint import Analysis, Solution
+from absint.engine import Analysis, Solution
 from absint.lattices.lattice import Lattice
 from absint.lattices.rows import Rows
 from absint.lattices.value import BOTTOM

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from absint.analyses.regions import EXITS, Region, Regions, carried
 from absint.analyses.value_sizes import bytes_of
-from absint.engine.fixpoint import Analysis, fixpoint
+from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
 from absint.program.graph import Node, Operand

@@ -23,7 +23,7 @@ from absint.costs.default_sizes import typical_sizes
 from absint.costs.operators.instance import Instance, UnsizedError, Work
 from absint.costs.operators.rules import RULES
 from absint.costs.totals import Amounts, Bill, Totals
-from absint.engine.fixpoint import Analysis, fixpoint
+from absint.engine import Analysis, fixpoint
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled

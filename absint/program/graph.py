@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from absint.engine.fixpoint import WeakTopologicalOrder, weak_topological_order
+from absint.engine import WeakTopologicalOrder, weak_topological_order
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Value
 from absint.transfer.op import AttributeValue
@@ -207,14 +207,23 @@ class Program:
 
     @cached_property
     def order(self) -> WeakTopologicalOrder:
-        """The order of forward analyses. Without loops it is that of the nodes, and no graph is needed for it."""
+        """The order of forward analyses."""
+        return self._order()
+
+    def visiting_order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
+        """The order in which the engine visits the nodes; without loops it is theirs, and no edge is looked at."""
+        return self._order(reverse=True) if reverse else self.order
+
+    def _order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
         count = len(self.nodes)
         if not self._back:
-            return WeakTopologicalOrder(range(count))
-        successors: list[list[int]] = [[] for _ in range(count)]
+            return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
+        neighbours: list[list[int]] = [[] for _ in range(count)]
         for before, after in self.edges():
-            successors[before].append(after)
-        return weak_topological_order(count, successors)
+            if reverse:
+                before, after = after, before
+            neighbours[before].append(after)
+        return weak_topological_order(count, neighbours, reverse=reverse)
 
     def values(self) -> Iterator[tuple[str, Operand]]:
         """Every named value of the main graph, in order of appearance."""

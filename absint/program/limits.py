@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.engine.fixpoint import STEP
+from absint.engine import STEP
 from absint.errors import AbsintError, UsageError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
@@ -111,7 +111,7 @@ def _run(result: Result, last: Round, settled: Sequence[Settled]) -> Round:
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
     program = result._lowered.program
     analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
-    return Round(analysis, fixpoint(program.order, analysis).states, (*last.learned, *(s.learned for s in settled)))
+    return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
 
 
 def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:

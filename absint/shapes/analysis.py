@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.engine.fixpoint import Analysis
+from absint.engine import Analysis
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, Relation

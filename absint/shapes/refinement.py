@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.facts import Facts, positive_factors, solve
 from absint.lattices.logic.piecewise import choices, chosen
@@ -126,14 +126,15 @@ def run_rounds(
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
     """The states of a run of the analysis; None of one that refines and was stopped at a limit."""
-    order, watch = lowered.program.order, lowered.watch
+    program, watch = lowered.program, lowered.watch
     if watch is None:
-        return fixpoint(order, analysis).states
+        return fixpoint(program, analysis).states
     if phase == CHECK:
         watch = watch.again()
-    total = len(order.order)
-    end = watch.end(lowered.program.nodes, order.order)
-    found = fixpoint(order, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
+    order = program.order.order
+    total = len(order)
+    end = watch.end(program.nodes, order)
+    found = fixpoint(program, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
     if found.unfinished and phase != REFINE:
         analysis.abandon(found.unfinished, found.states)
     if phase == ANALYSE and found.unfinished:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.declared.reading import problem
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import read_type
 from absint.program.graph import ABSENT
@@ -102,7 +102,7 @@ def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
     nodes = enumerate(lowered.program.nodes)
     inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
     analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
-    fixpoint(lowered.program.order, analysis)
+    fixpoint(lowered.program, analysis)
     for node, template in analysis.applied.items():
         if template.refusal:
             yield LoadError(node, template.rejected or "", template.refusal)

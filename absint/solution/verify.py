@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.program.graph import Node
 from absint.shapes.analysis import STATES, ShapeAnalysis
 from absint.shapes.refinement import Learned
@@ -82,7 +82,7 @@ def default_diagnostics(result: Result) -> Iterator[Diagnostic]:
     if not any(value.contents is not None for value in replaced.values()):
         return
     analysis = ShapeAnalysis(program, result.base.analysis.facts, inputs={**result.base.analysis.inputs, **replaced})
-    fixpoint(program.order, analysis)
+    fixpoint(program, analysis)
     known = result.base.analysis.applied
     for node, template in analysis.applied.items():
         if template.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:

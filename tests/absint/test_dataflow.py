@@ -12,7 +12,7 @@ from onnx import parser
 
 import absint
 from absint import ForwardAnalysis
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor, Value
 from absint.shapes.branches import Gate

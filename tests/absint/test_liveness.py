@@ -18,7 +18,7 @@ from absint.analyses.liveness import LastUses, MomentLattice
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import BITS, bytes_of
 from absint.costs.memory import Memory
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr

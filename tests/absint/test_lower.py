@@ -13,7 +13,7 @@ from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from absint import ModelError, Result, analyze
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor

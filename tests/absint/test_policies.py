@@ -21,7 +21,7 @@ from onnx.reference import ReferenceEvaluator
 import absint
 from absint.api import Result
 from absint.cli import run as command
-from absint.engine.fixpoint import fixpoint
+from absint.engine import fixpoint
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.unify import POLICIES
 from absint.shapes.analysis import ShapeAnalysis

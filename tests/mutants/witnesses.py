@@ -80,7 +80,7 @@ def graph(text: str) -> Result:
 
 def counting() -> str:
     """The states of a loop that counts to 100."""
-    from absint.engine.fixpoint import fixpoint
+    from absint.engine import fixpoint
     from tests.absint.test_fixpoint import loop_of
 
     return str(fixpoint(*loop_of(0, 100, 1)).states)

@@ -273,7 +273,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "fixpoint-stops-after-one-round",
         "a cycle is not iterated until its head is stable",
-        "absint.engine.fixpoint",
+        "absint.engine.iteration",
         "if not lattice.leq(new, old):",
         "if component.visits == 1 and not lattice.leq(new, old):",
         "counting()",
@@ -282,7 +282,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "descends-below-the-fixpoint",
         "the descending phase takes what is not above its own transfer",
-        "absint.engine.fixpoint",
+        "absint.engine.iteration",
         "states[head] = new\n                position = component.start + 1\n            else:",
         "states[head] = lattice.bottom\n                position = component.start + 1\n            else:",
         "counting()",

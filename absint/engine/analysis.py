@@ -1,0 +1,71 @@
+"""What to write for the engine: a lattice, a direction and a transfer function. And what comes back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from absint.lattices.lattice import Lattice
+
+S = TypeVar("S")
+
+
+class Analysis(ABC, Generic[S]):
+    """What `fixpoint` runs: subclass it, set `lattice` (and `direction`), and write `transfer`."""
+
+    lattice: Lattice[S]
+    direction: Literal["forward", "backward"] = "forward"
+
+    @abstractmethod
+    def transfer(self, node: int, states: Sequence[S]) -> S:
+        """The state of `node`, from the states of its predecessors (its successors if backward), by node id.
+
+        A state that has not been computed yet is the lattice's bottom. It may read the states of all nodes from which
+        edges lead here, directly or over others, without closing a cycle; and at the head of a cycle those of the edges
+        that close it. Any other may change later without another call. Of the rest of the world it may use what
+        earlier visits of the same node have left. Monotone: inputs that are above give a state that is above.
+        """
+
+    def sweep(self, order: Sequence[int], states: list[S]) -> None:
+        """Write the state of each node of a graph without cycles, in turn. Override only to do the same faster."""
+        transfer = self.transfer
+        for node in order:
+            states[node] = transfer(node, states)
+
+    def merge(self, node: int, old: S, new: S, widen: bool) -> S:
+        """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate.
+
+        This one is above both. An override may give any state, such as a recurrence in closed form: a cycle is left
+        only once `transfer` gives what is below the state of its head, so the result is sound whatever stands here.
+        What it owes is an end: the states of a head come to rest after finitely many visits, with `widen` after few.
+        """
+        return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
+
+
+@dataclass(frozen=True)
+class IterationPolicy:
+    """How a cycle is iterated: joins at its head before widening, descending passes, and most visits to settle."""
+
+    widening_delay: int = 2
+    descending_passes: int = 2
+    max_visits: int = 10_000
+
+
+DEFAULT_POLICY = IterationPolicy()
+
+
+@dataclass(frozen=True)
+class Solution(Generic[S]):
+    """The states by node id, and how often each cycle head was visited."""
+
+    states: list[S]
+    visits: dict[int, int]
+    unfinished: Sequence[int] = ()
+    """Nodes that were not reached before `proceed` said no, or whose cycle had not come to rest; their states say
+    nothing. The others are a fixpoint of their own."""
+
+
+class DivergenceError(RuntimeError):
+    """A cycle head changed at more visits than the policy allows: the widening of the domain does not terminate."""

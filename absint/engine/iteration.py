@@ -1,0 +1,108 @@
+"""Iteration to a fixpoint: acyclic parts once, in order, and each cycle until the state of its head is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from absint.engine.analysis import DEFAULT_POLICY, Analysis, DivergenceError, IterationPolicy, S, Solution
+from absint.engine.order import Ordered, WeakTopologicalOrder, order_of
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+STEP: Final = 64
+"""So many nodes are visited between two questions whether to go on."""
+
+
+def fixpoint(
+    graph: nx.DiGraph[int] | Ordered,
+    analysis: Analysis[S],
+    policy: IterationPolicy = DEFAULT_POLICY,
+    *,
+    proceed: Callable[[int], bool] | None = None,
+    end: int | None = None,
+) -> Solution[S]:
+    """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
+
+    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
+    analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
+    for any. A graph that is `Ordered` is not walked.
+    Where `proceed`, which hears every now and then how many nodes of the order are done, says no, the rest is left; so
+    are the nodes from the place `end` of the order on.
+    Raises DivergenceError if the domain's widening does not stop growing.
+    """
+    order = order_of(graph, reverse=analysis.direction != "forward")
+    states: list[S] = [analysis.lattice.bottom] * len(order.order)
+    if order.ends:
+        visits, done = _iterate(order, analysis, states, policy, proceed, end)
+        return Solution(states, visits, order.order[done:])
+    if proceed is None and end is None:
+        analysis.sweep(order.order, states)
+        return Solution(states, {})
+    end = len(order.order) if end is None else end
+    for start in range(0, end, STEP):
+        if proceed is not None and not proceed(start):
+            return Solution(states, {}, order.order[start:])
+        analysis.sweep(order.order[start : min(start + STEP, end)], states)
+    return Solution(states, {}, order.order[end:])
+
+
+def _iterate(
+    wto: WeakTopologicalOrder,
+    analysis: Analysis[S],
+    states: list[S],
+    policy: IterationPolicy,
+    proceed: Callable[[int], bool] | None,
+    end: int | None,
+) -> tuple[dict[int, int], int]:
+    """Run the order, repeating each component until its head is stable; visits of each head, and where it ended."""
+    lattice, transfer = analysis.lattice, analysis.transfer
+    order, ends = wto.order, wto.ends
+    visits: dict[int, int] = {}
+    open_heads: list[_Component] = []
+    position = 0
+    while position < len(order) or open_heads:
+        if proceed is not None and not proceed(position):
+            return visits, open_heads[0].start if open_heads else position
+        if open_heads and position == ends[open_heads[-1].start]:
+            component = open_heads[-1]
+            head = order[component.start]
+            visits[head] += 1
+            component.visits += 1
+            if component.visits > policy.max_visits:
+                raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
+            old, new = states[head], transfer(head, states)
+            if not lattice.leq(new, old):
+                # Also in the descending phase, should the transfer not be monotone: the result is a post-fixpoint.
+                component.descents = 0 if component.descending else component.descents
+                states[head] = analysis.merge(head, old, new, component.visits > policy.widening_delay)
+                position = component.start + 1
+            elif component.descents and not lattice.leq(old, new):
+                component.descents -= 1
+                component.descending = True
+                states[head] = new
+                position = component.start + 1
+            else:
+                open_heads.pop()
+            continue
+        if position == end:
+            return visits, open_heads[0].start if open_heads else position
+        node = order[position]
+        states[node] = transfer(node, states)
+        if position in ends:
+            open_heads.append(_Component(position, policy.descending_passes))
+            visits[node] = visits.get(node, 0) + 1
+        position += 1
+    return visits, len(order)
+
+
+@dataclass(slots=True)
+class _Component:
+    """A cycle that is being iterated: the position of its head, and how far the iteration is."""
+
+    start: int
+    descents: int
+    visits: int = 0
+    descending: bool = False

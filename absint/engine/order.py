@@ -1,0 +1,140 @@
+"""The order in which the engine visits a graph: a weak topological order, or that of the nodes where it is one.
+
+Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class WeakTopologicalOrder:
+    """A linear order in which every edge that points backwards leads to the head of a component around both ends.
+
+    `ends` has, for each position that holds a component's head, the position after the component's last node.
+    Components nest.
+    """
+
+    order: Sequence[int]
+    ends: Mapping[int, int] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A graph that knows the order of its nodes, so that none has to be found."""
+
+    def visiting_order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
+        """The order of a forward analysis, or in `reverse` that of a backward one."""
+        ...
+
+
+def order_of(graph: nx.DiGraph[int] | Ordered, *, reverse: bool = False) -> WeakTopologicalOrder:
+    """The order in which the engine visits a graph, forward or in `reverse`."""
+    if isinstance(graph, Ordered):
+        return graph.visiting_order(reverse=reverse)
+    return edge_order(graph, reverse=reverse)
+
+
+def edge_order(graph: nx.DiGraph[int], *, reverse: bool = False) -> WeakTopologicalOrder:
+    """The order that the edges of a graph give."""
+    count = graph.number_of_nodes()
+    if all((u < v) for u, v in graph.edges):
+        return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
+    neighbours = graph.pred if reverse else graph.succ
+    return weak_topological_order(count, [list(neighbours[v]) for v in range(count)], reverse=reverse)
+
+
+def weak_topological_order(
+    count: int, successors: Sequence[Sequence[int]], *, reverse: bool = False
+) -> WeakTopologicalOrder:
+    """Bourdoncle's order of nodes 0 to count - 1, iterative. Heads are the lowest (highest) nodes of their cycles.
+
+    Where the numbers are in topological order already, nothing is searched.
+    """
+    order: list[int] = []
+    ends: dict[int, int] = {}
+    stack = [("sort", region) for region in reversed(_regions(count, successors, reverse))]
+    while stack:
+        task, nodes = stack.pop()
+        if task == "close":
+            ends[nodes[0]] = len(order)
+        elif task == "sort" and len(nodes) > 1:
+            stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
+        elif nodes:
+            head = max(nodes) if reverse else min(nodes)
+            order.append(head)
+            if len(nodes) > 1 or head in successors[head]:
+                stack.append(("close", [len(order) - 1]))
+                stack.append(("sort", [v for v in nodes if v != head]))
+    return WeakTopologicalOrder(order, ends)
+
+
+def _regions(count: int, successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
+    """The nodes in ascending (descending) order, in pieces that no edge between two pieces leads back over."""
+    ids = range(count - 1, -1, -1) if reverse else range(count)
+    last = list(range(count))  # the last place from which an edge leads back to each place
+    for place, node in enumerate(ids):
+        for child in successors[node]:
+            back = count - 1 - child if reverse else child
+            if back < place:
+                last[back] = max(last[back], place)
+    regions: list[list[int]] = []
+    limit = -1
+    for place, node in enumerate(ids):
+        if place > limit:
+            regions.append([])
+        regions[-1].append(node)
+        limit = max(limit, last[place])
+    return regions
+
+
+def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:
+    """Strongly connected components of the subgraph, in topological order (Tarjan, iterative)."""
+    inside = set(nodes)
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    found: list[list[int]] = []
+    for root in sorted(nodes, reverse=not reverse):
+        if root in index:
+            continue
+        work = [(root, iter(successors[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            for child in rest:
+                if child not in inside:
+                    continue
+                if child not in index:
+                    index[child] = low[child] = len(index)
+                    stack.append(child)
+                    on_stack.add(child)
+                    work.append((child, iter(successors[child])))
+                    break
+                if child in on_stack:
+                    low[node] = min(low[node], index[child])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    part = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        part.append(member)
+                        if member == node:
+                            break
+                    found.append(part)
+    found.reverse()
+    return found
