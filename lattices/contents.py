@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown, substitute
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.real import Real
@@ -173,7 +173,7 @@ def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:
         return substitute(element, mapping)
     if isinstance(element, Relation):
         changed = element.substitute(mapping)
-        return OPAQUE if changed is OPEN else changed
+        return OPAQUE if changed is UNKNOWN_RELATION else changed
     if isinstance(element, Real):
         num = substitute(element.num, mapping)
         return Real.of(num, element.den) or OPAQUE

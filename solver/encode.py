@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 
 import z3
 
-from absint.lattices.logic.relation import OPEN, Relation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.solver.constraints import Constraint
@@ -72,7 +72,7 @@ class Encoder:
         A constraint over an unknown dim has no formula, and is left out.
         """
         formulas = ((f"c{place}", constraint.formula) for place, constraint in enumerate(constraints))
-        return {name: self.relation(formula) for name, formula in formulas if formula is not OPEN}
+        return {name: self.relation(formula) for name, formula in formulas if formula is not UNKNOWN_RELATION}
 
 
 class _Z3:

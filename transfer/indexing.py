@@ -11,8 +11,8 @@ import numpy as np
 from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small, join_elements
 from absint.lattices.logic.relation import (
     FALSE,
-    OPEN,
     TRUE,
+    UNKNOWN_RELATION,
     Relation,
     conjunction,
     disjunction,
@@ -121,8 +121,8 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     count = indices.shape.size
     if count is ZERO_EXPR:
         return
-    reach = _reach(indices.ramps[0], indices.shape, extent) if len(indices.ramps) == 1 else OPEN
-    if reach is not OPEN:
+    reach = _reach(indices.ramps[0], indices.shape, extent) if len(indices.ramps) == 1 else UNKNOWN_RELATION
+    if reach is not UNKNOWN_RELATION:
         op.require(disjunction(eq(count, 0), reach), _IN_RANGE)
         return
     known = indices.contents
@@ -134,7 +134,7 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     relations += [_inside(e, extent) for e in symbolic[:_MAX_SYMBOLIC]]
     if len(constants) + min(len(symbolic), _MAX_SYMBOLIC) < len(elements):
         op.may_fail("every index lies inside the axis")
-        relations = [r for r in (*relations, ge(extent, 1)) if r is not OPEN]
+        relations = [r for r in (*relations, ge(extent, 1)) if r is not UNKNOWN_RELATION]
     for relation in relations:
         stated = relation if always else disjunction(eq(count, 0), relation)
         op.require(stated, f"every index lies inside the axis of size {extent}" if stated is FALSE else _IN_RANGE)
@@ -150,9 +150,9 @@ def _inside(index: Dim | int, extent: Dim) -> Relation:
 
 
 def _reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
-    """The least and the greatest of indices that grow along the axes lie inside the axis; OPEN if they are unknown."""
+    """The least and the greatest of indices that grow along the axes lie inside the axis; unknown if they are."""
     found = ends(indices, sizes)
-    return OPEN if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
+    return UNKNOWN_RELATION if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
 
 
 @rule("GatherElements", inputs="data indices", complete=True, elements=True)
@@ -210,7 +210,7 @@ def gather_nd(op: Op) -> Tensor:
     _require_batch(op, data.shape, indices.shape, batch, shape)
     known = op.elements("indices")
     reaches = _tuple_reaches(data.shape[batch : batch + indexed], indices)
-    if known is None and reaches and OPEN not in reaches:
+    if known is None and reaches and UNKNOWN_RELATION not in reaches:
         nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
         for relation in reaches:
             op.require(disjunction(nothing, relation), _IN_RANGE)
@@ -269,7 +269,7 @@ def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shap
 def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> None:
     """Some index into an empty axis fails, unless there is nothing to copy."""
     relation = disjunction(eq(product(indices.shape[:-1]), 0), ge(extent, 1), eq(slice_size, 0))
-    if relation is not OPEN:
+    if relation is not UNKNOWN_RELATION:
         op.require(relation, "an axis that is indexed is not empty")
 
 
@@ -277,7 +277,7 @@ def _require_tuples(op: Op, indices: ObjectArray, extents: Sequence[Dim], copies
     """Each known index lies inside its axis; onnxruntime looks at none of them where a slice is empty."""
     for axis in range(indices.shape[-1]):
         for index in dict.fromkeys(indices[..., axis].ravel().tolist()):
-            relation = _inside(index, extents[axis]) if isinstance(index, Expr) else OPEN
+            relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
             if copies:
                 op.require(relation, _IN_RANGE)
             elif relation is not TRUE:

@@ -16,7 +16,7 @@ from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
@@ -212,7 +212,7 @@ class Op(Attributes):
         """
         if relation is TRUE:
             return
-        if relation is OPEN:
+        if relation is UNKNOWN_RELATION:
             self.may_fail(reason)
             return
         if relation is FALSE:
@@ -226,7 +226,7 @@ class Op(Attributes):
 
     def define(self, relation: Relation, reason: str) -> None:
         """The relation holds of what the node computes, whenever it runs."""
-        if relation not in (TRUE, OPEN):
+        if relation not in (TRUE, UNKNOWN_RELATION):
             self._state(relation, reason, "defined")
 
     def assume(self, relation: Relation, reason: str) -> bool:
@@ -237,7 +237,7 @@ class Op(Attributes):
         """
         if relation is TRUE:
             return True
-        if relation is FALSE or relation is OPEN:
+        if relation is FALSE or relation is UNKNOWN_RELATION:
             return False
         if self.facts and self.decide(relation) is YES:
             return True
@@ -261,7 +261,7 @@ class Op(Attributes):
 
         Where the relation `unless` holds it does not, for this reason.
         """
-        if unless is FALSE or unless is OPEN:
+        if unless is FALSE or unless is UNKNOWN_RELATION:
             if reason not in self.may_fails:
                 self.may_fails.append(reason)
         elif self.decide(unless) is not YES:
@@ -367,7 +367,7 @@ class Op(Attributes):
         """What an unsound policy makes of two dims that broadcast; what it takes for granted is a claim."""
         result = self.policy.broadcast(a, b, _unknown_size)
         for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
-            if relation not in (TRUE, OPEN):
+            if relation not in (TRUE, UNKNOWN_RELATION):
                 self._state(relation, reason, "claimed")
         return result
 

@@ -14,7 +14,7 @@ from struct import pack, unpack
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, eq, ge, le
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
@@ -142,7 +142,7 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
         dims[axis] = _scale(op, dims[axis], scale, axis, least)
         value = scale.fraction if isinstance(scale, Real) else None
-        unchanged[axis] = OPEN if value is None else TRUE if value == 1 else FALSE
+        unchanged[axis] = UNKNOWN_RELATION if value is None else TRUE if value == 1 else FALSE
     supported(op, len(dims), unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, OPEN, Relation, conjunction, disjunction
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, disjunction
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
@@ -72,7 +72,7 @@ def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], a
 
 def _kept(unchanged: Sequence[Relation]) -> Relation:
     """All of them keep their size, as far as that can be stated."""
-    return FALSE if OPEN in unchanged else conjunction(*unchanged)
+    return FALSE if UNKNOWN_RELATION in unchanged else conjunction(*unchanged)
 
 
 __all__ = ["supported"]

@@ -10,8 +10,8 @@ from absint.lattices.contents import Contents, Element, ObjectArray
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import (
     FALSE,
-    OPEN,
     TRUE,
+    UNKNOWN_RELATION,
     Relation,
     conjunction,
     disjunction,
@@ -134,7 +134,7 @@ def truth_of(element: Element) -> Relation:
         return element
     if isinstance(element, Dim):
         return ne(element, 0) if 0 in element.bounds else TRUE
-    return ne(element.num, 0) if isinstance(element, Real) else OPEN
+    return ne(element.num, 0) if isinstance(element, Real) else UNKNOWN_RELATION
 
 
 def _coordinates(elements: ObjectArray) -> Contents | None:
@@ -153,12 +153,12 @@ def _count_true(op: Op, elements: ObjectArray | None, tensor: Tensor, size: Dim)
         truths = [truth_of(e) for e in elements.ravel().tolist()]
         sure = sum(t is TRUE for t in truths)
         other = [t for t in truths if t is not TRUE and t is not FALSE]
-        if OPEN not in other and len(other) <= _MAX_TERMS:
+        if UNKNOWN_RELATION not in other and len(other) <= _MAX_TERMS:
             return _sum(const(sure), other)
         return op.fresh("count", sure, sure + len(other))
     if tensor.contents is not None and tensor.contents.is_fill:
         alike = truth_of(tensor.contents.elements[0])
-        if alike is not OPEN:
+        if alike is not UNKNOWN_RELATION:
             return ite(alike, size, 0)
     count = op.fresh("count")
     op.define(le(count, size), "no more results than elements")
@@ -196,7 +196,7 @@ def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
     found = op.elements("condition")
     if found is not None:
         inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.ravel().tolist())]
-        if OPEN not in inside and sum(c is not TRUE for c in inside) <= _MAX_TERMS:
+        if UNKNOWN_RELATION not in inside and sum(c is not TRUE for c in inside) <= _MAX_TERMS:
             return _sum(const(0), inside)
     count = op.fresh("count")
     op.define(le(count, extent), "no more results than slices")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, ge, negation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
 from absint.lattices.value import BOTTOM
@@ -104,7 +104,7 @@ class Regions:
         if condition is not None:
             condition = condition if gate.taken else negation(condition)
             by_data = any(symbol.name.startswith("%") for symbol in condition.symbols)
-            condition = None if by_data or condition is OPEN else condition
+            condition = None if by_data or condition is UNKNOWN_RELATION else condition
         region.condition = condition
         return region
 
@@ -117,7 +117,7 @@ class Regions:
         region.trips = substitute(trips, self._originals) if isinstance(trips, Expr) else trips
         at_least_one = ge(region.trips, 1)
         certain = self.facts.decide(at_least_one) is YES
-        region.condition = TRUE if certain else None if at_least_one is OPEN else at_least_one
+        region.condition = TRUE if certain else None if at_least_one is UNKNOWN_RELATION else at_least_one
         return region
 
     def _reached(self, gate: int, around: Region) -> bool:

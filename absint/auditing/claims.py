@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.auditing.audit import Place
 from absint.auditing.bodies import bodies
 from absint.auditing.texts import read_text
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, eq
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.graph import Operand
@@ -38,7 +38,7 @@ class Claim:
     refers: Mapping[str, Place]
     """The places that stand for names."""
     relation: Relation
-    """The statement over what the analysis knows; OPEN where it knows too little."""
+    """The statement over what the analysis knows; UNKNOWN_RELATION where it knows too little."""
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -169,7 +169,7 @@ class _Reader:
     def _claim(self, dim: _Dim, expr: Expr, refers: Mapping[str, _Dim]) -> Claim:
         known: Mapping[str, Dim] = {name: other.known for name, other in refers.items()}
         value = expr if expr.const is not None else self._over_symbols(expr, known)
-        relation = OPEN if value is None else self._equal(dim.known, value)
+        relation = UNKNOWN_RELATION if value is None else self._equal(dim.known, value)
         return Claim(dim.place, expr, {n: d.place for n, d in refers.items()} if refers else _NOTHING, relation)
 
     def _over_symbols(self, expr: Expr, known: Mapping[str, Dim]) -> Expr | None:
@@ -194,7 +194,7 @@ def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Rela
     if value is BOTTOM or (isinstance(value, Tensor) and value.shape.is_bottom):
         return None, TRUE
     if not isinstance(value, Tensor) or value.shape.rank is None:
-        return (UNKNOWN_SIZE,) * rank, OPEN
+        return (UNKNOWN_SIZE,) * rank, UNKNOWN_RELATION
     return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
 
 

@@ -18,7 +18,7 @@ from absint.auditing.runs import Feeds, Observed, Runs
 from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
 from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
-from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -113,7 +113,7 @@ class _Judging:
             self._never(["; ".join(str(c) for c in prover.because(prover.consistent.core))])
             return
         sampler = Sampler(self._result, prover)
-        conditions = (Condition(r) for r in self._groups if r is not OPEN and self._of_main(r))
+        conditions = (Condition(r) for r in self._groups if r is not UNKNOWN_RELATION and self._of_main(r))
         self._false_at = {c.relation: at for c, at in self._legal.falsifying(conditions).items()}
         if self._confirm:
             self._explore(sampler, sizes, feeds)
@@ -167,7 +167,7 @@ class _Judging:
                 self._advance(number, len(self._groups))
             if all(claim in self._refuted for claim in self._groups[relation]):
                 continue
-            if relation is OPEN:
+            if relation is UNKNOWN_RELATION:
                 self._findings[relation] = _OPEN
                 continue
             at = self._false_at.get(relation)

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from absint.lattices.logic.relation import FALSE, OPEN, Relation
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
@@ -87,7 +87,7 @@ class Sampler:
         """
         rest = list(islice(relations, MOST))
         inputs = set(self._result.symbols)
-        decidable = [r for r in rest if r not in (FALSE, OPEN) and r.free_symbols <= inputs]
+        decidable = [r for r in rest if r not in (FALSE, UNKNOWN_RELATION) and r.free_symbols <= inputs]
         blind = len(decidable) < len(rest)
         pool = {_key(own): own for at in self._pool if not runs.tried(own := self.own(at))}
         false_at = {key: {r for r in decidable if _is_false(r, at)} for key, at in pool.items()}
@@ -113,7 +113,7 @@ def _key(sizes: Sizes) -> tuple[int, ...]:
 def _is_false(relation: Relation, values: Sizes) -> bool:
     from absint.solver.prove import holds
 
-    return relation is not OPEN and holds(relation, values) is False
+    return relation is not UNKNOWN_RELATION and holds(relation, values) is False
 
 
 def is_legal(result: Result, sizes: Sizes) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.reading import Dims, Group, dims
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, eq
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import Dim, Expr, const, substitute, symbol
 from absint.lattices.text import read_dim_param
 from absint.queries.text import Symbols
@@ -28,7 +28,7 @@ class Claim(NamedTuple):
     """The claim of a declared dim."""
 
     relation: Relation
-    """The statement over inferred dims; never TRUE or OPEN."""
+    """The statement over inferred dims; never TRUE or UNKNOWN_RELATION."""
     name: str = ""
     """The name, or expression, of the author's own that another place gives a size; empty if it has none."""
     place: str = ""
@@ -84,7 +84,7 @@ class Claims:
                 continue
             if expr.free_symbols <= self._inputs.keys():
                 relation = self._relation(dim, expr, {})
-                if relation is not TRUE and relation is not OPEN:
+                if relation is not TRUE and relation is not UNKNOWN_RELATION:
                     yield Claim(relation)
             else:
                 self._named.append(_Dim(expr, dim, group, axis))
@@ -110,7 +110,7 @@ class Claims:
                 if any(other is dim for other in others.values()):
                     continue
                 relation = self._relation(dim.known, stated, {name: other.known for name, other in others.items()})
-                if relation is not TRUE and relation is not OPEN:
+                if relation is not TRUE and relation is not UNKNOWN_RELATION:
                     name, other = next(iter(others.items()))
                     place = f"{other.group.members[0].where}, axis {other.axis}"
                     yield dim, Claim(relation, str(dim.stated) if name is _STANDS else name, place, other.known)

@@ -15,7 +15,7 @@ from onnx import TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, Relation, eq
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
@@ -132,7 +132,7 @@ class Merger:
 
     def _facts(self, about: list[Relation]) -> Facts:
         """The assumptions, and the requirements of the model that share a symbol with a relation."""
-        if OPEN in about or not self._result.policy.sound:
+        if UNKNOWN_RELATION in about or not self._result.policy.sound:
             return Facts()  # what is stated over claims decides nothing
         if self._stated is None:
             result, needed = self._result, self._result._lowered.needed

@@ -12,7 +12,7 @@ from absint.explain.flow_sources import Part, Slot
 from absint.explain.places import number_at
 from absint.lattices.contents import Element, element_symbols, replace_in
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Symbol, expr_of, substitute
 from absint.lattices.value import Tensor
@@ -163,7 +163,7 @@ class Steps:
             for analysis in rounds if rounds[0] is not rounds[1] else rounds[:1]:
                 for statement in analysis.statements(node):
                     relation = statement.relation.substitute(self._back)
-                    if relation not in (TRUE, OPEN):
+                    if relation not in (TRUE, UNKNOWN_RELATION):
                         distinct.setdefault(relation, statement._replace(relation=relation))
             found = self._stated[node] = list(distinct.values())
         return found

@@ -13,7 +13,7 @@ from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import computed, undivided
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, conjunction, eq
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.value import Tensor
 from absint.program.declarations import declared_in_main
@@ -76,7 +76,7 @@ class Proving:
             with within(limits.seconds):
                 found = self._answer(query, given, assume, confirm, runs)
         except DeadlineError as error:
-            relation = OPEN if isinstance(query, str) else query
+            relation = UNKNOWN_RELATION if isinstance(query, str) else query
             found = Proof(relation, Verdict.UNKNOWN, given=given, reason=str(error))
         return replace(found, text=query if isinstance(query, str) else str(query), seconds=watch.seconds)
 
@@ -106,7 +106,7 @@ class Proving:
     def _judged(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
     ) -> Proof:
-        if relation is OPEN:
+        if relation is UNKNOWN_RELATION:
             return Proof(relation, Verdict.UNKNOWN, reason="it mentions a size of which no expression is known")
         premises = prover.consistent
         if premises.entailed:
@@ -146,7 +146,7 @@ class Proving:
         if not known:
             return None
         relation = self._read(query, self._result.states)
-        if relation is OPEN or not relation.free_symbols <= set(self._result.symbols):
+        if relation is UNKNOWN_RELATION or not relation.free_symbols <= set(self._result.symbols):
             return None
         for sizes, shown in known:
             if self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
@@ -192,16 +192,16 @@ class Proving:
         except UsageError:
             if given == "inputs":
                 raise
-            relation = OPEN  # the last round may know a rank that the first does not
+            relation = UNKNOWN_RELATION  # the last round may know a rank that the first does not
             self._read(query, self._result.states)
         sizes = computed(relation) if given == "inputs" else TRUE
         first = self._prover("base" if given == "run" else given, extra, sizes)
-        decision = first.decide(relation) if relation is not OPEN else Decision(None, "normal form")
+        decision = first.decide(relation) if relation is not UNKNOWN_RELATION else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
             return relation, first, decision
         last = self._prover(given, extra)
         refined = self._read(query, self._result.states)
-        if refined is OPEN:
+        if refined is UNKNOWN_RELATION:
             return relation, first, decision
         again = last.decide(refined)
         if again.entailed is None and decision.entailed is not None:
@@ -247,7 +247,7 @@ class Proving:
                 continue
             pairs = zip(claim.shape, found.shape, strict=True) if claim.shape.rank else ()
             for relation in (eq(stated, dim) for stated, dim in pairs):
-                if relation not in (OPEN, TRUE) and relation.free_symbols <= known:
+                if relation not in (UNKNOWN_RELATION, TRUE) and relation.free_symbols <= known:
                     origin = Origin(-1, "", what, "", "")
                     yield Constraint(relation, TRUE, origin, "declared", "declared by the author")
 

@@ -15,7 +15,7 @@ from absint.engine import fixpoint
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
-from absint.lattices.logic.relation import OPEN, Relation, divisible, eq, ge, negation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, divisible, eq, ge, negation
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
@@ -82,7 +82,7 @@ def settle(result: Result) -> list[Round]:
             if atom in known or atom in found:
                 continue
             restored = relation.substitute(back)
-            if restored is OPEN or any(_inside_a_loop(result, s.name) for s in restored.symbols):
+            if restored is UNKNOWN_RELATION or any(_inside_a_loop(result, s.name) for s in restored.symbols):
                 continue
             if spent >= MAX_ASKED:
                 return rounds

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.escapes import json_text
 from absint.report.document import Json
@@ -44,7 +44,7 @@ def block(proof: Proof, width: int, *, fixed: bool = False, verbose: bool = Fals
 
 
 def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
-    if proof.relation not in (TRUE, FALSE, OPEN) and not _is_said(proof):
+    if proof.relation not in (TRUE, FALSE, UNKNOWN_RELATION) and not _is_said(proof):
         yield "in symbols", brief(proof.relation)
     match proof.verdict.value:
         case "proved":

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, conjunction, ge, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, ge, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
 from absint.model.signatures import Signature, agree, type_text
@@ -54,12 +54,12 @@ def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) 
     wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
     initially, most = condition_of(values[1]), integer_of(values[0])
     enters = TRUE if most is None else ge(most, 1)
-    begins = OPEN if initially is None else conjunction(initially, enters)
+    begins = UNKNOWN_RELATION if initially is None else conjunction(initially, enters)
     decided = run.facts_at(item.gate).decide(begins)
     if decided is YES:
         return wrong
     said = run.applied[node]
-    if begins is OPEN:
+    if begins is UNKNOWN_RELATION:
         run.applied[node] = said._replace(may_fails=(*said.may_fails, wrong), notes=(*said.notes, wrong))
     elif decided is not NO:
         stated = Statement(negation(begins), wrong, "required")

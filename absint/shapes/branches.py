@@ -10,8 +10,8 @@ from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
 from absint.lattices.logic.relation import (
     FALSE,
-    OPEN,
     TRUE,
+    UNKNOWN_RELATION,
     Relation,
     boolean,
     conjunction,
@@ -97,8 +97,8 @@ def single(what: str, value: Value | None, dtype: DType) -> Stated:
     if not isinstance(value, Tensor):
         return Stated([], [reason])
     relation = eq(value.shape.size, 1) if value.dtype in (dtype, DType.UNDEFINED) else FALSE
-    if relation in (TRUE, OPEN):
-        return Stated([], [reason] if relation is OPEN else [])
+    if relation in (TRUE, UNKNOWN_RELATION):
+        return Stated([], [reason] if relation is UNKNOWN_RELATION else [])
     return Stated([Statement(relation, reason, "required")], [])
 
 

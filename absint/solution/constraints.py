@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, boolean, conjunction, ge, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, boolean, conjunction, ge, negation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
@@ -76,10 +76,10 @@ class Recorder:
             relation = relation.substitute(self._back)
         if relation is TRUE or guard is FALSE:
             return
-        varies = relation is OPEN or self._varies(node, relation)
-        if role == "assumed" and not varies and (guard is OPEN or self._varies(node, guard)):
+        varies = relation is UNKNOWN_RELATION or self._varies(node, relation)
+        if role == "assumed" and not varies and (guard is UNKNOWN_RELATION or self._varies(node, guard)):
             guard = TRUE  # more than needs to be assumed
-        if varies or guard is OPEN or self._varies(node, guard):
+        if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
                 self._doubt(node, reason)
             elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if birthplace(s) is not None):
@@ -140,7 +140,7 @@ class Recorder:
 
     def _varies(self, node: int, relation: Relation) -> bool:
         """It mentions a symbol that means another number in each trip of a loop around the node."""
-        if relation is OPEN:
+        if relation is UNKNOWN_RELATION:
             return True
         places = [place for s in relation.symbols if (place := birthplace(s)) is not None]
         return bool(places) and any(

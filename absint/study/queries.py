@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.study.tasks import Task, analysed, said
 
@@ -110,7 +110,7 @@ def query_of(result: Result, relation: Relation) -> Query:
 
     if relation in (TRUE, FALSE):
         raise NoQueryError("decided by normal form")
-    if relation is OPEN:
+    if relation is UNKNOWN_RELATION:
         raise NoQueryError("over an unknown size")
     prover: Prover = result._proving.prover()
     decision = prover.decide(relation, small=False)

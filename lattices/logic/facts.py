@@ -11,7 +11,7 @@ from math import gcd
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import (
     ONE_EXPR,
@@ -256,7 +256,7 @@ class Facts:
             return _all(self.decide(part) for part in relation.parts)
         if relation.op == "or":
             return ~_all(~self.decide(part) for part in relation.parts)
-        if relation.op in ("symbol", "not", "open"):
+        if relation.op in ("symbol", "not", "unknown"):
             return UNKNOWN
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 
@@ -374,7 +374,7 @@ def _flat(relations: Iterable[Relation]) -> Iterator[Relation]:
     for relation in relations:
         if relation.op == "and":
             yield from relation.parts
-        elif relation is not TRUE and relation is not OPEN:
+        elif relation is not TRUE and relation is not UNKNOWN_RELATION:
             yield relation
 
 

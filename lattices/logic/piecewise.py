@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, cast
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, conjunction, ge, ite, le, ne, negation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
 from absint.lattices.terms.expr import (
     ZERO_EXPR,
@@ -54,7 +54,7 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
 
     With `extremes`, the larger or smaller of two is a choice too.
     """
-    if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, OPEN):
+    if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, UNKNOWN_RELATION):
         return dim
     facts = _where(condition)
     chosen = rebuild(dim, _values(dim.atoms(), facts, extremes)) if extremes or choices(dim) else dim
@@ -176,7 +176,7 @@ def _extremes(dim: Dim) -> tuple[Relation, ...]:
     if not isinstance(dim, Expr) or dim.size > _LARGE:
         return ()
     found = (_condition(node) for node in postorder(dim.atoms()) if node.op in ("max", "min"))
-    conditions = tuple(dict.fromkeys(c for c in found if c is not None and c is not OPEN))
+    conditions = tuple(dict.fromkeys(c for c in found if c is not None and c is not UNKNOWN_RELATION))
     return conditions if len(conditions) <= _MAX_CHOICES else ()
 
 

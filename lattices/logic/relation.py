@@ -32,7 +32,7 @@ class Relation(ex.Interned):
     __slots__ = ("__dict__", "__weakref__", "args", "key", "op", "size")
 
     op: str
-    """`==`, `!=`, `>=` (one expression against 0), `and`, `or`, `symbol`, `not` (of one), `true`, `false`, `open`."""
+    """`==`, `!=`, `>=` (of an expression and 0), `and`, `or`, `true`, `false`, `unknown`."""
     args: tuple[Expr | Relation | str, ...]
     key: str
     size: int
@@ -151,7 +151,7 @@ class Relation(ex.Interned):
                 truths[r] = bool(values[cast(str, r.args[0])])
             elif r.op in ("true", "false"):
                 truths[r] = r.op == "true"
-            elif r.op == "open":
+            elif r.op == "unknown":
                 raise ValueError("a relation over an unknown dim has no truth")
             elif r.op == "not":
                 inner = truths[r.parts[0]]
@@ -211,7 +211,7 @@ def relation_of(op: str, *args: Expr | Relation | str) -> Relation:
 
 TRUE: Final = relation_of("true")
 FALSE: Final = relation_of("false")
-OPEN: Final = relation_of("open")
+UNKNOWN_RELATION: Final = relation_of("unknown")
 """A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided
 and can only be forgotten."""
 
@@ -222,15 +222,15 @@ def boolean(name: str) -> Relation:
 
 
 def comparison(op: str, difference: Dim) -> Relation:
-    """How a difference compares with 0. OPEN if it is unknown."""
+    """How a difference compares with 0. UNKNOWN_RELATION if it is unknown."""
     if not isinstance(difference, Expr) or len(difference.terms) >= ex.MAX_TERMS:  # its negation may have a term more
-        return OPEN
+        return UNKNOWN_RELATION
     return comparisons.canonical(op, difference)
 
 
 @remembered
 def eq(a: Dim | int, b: Dim | int) -> Relation:
-    """a == b. OPEN if either is unknown."""
+    """a == b. UNKNOWN_RELATION if either is unknown."""
     return comparison("==", sub(as_dim(a), as_dim(b)))
 
 
@@ -292,8 +292,8 @@ def _negated(relation: Relation) -> Relation:
         return relation_of("not", relation)
     if relation.op == "not":
         return cast(Relation, relation.args[0])
-    if relation.op in ("true", "false", "open"):
-        return FALSE if relation is TRUE else TRUE if relation is FALSE else OPEN
+    if relation.op in ("true", "false", "unknown"):
+        return FALSE if relation is TRUE else TRUE if relation is FALSE else UNKNOWN_RELATION
     return comparisons.canonical("!=" if relation.op == "==" else "==", relation.expr)
 
 
@@ -321,12 +321,12 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
     parts: dict[Relation, None] = {}
     for relation in relations:
         for part in relation.parts if relation.op == op else (relation,):
-            if part is absorbing or (part is not OPEN and part.negated in parts):
+            if part is absorbing or (part is not UNKNOWN_RELATION and part.negated in parts):
                 return absorbing
             if part is not neutral:
                 parts[part] = None
-    if OPEN in parts:
-        return OPEN
+    if UNKNOWN_RELATION in parts:
+        return UNKNOWN_RELATION
     if len(parts) > 1:
         dropped, settled = redundant(op, tuple(parts))
         if settled is not None:
@@ -377,7 +377,7 @@ def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
         return a
     if condition is FALSE:
         return b
-    if condition is OPEN or not (isinstance(a, Expr) and isinstance(b, Expr)):
+    if condition is UNKNOWN_RELATION or not (isinstance(a, Expr) and isinstance(b, Expr)):
         return ex.Unknown(a.bounds.join(b.bounds), a.congruence.join(b.congruence))
     if condition.op in ("!=", "not") or (condition.op == ">=" and _leads_negative(condition.expr)):
         condition, a, b = negation(condition), b, a
@@ -401,6 +401,24 @@ ex.EVALUATE["ite"] = _value_ite
 ex.REBUILD["ite"] = ite
 
 __all__ = [
-    "FALSE", "OPEN", "TRUE", "Relation", "boolean", "broadcastable", "conjunction", "disjunction", "divisible",
-    "eq", "ge", "gt", "implies", "ite", "known", "le", "lt", "ne", "negation", "one_of",
+    "FALSE",
+    "TRUE",
+    "UNKNOWN_RELATION",
+    "Relation",
+    "boolean",
+    "broadcastable",
+    "conjunction",
+    "disjunction",
+    "divisible",
+    "eq",
+    "ge",
+    "gt",
+    "implies",
+    "ite",
+    "known",
+    "le",
+    "lt",
+    "ne",
+    "negation",
+    "one_of",
 ]  # fmt: skip

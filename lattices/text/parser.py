@@ -425,7 +425,7 @@ class Parser:
         return value if isinstance(value, Ratio) else self._settled_dim(value, at)
 
     def _stated(self, relation: Relation, at: int) -> Relation:
-        if relation is rel.OPEN:
+        if relation is rel.UNKNOWN_RELATION:
             raise self._no_value(at)
         return relation
 

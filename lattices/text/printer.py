@@ -247,8 +247,8 @@ def _relation(r: Relation) -> tuple[int, list[Piece]]:
         for part in r.parts if r.op == "and" else sorted(r.parts, key=_afterthought):
             pieces += [_Operand(part, level), f" {r.op} "]
         return level, pieces[:-1]
-    if r.op in ("true", "false", "open"):
-        return _NOT, ["?" if r.op == "open" else r.op]
+    if r.op in ("true", "false", "unknown"):
+        return _NOT, ["?" if r.op == "unknown" else r.op]
     return _NOT, _literal(r) or _comparison(r.op, r.expr)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, disjunction, eq, ge, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, disjunction, eq, ge, negation
 from absint.lattices.terms.expr import Atom, Dim, Expr, postorder, rebuilt
 from absint.lattices.terms.normal import broadcast, maximum, minimum
 
@@ -31,7 +31,11 @@ def clauses_of(relation: Relation) -> list[Relation] | None:
         clause = pending.pop()
         if clause is TRUE:
             continue
-        if clause in (FALSE, OPEN) or len(alternatives(clause)) > _LONGEST or len(pending) + len(found) > _MOST:
+        if (
+            clause in (FALSE, UNKNOWN_RELATION)
+            or len(alternatives(clause)) > _LONGEST
+            or len(pending) + len(found) > _MOST
+        ):
             return [FALSE] if clause is FALSE else None
         apart = _apart(clause)
         if apart is None:

@@ -12,7 +12,7 @@ from typing import Final
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, restrict
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, conjunction, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Symbol, expr_of
 from absint.lattices.terms.normal import sole_atom
@@ -99,7 +99,7 @@ def simplify(relation: Relation, facts: Facts) -> Relation:
     inside = _decided(relation.substitute(facts.mapping), facts)
     back = {s: expr_of(originals[s.name]) for s in inside.symbols if s.name in originals}
     restored = inside.substitute(back)
-    if restored is OPEN:  # where the facts hold, it divides by zero
+    if restored is UNKNOWN_RELATION:  # where the facts hold, it divides by zero
         return relation
     return restored if restored.size < relation.size or restored in (TRUE, FALSE) else relation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.python_source import Source
 from absint.solver.export.python_text import (
@@ -45,7 +45,7 @@ def to_python(constraints: ConstraintSet, name: str = "check") -> str:
     source = Source(names)
     body = []
     for formula, imposed in enforced.items():
-        if formula is not TRUE and formula is not OPEN:
+        if formula is not TRUE and formula is not UNKNOWN_RELATION:
             body += _clause(source, formula, imposed)
     ranges = symbol_ranges(constraints.symbols, (s for formula in constraints.distinct for s in formula.symbols))
     lines = [

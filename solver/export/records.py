@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias, Union, cast, get_args
 
-from absint.lattices.logic.relation import OPEN, Relation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
 from absint.lattices.text import TextError, format_relation, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
@@ -49,7 +49,7 @@ class Symbols:
                 raise ExportError(f"the internal symbol {shown(name)} has no text: give it a printed name first")
         self._names: dict[str, Dim] = {name: expr_of(symbol) for name, symbol in self._by_name.items()}
         self._texts: dict[Relation, str] = {}
-        self._relations: dict[str, Relation] = {"?": OPEN}
+        self._relations: dict[str, Relation] = {"?": UNKNOWN_RELATION}
 
     @classmethod
     def of(cls, constraints: ConstraintSet) -> Symbols:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from absint.lattices.logic.relation import OPEN, Relation, boolean, implies
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, boolean, implies
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.errors import ExportError, shown
 from absint.solver.export.json_text import check_text, dump, load
@@ -42,7 +42,7 @@ def to_smtlib(constraints: ConstraintSet) -> str:
     wanted = boolean(_switch(constraints))
     for i, constraint in enumerate(constraints):
         infos[f"c{i}"] = constraint_record(constraint, symbols.text)
-        if constraint.formula is not OPEN:
+        if constraint.formula is not UNKNOWN_RELATION:
             formula = implies(wanted, constraint.formula) if constraint.is_premise else constraint.formula
             script.add(formula, _label(i, constraint))
     for i, doubt in enumerate(constraints.doubts):
@@ -93,7 +93,9 @@ def from_smtlib(text: str) -> ConstraintSet:
 
     constraints = [read_constraint(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "c")]
     doubts = [read_doubt(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
-    expected = {_label(i, constraint) for i, constraint in enumerate(constraints) if constraint.formula is not OPEN}
+    expected = {
+        _label(i, constraint) for i, constraint in enumerate(constraints) if constraint.formula is not UNKNOWN_RELATION
+    }
     if labels != expected:
         odd = min(labels ^ expected)
         what = "belongs to no constraint" if odd in labels else "is missing"

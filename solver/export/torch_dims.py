@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, divisible, eq, ge, le
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute
 from absint.solver.constraints import Constraint, ConstraintSet
@@ -64,7 +64,7 @@ def to_torch(constraints: ConstraintSet, inputs: Mapping[str, Sequence[Dim] | No
     """
     constraints = constraints.without_premises()
     over_inputs = constraints.over_inputs().distinct
-    formulas = [formula for formula in over_inputs if formula is not TRUE and formula is not OPEN]
+    formulas = [formula for formula in over_inputs if formula is not TRUE and formula is not UNKNOWN_RELATION]
     facts = Facts(formulas, constraints.symbols)
     if facts.contradiction:
         raise ExportError(_NO_SIZES)

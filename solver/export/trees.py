@@ -79,7 +79,7 @@ class Trees:
             elif part.op in ("and", "or"):
                 tree = _node(part.op, [self._formulas[operand] for operand in part.parts])
             else:
-                tree = _Tree({"op": "unknown" if part.op == "open" else part.op}, 1)
+                tree = _Tree({"op": part.op}, 1)
             self._formulas[part] = tree
         return self._formulas[relation]
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from absint.lattices.logic import comparisons, relation
 from absint.lattices.logic.relation import (
     FALSE,
-    OPEN,
     TRUE,
+    UNKNOWN_RELATION,
     boolean,
     conjunction,
     disjunction,
@@ -133,7 +133,7 @@ def test_substituted_expression(tree: Tree, other: Tree, some: list[dict[str, in
 def test_relation_means_what_python_means(tree: Tree, some: list[dict[str, int]]) -> None:
     built = reference.build_relation(tree)
     assert ~~built is built
-    if built is OPEN:
+    if built is UNKNOWN_RELATION:
         return
     for binding in FIXED + some:
         try:
@@ -228,7 +228,7 @@ def test_relations_have_one_form() -> None:
     assert gt(0, N) is FALSE
     assert conjunction(ge(N, 2), lt(N, 2)) is FALSE
     assert disjunction(ge(N, 2), lt(N, 2)) is TRUE
-    assert eq(N, Unknown()) is OPEN
+    assert eq(N, Unknown()) is UNKNOWN_RELATION
 
 
 def test_symbols_of_one_name_and_different_bounds_differ() -> None:
@@ -313,7 +313,7 @@ def test_widest_relation_can_be_negated() -> None:
     for i in range(ex.MAX_TERMS):
         wide = wide + symbol(f"s{i}") * (-1) ** i
     assert not wide.is_unknown
-    assert ~ge(wide, 0) is OPEN
+    assert ~ge(wide, 0) is UNKNOWN_RELATION
     assert ~~ge(wide - symbol("s0"), 0) is ge(wide - symbol("s0"), 0)
 
 

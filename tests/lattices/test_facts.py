@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from absint.lattices.logic.facts import NO_FACTS, Facts, solve
 from absint.lattices.logic.relation import (
     FALSE,
-    OPEN,
     TRUE,
+    UNKNOWN_RELATION,
     boolean,
     conjunction,
     divisible,
@@ -109,8 +109,8 @@ def test_facts_are_known_in_any_order(some: list[Tree], binding: dict[str, int])
     held = [reference.build_relation(t) for tree in some if (t := oriented(tree, binding)) is not None]
     for order in (held, held[::-1]):
         facts = Facts(order)
-        assert all(facts.decide(relation) is YES for relation in held if relation is not OPEN)
-        assert all(facts.decide(~relation) is NO for relation in held if relation is not OPEN)
+        assert all(facts.decide(relation) is YES for relation in held if relation is not UNKNOWN_RELATION)
+        assert all(facts.decide(~relation) is NO for relation in held if relation is not UNKNOWN_RELATION)
 
 
 @settings(max_examples=300)
@@ -221,9 +221,9 @@ def test_a_contradiction_is_not_invented() -> None:
 
 
 def test_an_open_relation_proves_nothing() -> None:
-    facts = Facts([OPEN, ge(N, 1)])
-    assert facts.decide(OPEN) is UNKNOWN
-    assert facts.decide(~OPEN) is UNKNOWN
+    facts = Facts([UNKNOWN_RELATION, ge(N, 1)])
+    assert facts.decide(UNKNOWN_RELATION) is UNKNOWN
+    assert facts.decide(~UNKNOWN_RELATION) is UNKNOWN
     assert facts.decide(ge(N, 1)) is YES
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from absint.lattices import text as public
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, boolean, eq, ge, ite
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, boolean, eq, ge, ite
 from absint.lattices.terms.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
 from absint.lattices.terms.normal import broadcast, maximum, minimum, truncdiv
 from absint.lattices.text import (
@@ -72,7 +72,7 @@ def test_what_is_printed_reads_back(tree: Tree) -> None:
 def test_a_printed_relation_reads_back(tree: Tree) -> None:
     for symbols in ({"I": symbol("I")}, ODD_NAMES):
         relation = reference.build_relation(tree, symbols)
-        if relation is not OPEN:
+        if relation is not UNKNOWN_RELATION:
             assert parse_relation(format_relation(relation)) is relation
 
 
@@ -183,7 +183,7 @@ def test_canonical_relations_print_as_they_are(text: str) -> None:
 def test_printing_builds_on_the_constructors() -> None:
     assert format_dim((H + 1) // 2) == "(H + 1)//2"
     assert format_dim(N - 8 * (N // 8)) == "N % 8"
-    assert format_dim(UNKNOWN_DIM) == format_relation(OPEN) == "?"
+    assert format_dim(UNKNOWN_DIM) == format_relation(UNKNOWN_RELATION) == "?"
     assert format_relation(ge(N, 7)) == "N >= 7"
     assert format_relation(~boolean("cond")) == "not cond"
     assert (format_relation(TRUE), format_relation(FALSE)) == ("true", "false")

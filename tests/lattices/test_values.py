@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from absint.lattices.contents import CONTENTS, MAX_ELEMENTS, NO_CONTENTS, OPAQUE, Contents, meet_elements, replace_in
 from absint.lattices.dim import BOTTOM_DIM
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, eq
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq
 from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Expr, Symbol, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
@@ -136,7 +136,7 @@ def test_replacement_reaches_every_kind() -> None:
     assert replace_in(half, {s: Unknown(Interval(0, 3))}) is OPAQUE
     assert replace_in(eq(N, 3), {s: Unknown(Interval(0, 9))}) is OPAQUE
     assert replace_in(OPAQUE, {s: const(3)}) is OPAQUE
-    assert OPEN not in (replace_in(eq(N, M), {s: UNKNOWN_DIM}),)
+    assert UNKNOWN_RELATION not in (replace_in(eq(N, M), {s: UNKNOWN_DIM}),)
 
 
 def test_join_of_contents() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from absint.lattices.logic.relation import OPEN, TRUE, Relation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
 from absint.solver.export.records import ROLES
@@ -37,7 +37,10 @@ ATTENTION = ConstraintSet(
         constraint("batch >= 1", role="declared", origin=Origin(-1, "", "inputs", "", "")),
     ],
     symbols=("batch", "seq", "past", "heads", "width", "copies"),
-    doubts=[Doubt(NESTED, parse_relation("batch >= 2"), "it divides by data"), Doubt(NODE, OPEN, "by data")],
+    doubts=[
+        Doubt(NESTED, parse_relation("batch >= 2"), "it divides by data"),
+        Doubt(NODE, UNKNOWN_RELATION, "by data"),
+    ],
 )
 
 # Texts that end a line, a comment, a string, a docstring, a quoted SMT-LIB symbol, or turn the direction of writing.
@@ -92,7 +95,7 @@ def _built(drawn: st.SearchStrategy[reference.Tree]) -> st.SearchStrategy[Relati
 
 
 formulas = _built(relations(trees))
-"""Relations over N, M, K (sizes), I, J (integers), F, G (conditions), divisions among them; or OPEN."""
+"""Relations over N, M, K (sizes), I, J (integers), F, G (conditions), divisions among them; or UNKNOWN_RELATION."""
 
 constraints = st.builds(Constraint, formulas, st.just(TRUE) | formulas, origins, st.sampled_from(ROLES), texts)
 sets = st.builds(

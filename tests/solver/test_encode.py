@@ -9,7 +9,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, integer_symbol
 from absint.lattices.text import parse, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
@@ -91,7 +91,7 @@ def test_random_terms_have_their_values(tree: Tree, some: list[dict[str, int]]) 
 @given(relations(trees), bindings)
 def test_random_relations_have_their_truths(tree: Tree, some: list[dict[str, int]]) -> None:
     relation = reference.build_relation(tree)
-    if relation is OPEN:
+    if relation is UNKNOWN_RELATION:
         return
     encoder, script = Encoder(), Script()
     formula = encoder.relation(relation)
@@ -112,7 +112,7 @@ def test_random_relations_have_their_truths(tree: Tree, some: list[dict[str, int
 @given(relations(trees))
 def test_both_outputs_say_the_same_everywhere(tree: Tree) -> None:
     relation = reference.build_relation(tree)
-    if relation is OPEN:
+    if relation is UNKNOWN_RELATION:
         return
     script = Script()
     script.add(relation)
@@ -186,7 +186,7 @@ def test_constraints_become_implications_with_names() -> None:
     origin = Origin(3, "", "pool", "MaxPool", "y")
     fits = Constraint(parse_relation("H >= 7"), parse_relation("flag == 1"), origin, "required", "the window fits")
     even = Constraint(parse_relation("H % 2 == 0"), TRUE, origin, "required", "even")
-    lost = Constraint(OPEN, TRUE, origin, "required", "unknown")
+    lost = Constraint(UNKNOWN_RELATION, TRUE, origin, "required", "unknown")
     encoder = Encoder()
     formulas = encoder.constraints(ConstraintSet([fits, lost, even]))
     assert list(formulas) == ["c0", "c2"]
@@ -205,6 +205,6 @@ def test_what_is_unknown_has_no_term() -> None:
         with pytest.raises(ValueError, match="unknown dim has no term"):
             output.dim(Dim(None))
         with pytest.raises(ValueError, match="unknown dim has no formula"):
-            output.relation(OPEN)
+            output.relation(UNKNOWN_RELATION)
     assert decided(FALSE) == [z3.unsat, z3.unsat]
     assert decided(TRUE) == [z3.sat, z3.sat]

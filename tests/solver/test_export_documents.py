@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, boolean, eq, ge
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, boolean, eq, ge
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Symbol, expr_of, integer_symbol, symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text import parse, parse_relation
@@ -65,7 +65,7 @@ def test_what_is_written_reads_back(found: ConstraintSet) -> None:
         one(ge(integer_symbol("I", -5, 9) + integer_symbol("K", None, 0), -7)),
         one(eq(expr_of(Symbol("flag", 0, 1)) + symbol("N"), 3), boolean("flag")),
         one(parse_relation("N // M == 2**500 and N**3 >= 9007199254740993")),
-        one(OPEN, OPEN),
+        one(UNKNOWN_RELATION, UNKNOWN_RELATION),
         ConstraintSet(symbols=("only", "inputs")),
         ConstraintSet(doubts=[Doubt(NODE, boolean("flag"), "by data")]),
     ],
@@ -125,7 +125,7 @@ def interpret(tree: Any, binding: dict[str, int]) -> Any:
 @given(formulas)
 def test_a_tree_means_what_the_relation_means(relation: Relation) -> None:
     data = relation_data(relation)
-    if relation is OPEN:
+    if relation is UNKNOWN_RELATION:
         assert data == {"text": "?", "tree": {"op": "unknown"}}
         return
     for binding in FIXED:

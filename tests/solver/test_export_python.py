@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import FALSE, OPEN, Relation
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, symbol
 from absint.lattices.terms.normal import floordiv, maximum
 from absint.lattices.text import parse
@@ -60,7 +60,7 @@ def fitting(binding: Mapping[str, int], names: Iterable[str], users: Iterable[Re
 def test_the_guard_agrees_with_evaluation(found: ConstraintSet, some: list[dict[str, int]]) -> None:
     check = function(to_python(found), "check")
     found = found.without_premises()
-    enforced = [f for f in found.over_inputs().distinct if f is not OPEN]
+    enforced = [f for f in found.over_inputs().distinct if f is not UNKNOWN_RELATION]
     for binding in FIXED + some:
         sizes = fitting(binding, found.symbols, found.distinct)
         assert refuses(check, sizes) is not all(holds(formula, sizes) for formula in enforced)

@@ -9,7 +9,7 @@ import pytest
 import z3
 from hypothesis import given, settings
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt
@@ -196,8 +196,11 @@ def test_hostile_texts_stay_inside(solve: Callable[[str], str]) -> None:
 
 def test_a_constraint_without_a_form_says_nothing() -> None:
     constraints = ConstraintSet(
-        [Constraint(OPEN, TRUE, NODE, "required", "?"), Constraint(FALSE, OPEN, NODE, "required", "?")],
-        doubts=[Doubt(NODE, OPEN, "")],
+        [
+            Constraint(UNKNOWN_RELATION, TRUE, NODE, "required", "?"),
+            Constraint(FALSE, UNKNOWN_RELATION, NODE, "required", "?"),
+        ],
+        doubts=[Doubt(NODE, UNKNOWN_RELATION, "")],
     )
     script = to_smtlib(constraints)
     assert by_z3(script) == "sat"

@@ -58,7 +58,7 @@ def disagreements(seed: int) -> str:
 
 
 def guarded(statement: Statement, relation: Relation, about: str) -> str:
-    if relation.op in ("true", "false", "open"):
+    if relation.op in ("true", "false", "unknown"):
         return ""
     imposed = Constraint(relation, TRUE, Origin(1, "", "n", "Op", "y"), "required", "it must")
     names: dict[str, object] = {}

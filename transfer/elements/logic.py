@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Element, join_elements
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import OPEN, Relation
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
@@ -43,7 +43,7 @@ def _compare_reals(op: Op, dtype: DType, test: Comparison, a: Real, b: Real) -> 
 
 def compare_integers(test: Comparison, a: Dim, b: Dim) -> Element:
     found = test(a, b)
-    if found is not OPEN:
+    if found is not UNKNOWN_RELATION:
         return found
     difference = a - b
     lo, hi = difference.bounds
@@ -58,11 +58,11 @@ _FAR: Final = 1 << 600
 
 def truth(relation: Relation) -> Element:
     """A relation as an element."""
-    return OPAQUE if relation is OPEN else relation
+    return OPAQUE if relation is UNKNOWN_RELATION else relation
 
 
 def _relation(element: Element) -> Relation:
-    return element if isinstance(element, Relation) else OPEN
+    return element if isinstance(element, Relation) else UNKNOWN_RELATION
 
 
 def conjoin(a: Element, b: Element) -> Element:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.contents import OPAQUE, Contents, Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, conjunction, eq, ge, implies, le, negation
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge, implies, le, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
@@ -268,9 +268,9 @@ class LoopExit(Control):
             found = self._trip_by_trip(run, item, loop, states, trips)
             if found is not None:
                 trips, outputs = const(found.trips), [*found.finals, *found.scans]
-                agree = (Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, OPEN))
+                agree = (Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, UNKNOWN_RELATION))
                 statements = [*agree, *found.premises]
-                doubts = [_ONE_SIZE] if OPEN in found.agree else []
+                doubts = [_ONE_SIZE] if UNKNOWN_RELATION in found.agree else []
         statements += premises(run, loop, trips)
         for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
             statements, doubts = [*required, *statements], [*open_, *doubts]
@@ -332,7 +332,9 @@ class LoopExit(Control):
         found = self._exact(loop, initially, condition_of(body_condition), most, facts)
         if isinstance(found, Expr):
             return found
-        begins = conjunction(OPEN if initially is None else initially, TRUE if most is None else ge(most, 1))
+        begins = conjunction(
+            UNKNOWN_RELATION if initially is None else initially, TRUE if most is None else ge(most, 1)
+        )
         certain = facts.decide(begins) is YES
         trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))
         claims = [(implies(begins, ge(trips, 1)), "a trip where M and the condition allow one")]
@@ -340,7 +342,9 @@ class LoopExit(Control):
             claims.append((le(trips, most), "at most M trips"))
         if initially is not None:
             claims.append((implies(negation(initially), eq(trips, 0)), "no trip without the condition"))
-        statements += [Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, OPEN)]
+        statements += [
+            Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, UNKNOWN_RELATION)
+        ]
         return trips
 
     def _exact(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, ge, implies, le
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, implies, le
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
 from absint.transfer.elements.ordinary import ordinary
 from absint.transfer.op import Statement
@@ -28,7 +28,7 @@ def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Stateme
             for part in relation.parts if relation.op == "and" else (relation,):
                 for said in _of_all_trips(loop, part, trips):
                     premise = implies(ge(trips, 1), said) if isinstance(trips, Expr) else said
-                    if premise not in (TRUE, OPEN):
+                    if premise not in (TRUE, UNKNOWN_RELATION):
                         yield statement._replace(relation=premise)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, eq, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -144,7 +144,7 @@ class ScanExit(Control):
         trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
         for size in sizes:
             relation = eq(size, trips)
-            if not s.batched and relation not in (TRUE, OPEN):
+            if not s.batched and relation not in (TRUE, UNKNOWN_RELATION):
                 statements.append(Statement(relation, _ONE_LENGTH, "required"))
         # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
         outputs = [loop.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, ge
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
@@ -65,7 +65,7 @@ class MapExit(Control):
         statements: list[Statement] = []
         for other in inputs[1:]:
             relation = ge(other.length, length) if isinstance(other, SequenceOf) else TRUE
-            if relation not in (TRUE, OPEN):
+            if relation not in (TRUE, UNKNOWN_RELATION):
                 statements.append(Statement(relation, _LENGTHS, "required"))
         run.trips[self.head] = length
         statements += premises(run, loop, length)

@@ -7,7 +7,7 @@ iteration i + 1, so a loop whose first trip is certain makes one trip more than 
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation, ite
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ite
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub, substitute
 from absint.lattices.terms.normal import floordiv, maximum, minimum
 
@@ -51,7 +51,7 @@ def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:
             stops.append(part.substitute({number: ZERO_EXPR}))
         else:
             return None
-    if OPEN in stops or (not limits and not stops):
+    if UNKNOWN_RELATION in stops or (not limits and not stops):
         return None
     result = minimum(*limits) if limits else ONE_EXPR
     once = ONE_EXPR if most is None else minimum(most, 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import OPEN, TRUE, Relation, eq
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
@@ -197,7 +197,7 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
     """
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors or len(tensors) < len(values):
-        agree.append(OPEN)
+        agree.append(UNKNOWN_RELATION)
         return TOP
     first = tensors[0]
     agree.extend(_one_size(first, other) for other in tensors[1:])
@@ -208,7 +208,7 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
 
 def _one_size(a: Tensor, b: Tensor) -> Relation:
     """They have as many elements; open if a shape is unknown."""
-    return OPEN if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
+    return UNKNOWN_RELATION if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
 
 
 def _size(tensor: Tensor) -> Dim:

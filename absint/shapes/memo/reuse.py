@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, postorder
 from absint.lattices.terms.real import Real
@@ -63,7 +63,7 @@ class Renewal:
         if not template.statements:
             return template if known == template.outputs else template._replace(outputs=known)
         statements = [Statement(self._relation(s.relation), s.reason, s.role) for s in template.statements]
-        if any(s.relation in (FALSE, OPEN) for s in statements):
+        if any(s.relation in (FALSE, UNKNOWN_RELATION) for s in statements):
             return None
         return template._replace(outputs=known, statements=tuple([s for s in statements if s.relation is not TRUE]))
 

@@ -12,7 +12,7 @@ import pytest
 from absint import analyze
 from absint.cli import run
 from absint.errors import UsageError
-from absint.lattices.logic.relation import FALSE, OPEN, TRUE
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import parse_relation
 from absint.solver.backend import Answer, Backend
 from absint.study.queries import NoQueryError, canonical_names, query_of, renamed
@@ -120,7 +120,7 @@ def test_a_bad_index_is_one_line(content: str, complaint: str, tmp_path: Path) -
 # One query
 
 
-@pytest.mark.parametrize("relation", [TRUE, FALSE, OPEN], ids=str)
+@pytest.mark.parametrize("relation", [TRUE, FALSE, UNKNOWN_RELATION], ids=str)
 def test_what_is_no_question(relation: object, tmp_path: Path) -> None:
     halved(tmp_path / "m.onnx", "H", "W")
     with pytest.raises(NoQueryError, match=r"normal form|unknown size"):
