@@ -59,8 +59,8 @@ PLACES = {
     "cvc5": ("absint/study/solvers.py",),
     "distributed": ("absint/study/distributed.py",),
     "matplotlib": ("absint/study/plots.py",),
-    "onnx_shape_inference": ("absint/auditing/peer_script.py",),
-    "yobx": ("absint/auditing/peer_script.py",),
+    "onnx_shape_inference": ("absint/auditing/peer_process.py",),
+    "yobx": ("absint/auditing/peer_process.py",),
 }
 
 LAZY = {"onnxruntime", "onnx_ir", "cvc5", "distributed", "matplotlib", "onnx_shape_inference", "yobx"}

@@ -16,7 +16,7 @@ from absint.auditing.said import Said, Stated
 from absint.auditing.sources import texts_in
 from absint.auditing.texts import names_in
 from absint.errors import UsageError
-from absint.runs.worker import ChildError, ask_once, one_line
+from absint.runs.worker import WorkerError, ask_once, one_line
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
@@ -76,8 +76,8 @@ def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float 
         return Said(name, {}, f"the model cannot be handed over: {error}")
     try:
         folder = None if path is None else str(path.resolve().parent)
-        reply = ask_once("auditing/peer_script.py", (tool, content, folder), timeout)
-    except ChildError as error:
+        reply = ask_once("absint.auditing.peer_process:infer", (tool, content, folder), timeout)
+    except WorkerError as error:
         return Said(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)
     return Said(name, shapes, one_line(failure), seconds, _invented(model, shapes))

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from onnx import FunctionProto
 
 from absint.auditing.bodies import bodies
-from absint.auditing.run_script import MARK
+from absint.auditing.run_process import MARK
 from absint.errors import AbsintError
 from absint.lattices.terms.expr import Expr, UndefinedError
 from absint.runs.allowance import explained
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
-from absint.runs.worker import ChildError, kept
+from absint.runs.worker import WorkerError, kept, one_line
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -92,7 +92,6 @@ class Observed(NamedTuple):
 
 
 NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
-_NO_IMPORT: Final = ("ImportError", "ModuleNotFoundError")
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
 _TRUE: Final = "absint.true"
 _BOOL: Final = 9
@@ -206,9 +205,9 @@ class Runs:
         replies: list[Reply] = []
         try:
             replies = self._replies(feeds, reference)
-        except ChildError as error:
+        except WorkerError as error:
             self._failure = str(error)
-            if error.crashed:
+            if error.outcome == "died":
                 replies = [self._reply(one, reference) for one in feeds] if len(feeds) > 1 else []
             elif reference:
                 self._by_reference = False  # it would not go better the next time
@@ -224,7 +223,7 @@ class Runs:
     def _reply(self, feeds: Feeds, reference: bool) -> Reply:
         try:
             return self._replies([feeds], reference)[0]
-        except ChildError as error:
+        except WorkerError as error:
             return str(error)
 
     def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
@@ -233,15 +232,15 @@ class Runs:
         if not reference and find_spec("onnxruntime") is None:
             self.missing = NOT_INSTALLED
         if not reference and self.missing:
-            raise ChildError(self.missing)
+            raise WorkerError(self.missing, "not started")
         model, names = self._by_paths() if reference else self._with_all_values()
         request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
         try:
-            return cast("list[Reply]", kept("auditing/run_script.py").ask(request, self._seconds))
-        except ChildError as error:
-            if not reference and str(error).startswith(_NO_IMPORT):
-                self.missing = f"onnxruntime cannot be imported: {str(error).partition(': ')[2]}"
-                raise ChildError(self.missing) from None
+            return cast("list[Reply]", kept("absint.auditing.run_process:run").ask(request, self._seconds))
+        except WorkerError as error:
+            if not reference and error.failure is not None and error.failure.no_import:
+                self.missing = f"onnxruntime cannot be imported: {one_line(error.failure.text)}"
+                raise WorkerError(self.missing, "not started") from None
             raise
 
     def _with_all_values(self) -> tuple[bytes, list[str]]:
@@ -254,7 +253,7 @@ class Runs:
             names = list(dict.fromkeys([*outputs, *computed]))
             return with_outputs(self._result, [n for n in computed if n not in outputs]), names
         except RunError as error:
-            raise ChildError(str(error)) from None
+            raise WorkerError(str(error), "not started") from None
 
     def _by_paths(self) -> tuple[bytes, list[str]]:
         """The model with the graph of each body named by its path."""

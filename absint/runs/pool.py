@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, Final, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from absint.errors import UsageError
+from absint.runs.worker import Worker, WorkerError, one_line
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Job = dict[str, Json]
 Outcome = Literal["done", "unreadable", "error", "timed out", "died"]
-
-START: Final = 120.0
-"""Seconds in which a process must have started; they are not the job's."""
-
-STARTS: Final = 3
-"""So often a process is started that something kills before it is ready."""
-
-_ENDING: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -51,78 +38,41 @@ class Finished(NamedTuple):
     done: Done
 
 
-class Worker:
-    """A process that does one job after the other; it is started when it is needed, and again when it has ended."""
-
-    def __init__(self, perform: str) -> None:
-        self._perform = perform
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def do(self, job: Job, seconds: float) -> Done:
-        """Do a job in the process; past the seconds it is killed. Raises UsageError if no process can be started."""
+def do(worker: Worker, job: Job) -> Done:
+    """Do a job in a process of `worker_for`. Raises UsageError if it cannot be started."""
+    seconds = seconds_of(job)
+    start = time.monotonic()
+    try:
+        worker.start()
         start = time.monotonic()
-        process = self._started()
-        if process is None:
-            took = time.monotonic() - start
-            return Done("died", failure=f"its process was killed {STARTS} times while it started", seconds=took)
-        start = time.monotonic()
-        expired, line = self._exchange(process, json.dumps(job).encode() + b"\n", seconds)
-        took = time.monotonic() - start
-        if line.endswith(b"\n"):
-            message = json.loads(line)
-            return Done(message["outcome"], message.get("answer"), message.get("failure", ""), took)
-        if expired:
+        answer = cast(Json, worker.ask(job, seconds))
+    except WorkerError as error:
+        return _lost(worker, error, seconds, time.monotonic() - start)
+    return Done("done", answer, seconds=time.monotonic() - start)
+
+
+def _lost(worker: Worker, error: WorkerError, seconds: float, took: float) -> Done:
+    match error.outcome:
+        case "not started":
+            why = str(error) if error.code is None else f"{sys.executable} cannot load {worker.name}"
+            raise UsageError(f"a process of the study does not start: {why}") from None
+        case "timed out":
             return Done("timed out", failure=f"no result within {seconds:g} s", seconds=took)
-        return Done("died", failure=f"the process ended ({_ending(process)})", seconds=took)
+        case "died":
+            failure = str(error) if error.code is None else f"the process ended ({_ending(error.code)})"
+            return Done("died", failure=failure, seconds=took)
+    assert error.failure is not None
+    outcome: Outcome = "unreadable" if error.failure.unreadable else "error"
+    return Done(outcome, failure=one_line(str(error.failure)), seconds=took)
 
-    def end(self) -> None:
-        """Kill the process, and whatever it started in its group."""
-        process, self._process = self._process, None
-        if process is not None:
-            _kill(process)
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with suppress(OSError):
-                    cast(BinaryIO, stream).close()
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
-        """The process, which is tried again if it is killed while it starts; None if that happens every time."""
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        for _ in range(STARTS):
-            self.end()
-            process = self._process = _spawn(self._perform)
-            expired, line = self._exchange(process, b"", START)
-            if line:
-                return process
-            if expired or process.wait() >= 0:  # it ended by itself
-                raise UsageError(f"a process of the study does not start: {sys.executable} cannot load {self._perform}")
-        return None
+def _ending(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
 
-    def _exchange(self, process: subprocess.Popen[bytes], line: bytes, seconds: float) -> tuple[bool, bytes]:
-        """Send a line and wait for one. Whether the time was up, and the line; not a whole one if the process ended."""
-        expired = threading.Event()
 
-        def expire() -> None:
-            expired.set()
-            _kill(process)
-
-        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            with suppress(OSError):  # it has ended, as the empty line will tell
-                cast(BinaryIO, process.stdin).write(line)
-                cast(BinaryIO, process.stdin).flush()
-            reply = cast(BinaryIO, process.stdout).readline()
-        finally:
-            timer.cancel()
-            timer.join()
-        if expired.is_set() or not reply.endswith(b"\n"):
-            with suppress(subprocess.TimeoutExpired):  # it is about to end by itself, in a way of its own
-                process.wait(_ENDING)
-            self.end()
-        return expired.is_set(), reply
+def worker_for(perform: str) -> Worker:
+    """A process that does jobs with this function, `package.module:function`."""
+    return Worker(perform, subject="its process", limited=False, group=True)
 
 
 def seconds_of(job: Job) -> float:
@@ -137,7 +87,7 @@ def run(groups: Iterable[Sequence[Job]], perform: str, *, jobs: int) -> Generato
     else to do takes from the longest group that is left.
     """
     schedule, finished = Schedule(groups), SimpleQueue[Finished | BaseException | None]()
-    workers = [Worker(perform) for _ in range(max(1, min(jobs, schedule.count)))]
+    workers = [worker_for(perform) for _ in range(max(1, min(jobs, schedule.count)))]
     threads = [
         threading.Thread(target=_drive, args=(number, worker, schedule, finished), daemon=True)
         for number, worker in enumerate(workers)
@@ -165,7 +115,7 @@ def _drive(
 ) -> None:
     try:
         while (job := schedule.next(number)) is not None:
-            finished.put(Finished(job, worker.do(job, seconds_of(job))))
+            finished.put(Finished(job, do(worker, job)))
     except BaseException as error:
         finished.put(error)
     finally:
@@ -202,45 +152,4 @@ class Schedule:
             self._begun.clear()
 
 
-_PROGRAM: Final = """\
-import sys
-sys.path[:] = {path!r}
-from absint.runs.pool_child import main
-main({perform!r})
-"""
-
-
-def _spawn(perform: str) -> subprocess.Popen[bytes]:
-    """A Python that finds the modules that this one finds. Nothing it prints reaches the terminal."""
-    path = [os.path.abspath(entry) for entry in sys.path]
-    home = str(Path(__file__).resolve().parents[2])
-    if home not in path:
-        path.append(home)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(path=path, perform=perform)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal is for the parent; a group of its own to kill
-        )
-    except OSError as error:
-        raise UsageError(f"a process of the study cannot be started: {error}") from error
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is not None:  # its number may be another's by now
-        return
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-
-
-def _ending(process: subprocess.Popen[bytes]) -> str:
-    code = process.wait()
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-__all__ = ["Done", "Finished", "Job", "Json", "Outcome", "Worker", "run", "seconds_of"]
+__all__ = ["Done", "Finished", "Job", "Json", "Outcome", "do", "run", "seconds_of", "worker_for"]

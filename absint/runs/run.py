@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import re
-import signal
-import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import numpy as np
@@ -24,8 +19,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.opening import check_file, reason_of
-from absint.runs.allowance import environment, explained
+from absint.runs.allowance import explained
 from absint.runs.arrays import check_names, numpy_dtype
+from absint.runs.worker import WorkerError, ask_once
 
 if TYPE_CHECKING:
     import os
@@ -257,45 +253,21 @@ def _in_process(
 def _in_child(
     model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, seconds: float
 ) -> Outcome:
-    script = Path(__file__).with_name("session.py")
-    request = pickle.dumps((model, list(names), [dict(feeds) for feeds in attempts], folder), pickle.HIGHEST_PROTOCOL)
+    request = (model, list(names), [dict(feeds) for feeds in attempts], folder)
     try:
-        # With -P the folder of the script is not searched: its modules are named like some of the standard library.
-        command = [sys.executable, "-P", str(script)]
-        done = subprocess.run(
-            command,
-            input=request,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=seconds,
-            check=False,
-            env=environment(),
-        )
-    except subprocess.TimeoutExpired:
-        raise RunError(f"onnxruntime did not end within {seconds:g} s") from None
-    except OSError as error:
-        raise RunError(f"no process for onnxruntime could be started: {error}") from None
-    try:
-        ok, reply = pickle.loads(done.stdout)
-    except (EOFError, pickle.UnpicklingError):
-        raise RunError(f"onnxruntime ended its process ({_end(done.returncode)})") from None
-    if ok is None:
-        raise _broken(reply)
-    if not ok:
-        raise RunError(explained(in_one_line(reply)))
-    return cast("Outcome", reply)
+        return cast("Outcome", ask_once("absint.runs.session:answer", request, seconds, subject="onnxruntime"))
+    except WorkerError as error:
+        failure = error.failure
+        if failure is None:
+            raise RunError(str(error)) from None
+        if failure.no_import:
+            raise _broken(failure.text) from None
+        raise RunError(explained(in_one_line(failure.text or failure.error))) from None
 
 
 def _broken(reason: str) -> MissingRuntimeError:
     text = " ".join(reason.split())[:_LONGEST]
     return MissingRuntimeError(f"a run of the model needs onnxruntime, which cannot be imported: {text}")
-
-
-def _end(code: int) -> str:
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"exit code {code}"
 
 
 def typed(kind: str, value: object) -> Array | list[object]:

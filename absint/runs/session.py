@@ -1,14 +1,7 @@
-"""One model in onnxruntime, without optimisations, so that every value is computed as the model says.
-
-Run as a script this is the child process that dies in place of the caller's when onnxruntime crashes. It is started by
-its path and imports nothing of the package. Request and reply are pickles on its standard streams.
-"""
+"""One model in onnxruntime, without optimisations, so that every value is computed as the model says."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -25,9 +18,6 @@ RAW_CODES: Final[Mapping[str, int]] = {
 
 NOT_FETCHED: Final = ("bfloat16", "int4", "int2", "float4", "float6")
 """Parts of the names of types that onnxruntime does not hand over as arrays."""
-
-MEMORY_VARIABLE: Final = "ABSINT_RUN_MEMORY"
-"""The variable that says how many bytes a process that runs a model may hold; the parent sets it."""
 
 Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
 """Which attempt succeeded, the types of the values by name, as onnxruntime writes them, and the values."""
@@ -48,6 +38,12 @@ def execute(
             if number == len(attempts) - 1:
                 raise
     raise ValueError("no feeds were given")
+
+
+def answer(request: object) -> Outcome:
+    """`execute` for a process of its own."""
+    assert isinstance(request, tuple)
+    return execute(*request)
 
 
 class Session:
@@ -89,30 +85,4 @@ def _fed(value: object) -> object:
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, code)
 
 
-def limit_memory() -> None:
-    """Let this process hold no more of its own than the environment says, where the platform can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    limit = int(os.environ[MEMORY_VARIABLE])
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-
-
-def main() -> None:
-    """Serve one request."""
-    limit_memory()
-    with os.fdopen(os.dup(1), "wb") as replies:
-        os.dup2(2, 1)  # what native code prints must not mix with the reply
-        try:
-            reply = pickle.dumps((True, execute(*pickle.load(sys.stdin.buffer))), pickle.HIGHEST_PROTOCOL)
-        except ImportError as error:
-            reply = pickle.dumps((None, str(error)))
-        except Exception as error:
-            reply = pickle.dumps((False, str(error) or type(error).__name__))
-        replies.write(reply)
-
-
-if __name__ == "__main__":
-    main()
+__all__ = ["Outcome", "Session", "answer", "execute"]

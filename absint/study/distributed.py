@@ -13,12 +13,14 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.runs.pool import Done, Finished, Job, Worker, seconds_of
+from absint.runs.pool import Done, Finished, Job, do, worker_for
 from absint.shapes.memo.gc_pause import uncollected
 from absint.study.sources import ours
 
 if TYPE_CHECKING:
     import distributed
+
+    from absint.runs.worker import Worker
 
 TIMEOUT: Final = "20s"
 """In which the scheduler must answer."""
@@ -80,9 +82,9 @@ def do_group(group: Sequence[Job], perform: str, version: str) -> list[Done]:
         raise OtherVersionError(f"the client has {version}, a worker {ours()}")
     worker: Worker | None = getattr(_own, perform, None)
     if worker is None:
-        worker = Worker(perform)
+        worker = worker_for(perform)
         setattr(_own, perform, worker)
-    return [worker.do(job, seconds_of(job)) for job in group]
+    return [do(worker, job) for job in group]
 
 
 __all__ = ["OtherVersionError", "do_group", "run_distributed"]

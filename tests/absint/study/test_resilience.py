@@ -10,39 +10,39 @@ from typing import Any
 import pytest
 
 from absint.errors import UsageError
-from absint.runs import pool as running
-from absint.runs.pool import STARTS, Worker
+from absint.runs import worker as workers
+from absint.runs.pool import Job, Json, do, worker_for
 from absint.study.results import FILE, Record, read_records
 
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 ANSWERS = "tests.absint.study.test_resilience:answers"
 
 
-def answers(job: running.Job) -> running.Json:
+def answers(job: Job) -> Json:
     """What a job of these tests does."""
     return job
 
 
 def test_a_process_that_is_killed_while_it_starts_costs_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_PROGRAM", KILLED)
-    done = Worker(ANSWERS).do({"seconds": 5}, 5)
-    assert (done.outcome, done.failure) == ("died", f"its process was killed {STARTS} times while it started")
+    monkeypatch.setattr(workers, "_PROGRAM", KILLED)
+    done = do(worker_for(ANSWERS), {"seconds": 5})
+    assert (done.outcome, done.failure) == ("died", f"its process was killed {workers.STARTS} times while it started")
 
 
 def test_a_process_that_is_killed_once_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = str(tmp_path / "mark")
     once = f"import os\nif not os.path.exists({mark!r}):\n    open({mark!r}, 'w')\n    {KILLED}\n"
-    monkeypatch.setattr(running, "_PROGRAM", once.replace("{", "{{").replace("}", "}}") + running._PROGRAM)
-    worker = Worker(ANSWERS)
+    monkeypatch.setattr(workers, "_PROGRAM", once.replace("{", "{{").replace("}", "}}") + workers._PROGRAM)
+    worker = worker_for(ANSWERS)
     try:
-        assert worker.do({"seconds": 5}, 60).answer == {"seconds": 5}
+        assert do(worker, {"seconds": 60}).answer == {"seconds": 60}
     finally:
         worker.end()
 
 
 def test_a_process_that_cannot_start_ends_the_study() -> None:
     with pytest.raises(UsageError, match="a process of the study does not start"):
-        Worker("tests.nowhere:f").do({}, 5)
+        do(worker_for("tests.nowhere:f"), {"seconds": 5})
 
 
 RECORD = Record(

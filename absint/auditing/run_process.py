@@ -1,4 +1,4 @@
-"""Run as a script, this executes a model at several feeds and tells the shapes of its values."""
+"""In a process of its own: run a model on several feeds, and return the shapes of its values."""
 
 from __future__ import annotations
 
@@ -113,7 +113,4 @@ def _path(evaluator: ReferenceEvaluator, functions: Mapping[tuple[str, str], str
     return name.removeprefix(MARK) if name.startswith(MARK) else None
 
 
-if __name__ == "__main__":
-    from absint.runs.serve import serve
-
-    serve(run)
+__all__ = ["MARK", "run"]

@@ -1,4 +1,4 @@
-"""Run as a script, this asks one tool for the shapes of a model.
+"""In a process of its own: ask one tool for the shapes of a model.
 
 A tool that gives up may leave behind what it has found so far, which counts: the reply has the shapes, the seconds that
 they took, and one line of why there are no more.
@@ -133,7 +133,4 @@ _LOADERS: Final[Mapping[str, Callable[[], Callable[[ModelProto], Shapes]]]] = {
 }
 
 
-if __name__ == "__main__":
-    from absint.runs.serve import serve
-
-    serve(infer)
+__all__ = ["infer"]

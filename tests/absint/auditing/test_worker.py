@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,14 @@ import absint
 from absint.auditing import Judgement, Said, judge
 from absint.auditing.runs import Observed, Runs
 from absint.runs.allowance import allowing
-from absint.runs.worker import Child, ChildError, one_line
+from absint.runs.serve import Failure
+from absint.runs.worker import Worker, WorkerError, one_line
 from tests.absint.auditing.models import SUM, model
 
-SCRIPT = """
+ROOT = Path(__file__).parents[3]
+
+MODULE = """
 import os, time
-from absint.runs.serve import serve
 
 def work(request):
     print("noise")
@@ -29,32 +34,30 @@ def work(request):
     if request == "fail":
         raise ValueError("no\\nanswer")
     return os.getpid(), request
-
-serve(work)
 """
 
 
 @pytest.fixture
-def child(tmp_path: Path) -> Iterator[Child]:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    child = Child(str(script))
-    yield child
-    child.end()
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    (tmp_path / "works_here.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    worker = Worker("works_here:work")
+    yield worker
+    worker.end()
 
 
-def test_one_process_serves_many_requests(child: Child) -> None:
-    replies = [child.ask(request, 60) for request in ("a", b"b" * 1_000_000, ["c"])]
+def test_one_process_serves_many_requests(worker: Worker) -> None:
+    replies = [worker.ask(request, 60) for request in ("a", b"b" * 1_000_000, ["c"])]
     assert [reply[1] for reply in replies] == ["a", b"b" * 1_000_000, ["c"]]
     assert len({reply[0] for reply in replies}) == 1
 
 
-def test_another_limit_of_memory_is_for_another_process(child: Child) -> None:
-    first = child.ask("a", 60)
+def test_another_limit_of_memory_is_for_another_process(worker: Worker) -> None:
+    first = worker.ask("a", 60)
     with allowing("1GB"):
-        second = child.ask("a", 60)
-        assert child.ask("b", 60)[0] == second[0]
-    assert len({first[0], second[0], child.ask("a", 60)[0]}) == 3
+        second = worker.ask("a", 60)
+        assert worker.ask("b", 60)[0] == second[0]
+    assert len({first[0], second[0], worker.ask("a", 60)[0]}) == 3
 
 
 @pytest.mark.parametrize(
@@ -66,13 +69,51 @@ def test_another_limit_of_memory_is_for_another_process(child: Child) -> None:
     ],
 )
 def test_a_process_that_gives_no_answer(
-    child: Child, request_: str, seconds: float, reason: str, crashed: bool
+    worker: Worker, request_: str, seconds: float, reason: str, crashed: bool
 ) -> None:
-    child.ask("warm", 60)
-    with pytest.raises(ChildError, match=f"^{reason}$") as caught:
-        child.ask(request_, seconds)
-    assert caught.value.crashed is crashed
-    assert child.ask("again", 60)[1] == "again"
+    worker.ask("warm", 60)
+    with pytest.raises(WorkerError, match=f"^{reason}$") as caught:
+        worker.ask(request_, seconds)
+    assert (caught.value.outcome == "died") is crashed
+    assert worker.ask("again", 60)[1] == "again"
+
+
+def test_a_request_that_raises_says_what(worker: Worker) -> None:
+    with pytest.raises(WorkerError) as caught:
+        worker.ask("fail", 60)
+    assert caught.value.failure == Failure("ValueError", "no\nanswer", False, False, False)
+
+
+def test_a_function_that_is_not_there() -> None:
+    with pytest.raises(WorkerError, match=r"^it ended its process \(exit code 1\)$") as caught:
+        Worker("absint.runs.serve:nothing").ask(None, 60)
+    assert caught.value.outcome == "not started"
+
+
+def test_a_process_ends_with_its_parent_in_the_middle_of_a_request(tmp_path: Path) -> None:
+    """The parent is killed, and can tell its child nothing."""
+    mark = tmp_path / "mark"
+    (tmp_path / "works_here.py").write_text(
+        f"import os, time\ndef work(_):\n    open({str(mark)!r}, 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    code = "from absint.runs.worker import Worker; Worker('works_here:work').ask(None, 60)"
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    parent = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path})
+    try:
+        _until(lambda: mark.exists() and mark.read_text() != "")
+    finally:
+        parent.kill()
+        parent.wait()
+    child = Path("/proc") / mark.read_text()
+    _until(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+
+
+def _until(done: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it takes too long")
 
 
 def test_one_line() -> None:
@@ -137,9 +178,8 @@ def test_a_model_that_is_not_valid_has_no_run() -> None:
 def test_the_child_finds_what_this_process_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here_only.py").write_text("VALUE = 7\n")
     monkeypatch.syspath_prepend(tmp_path)
-    script = tmp_path / "script.py"
-    script.write_text("from absint.runs.serve import serve\nimport here_only\nserve(lambda _: here_only.VALUE)\n")
+    (tmp_path / "works_here.py").write_text("import here_only\nwork = lambda _: here_only.VALUE\n")
     assert str(tmp_path) in sys.path
-    child = Child(str(script))
-    assert child.ask(None, 60) == 7
-    child.end()
+    worker = Worker("works_here:work")
+    assert worker.ask(None, 60) == 7
+    worker.end()
