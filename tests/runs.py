@@ -112,7 +112,7 @@ class Runs:
                     progress = True
 
     def _statements(self, values: Mapping[str, Any], known: Binding) -> Iterator[str]:
-        names = {operand: name for name, operand in self.result._lowered.program.main.names.items()}
+        names = {operand: name for name, operand in self.result.operands.items()}
         known = {**known, **dict(self._conditions(names, values))}
         for number, node in enumerate(self.result.nodes):
             template = self.result.analysis.applied.get(number)

@@ -22,8 +22,8 @@ from absint.shapes.loops.scan import ScanExit, ScanHead
 from absint.shapes.loops.sequence_map import MapExit, MapHead
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.shapes.branches import Control
+    from absint.solution.analysed import Analysed
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     """What the domain says of a tensor or sequence is what holds for each of its elements, so that a slice, and what is
     stacked from slices, are described alike. Otherwise nothing is known of slices and stacks that loops make."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self.result = result
         self.nodes = result.nodes
         """What each node is: its `operator`, `operands`, names of `outputs`, and of an operator `kernel.attributes`."""
@@ -62,7 +62,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
         """The element of each value by its name; in a body or an inlined function, path and name (`loop1/body/x`)."""
         return {
             f"{path}/{name}" if path else name: self._of(operand, solution.states)
-            for path, scope in self.result._lowered.program.scopes.items()
+            for path, scope in self.result.scopes.items()
             for name, operand in scope.names.items()
         }
 

@@ -29,9 +29,9 @@ from absint.program.graph import Node, Operand
 from absint.shapes.loops.loop import LoopBody, LoopExit
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.shapes.loops.scan import ScanExit
     from absint.shapes.loops.sequence_map import MapExit
+    from absint.solution.analysed import Analysed
 
 Moments = tuple[int, ...]
 """For each output of a node the last step at which it is needed."""
@@ -83,7 +83,7 @@ class LastUses(Analysis[Moments]):
 
     direction = "backward"
 
-    def __init__(self, result: Result, regions: Regions, *, views: ViewPolicy = "copied") -> None:
+    def __init__(self, result: Analysed, regions: Regions, *, views: ViewPolicy = "copied") -> None:
         self._nodes = result.nodes
         self._regions = regions
         self._end = len(self._nodes)
@@ -95,7 +95,7 @@ class LastUses(Analysis[Moments]):
                 renames = reader in self.shared and self._nodes[reader].operands[0] == (producer, index)
                 until = self._until(regions.home(producer), reader)
                 self._readers[producer].append(Reader(index, reader, until, renames))
-        names = result._lowered.program.main.names
+        names = result.operands
         self._outputs = {names[name] for name in result.outputs if name in names}
         self._widths = [max(1, len(node.outputs), node.control.width if node.control else 0) for node in self._nodes]
         for operand in (o for node in self._nodes for o in node.operands if o[0] >= 0):
@@ -161,12 +161,12 @@ class Lifetime:
     last: int
 
 
-def lifetimes(result: Result, regions: Regions, inputs: InputPolicy, views: ViewPolicy) -> list[Lifetime]:
+def lifetimes(result: Analysed, regions: Regions, inputs: InputPolicy, views: ViewPolicy) -> list[Lifetime]:
     """Every value that takes memory, in execution order. Values that no run computes, parameters, and views that share
     memory take none."""
     analysis = LastUses(result, regions, views=views)
     moments = fixpoint(result.graph, analysis).states
-    fed = set(result._lowered.signature.inputs.values())
+    fed = set(result.input_nodes.values())
     names = value_names(result)
     end = len(result.nodes)
     found = []
@@ -192,10 +192,10 @@ def is_parameter(node: Node, is_input: bool) -> bool:
     return node.kernel.op_type == "Constant" and not node.kernel.domain
 
 
-def value_names(result: Result) -> Mapping[Operand, str]:
+def value_names(result: Analysed) -> Mapping[Operand, str]:
     """Names of values, with the path of their body; what no name stands for is never computed."""
     found: dict[Operand, str] = {}
-    for path, scope in result._lowered.program.scopes.items():
+    for path, scope in result.scopes.items():
         for name, operand in scope.names.items():
             found.setdefault(operand, f"{path}/{name}" if path else name)
     return found

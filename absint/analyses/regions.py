@@ -21,7 +21,7 @@ from absint.shapes.loops.sequence_map import MapExit
 from absint.shapes.refinement import teachings
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 EXITS = (LoopExit, ScanExit, MapExit)
 """The nodes that compute the outputs of a loop."""
@@ -56,7 +56,7 @@ class Region:
 class Regions:
     """The regions of a result."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._nodes = result.nodes
         self._result = result
         self._originals = result.rounds.originals
@@ -130,10 +130,10 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
     return step.count if isinstance(step, LoopExit) else step.settings.states if isinstance(step, ScanExit) else 0
 
 
-def facts_of_runs(result: Result) -> Facts:
+def facts_of_runs(result: Analysed) -> Facts:
     """What every run that succeeds tells of single symbols, more than another round of the analysis would need."""
     known = result.analysis.facts
-    taught = {item.relation: None for item in teachings(result.base.analysis, result._lowered)}
+    taught = {item.relation: None for item in teachings(result.base.analysis, result.lowered)}
     found = Facts((*known.relations, *taught), result.symbols)
     return known if found.contradiction else found
 

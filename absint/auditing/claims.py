@@ -101,7 +101,7 @@ class _Reader:
         stated: list[_Dim] = []
         dims = 0
         resolved: set[Place] = set()
-        main = self._result._lowered.program.main.names
+        main = self._result.operands
         for name, shape in self._said.shapes.items():
             if shape is None or name not in places:
                 continue
@@ -120,7 +120,7 @@ class _Reader:
 
     def _operands(self) -> dict[str, tuple[Operand, str]]:
         """The values that are spoken of with their graphs, by the names that sources give them."""
-        scopes = self._result._lowered.program.scopes
+        scopes = self._result.scopes
         found: dict[str, tuple[Operand, str]] = {}
         for body in bodies(self._result.model):
             scope = scopes.get(body.path)

@@ -19,6 +19,7 @@ from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
 from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
+from absint.queries.prove import proving
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -108,7 +109,7 @@ class _Judging:
             return
         if not self._groups:
             return
-        prover = self._result._proving.prover()
+        prover = proving(self._result).prover()
         if prover.consistent.entailed:
             self._never(["; ".join(str(c) for c in prover.because(prover.consistent.core))])
             return
@@ -147,7 +148,7 @@ class _Judging:
 
     def _inner(self) -> bool:
         """Whether some claim is about a value that is not of the main graph."""
-        main = self._result._lowered.program.main.names
+        main = self._result.operands
         return any(claim.place.value not in main for claims in self._groups.values() for claim in claims)
 
     def _apply(self, observed: Sequence[Observed]) -> None:
@@ -210,7 +211,7 @@ class _Judging:
         return relation.free_symbols <= set(self._result.symbols) and self._legal.runs(sizes)
 
     def _of_main(self, relation: Relation) -> bool:
-        main = self._result._lowered.program.main.names
+        main = self._result.operands
         return all(claim.place.value in main for claim in self._groups[relation])
 
     def _why_not(self, relation: Relation, sizes: Mapping[str, int]) -> str:

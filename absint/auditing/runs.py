@@ -227,7 +227,7 @@ class Runs:
             return str(error)
 
     def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
-        folder = self._result._loaded.folder
+        folder = self._result.folder
         where = None if folder is None else str(folder.resolve())
         if not reference and find_spec("onnxruntime") is None:
             self.missing = NOT_INSTALLED
@@ -246,7 +246,7 @@ class Runs:
     def _with_all_values(self) -> tuple[bytes, list[str]]:
         """The model with every value that a node of the main graph computes as an output, if it loads like that."""
         nodes = self._result.nodes
-        inner = self._result._lowered.program.main.names.items()
+        inner = self._result.operands.items()
         computed = [n for n, (node, _) in inner if self._every and node >= 0 and nodes[node].value is None]
         outputs = self._result.outputs
         try:

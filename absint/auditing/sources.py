@@ -76,7 +76,7 @@ def by_result(source: str, result: Result) -> Said:
 
 def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
     """The values that nodes of the main graph compute."""
-    for name, operand in result._lowered.program.main.names.items():
+    for name, operand in result.operands.items():
         if operand[0] >= 0 and result.nodes[operand[0]].value is None:
             yield name, operand
 

@@ -80,9 +80,9 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
+    from absint.declared.diagnostics import refused
     from absint.report import summary
     from absint.report.tracing import Recorder
-    from absint.solution.verify import refused
 
     recorder = Recorder() if trace else None
     profile = _profile() if profiled else None

@@ -14,7 +14,7 @@ from absint.commands.codes import FINE
 if TYPE_CHECKING:
     from onnx import GraphProto
 
-    from absint.api import MergePolicy
+    from absint.declared.annotate import MergePolicy
 
 
 @click.command()

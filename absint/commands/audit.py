@@ -94,7 +94,7 @@ def audit(
 def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
     """Mistakes are told before any work is done."""
     from absint.auditing.peers import TOOLS, is_installed
-    from absint.solution.policies import policy_of
+    from absint.shapes.policies import policy_of
 
     if not 0 < seconds < inf:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
@@ -116,7 +116,7 @@ def _sources(
     for tool in dict.fromkeys(tools):
         yield tool, partial(auditing.peer, tool, result.model, Path(result.origin), seconds)
     for policy in dict.fromkeys(policies):
-        yield policy, partial(auditing.by_policy, policy, result._loaded)
+        yield policy, partial(auditing.by_policy, policy, result.loaded)
 
 
 def _judged(result: Result, said: Said, confirm: bool, advance: Advance | None) -> Audit:

@@ -12,9 +12,10 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Undefine
 from absint.shapes.assumptions import known_symbols
 from absint.shapes.names import more_names
 from absint.shapes.summaries import birthplace
+from absint.solution.constraints import all_names
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
 MAX_TRIPS: Final = 100_000
@@ -93,12 +94,12 @@ class Environment:
         self._active = {gate: found for gate, found in self._active.items() if gate <= region.gate}
 
 
-def shown_names(result: Result, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
+def shown_names(result: Analysed, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
     """Printed names of the symbols of the result and of further terms."""
     symbols = sorted(symbols_of(terms), key=lambda symbol: (birthplace(symbol) or -1, symbol.name))
     if all(s in result.names or not s.name.startswith("%") for s in symbols):
         return result.names
-    return more_names(symbols, result.all_names, set(result.symbols))
+    return more_names(symbols, all_names(result), set(result.symbols))
 
 
 def symbols_of(terms: Iterable[Dim | Relation | None]) -> set[Symbol]:
@@ -111,7 +112,7 @@ def shown(term: Dim, names: Mapping[Symbol, Dim]) -> Dim:
     return substitute(term, names) if isinstance(term, Expr) else term if term.is_unknown else UNKNOWN_SIZE
 
 
-def check_names(result: Result, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
+def check_names(result: Analysed, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
     """Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have."""
     invented = {str(name) for name in names.values()}
     for name, size in binding.items():

@@ -33,7 +33,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Quantity = Literal["macs", "flops", "bytes"]
 
@@ -79,7 +79,7 @@ class Runs(Analysis[Dim]):
 
     lattice = DIMS
 
-    def __init__(self, result: Result, regions: Regions, bill: Bill) -> None:
+    def __init__(self, result: Analysed, regions: Regions, bill: Bill) -> None:
         self._nodes = result.nodes
         self._regions = regions
         self._bill = bill
@@ -99,14 +99,15 @@ class Runs(Analysis[Dim]):
 class Cost:
     """What a model costs."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
+        result.require_sound("a cost")
         self._result = result
         self._regions = Regions(result)
         self.without_rule: Counter[str] = Counter()
         """Operators without a cost rule, and how many nodes have one: their arithmetic is in no total."""
         self._unsized: set[int] = set()
         self._unmoved: set[int] = set()
-        self._fed = set(result._lowered.signature.inputs.values())
+        self._fed = set(result.input_nodes.values())
         self._sizes: dict[Value, Expr | None] = {}
         self._works: dict[object, Work | None] = {}
         self._amounts = {

@@ -11,9 +11,10 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import MAX_DIM, Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
+from absint.solution.constraints import constraints
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 TYPICAL_SIZES: Final = (64, 256, 1024, 4096)
 """What a symbol is taken to be: the first that makes sense."""
@@ -27,7 +28,7 @@ Sizes = Mapping[str, int]
 
 
 def typical_sizes(
-    result: Result,
+    result: Analysed,
     symbols: Iterable[Symbol],
     names: Mapping[Symbol, Dim],
     facts: Facts,
@@ -52,9 +53,9 @@ def typical_sizes(
     return found
 
 
-def _requirements(result: Result, known: frozenset[str]) -> Sequence[Relation]:
+def _requirements(result: Analysed, known: frozenset[str]) -> Sequence[Relation]:
     """What a run needs of these symbols."""
-    stated = (c.formula for c in result.constraints if c.role != "defined")
+    stated = (c.formula for c in constraints(result) if c.role != "defined")
     return [formula for formula in dict.fromkeys(stated) if formula.free_symbols <= known]
 
 

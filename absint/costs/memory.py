@@ -24,7 +24,7 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 MAX_SUMS: Final = 64
 """A peak over more sums has no expression; it is evaluated."""
@@ -62,7 +62,8 @@ class Peak(NamedTuple):
 class Memory:
     """What the activations of a model need, with nodes in the order of the file."""
 
-    def __init__(self, result: Result, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
+    def __init__(self, result: Analysed, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
+        result.require_sound("the memory")
         self._result = result
         self._regions = Regions(result)
         self.lifetimes: tuple[Lifetime, ...] = tuple(lifetimes(result, self._regions, inputs, views))

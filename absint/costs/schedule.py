@@ -19,7 +19,7 @@ from absint.shapes.branches import Gate, IfJoin
 from absint.shapes.loops.loop import LoopBody
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 _WHAT: Final = "the peak"
 
@@ -35,7 +35,7 @@ class Top(NamedTuple):
 class Schedule:
     """Steps and the values that live between them."""
 
-    def __init__(self, result: Result, regions: Regions, values: Sequence[Lifetime]) -> None:
+    def __init__(self, result: Analysed, regions: Regions, values: Sequence[Lifetime]) -> None:
         self._nodes = result.nodes
         self._regions = regions
         self.born: Mapping[int, list[Lifetime]] = defaultdict(list)

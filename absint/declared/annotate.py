@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
@@ -27,9 +27,10 @@ from absint.program.graph import Operand, Scope
 from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:
-    from absint.api import MergePolicy, Result
+    from absint.solution.analysed import Analysed
 
-POLICIES: Final = ("skip", "override", "refine", "strict")
+MergePolicy = Literal["skip", "override", "refine", "strict"]
+POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "strict")
 MAX_SIZE: Final = 1000
 """Operations and operands of the largest dim that is written as an expression."""
 
@@ -49,7 +50,7 @@ class Annotated(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def annotated(result: Result, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+def annotated(result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 
     Raises UsageError as `annotate` does.
@@ -62,7 +63,7 @@ def annotated(result: Result, merge: MergePolicy = "refine", *, outputs: bool = 
 
 
 def annotate(
-    result: Result, merge: MergePolicy = "refine", *, outputs: bool = False
+    result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False
 ) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
@@ -113,9 +114,9 @@ class _Body(NamedTuple):
     path: str
 
 
-def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
+def _bodies(result: Analysed, copy: ModelProto) -> Iterator[_Body]:
     """The main graph, and every body of control flow that was lowered outside of functions."""
-    lowered = result._lowered
+    lowered = result.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
     pending = [(result.model.graph, _Body(copy.graph, result.model.graph, lowered.program.main, ""))]
     while pending:
@@ -129,14 +130,14 @@ def _bodies(result: Result, copy: ModelProto) -> Iterator[_Body]:
         pending.extend(reversed(inner))
 
 
-def _value(result: Result, operand: Operand) -> Value:
+def _value(result: Analysed, operand: Operand) -> Value:
     """A value with the engine's own symbols."""
     state = result.states[operand[0]] if operand[0] >= 0 else ()
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 def _fill(
-    result: Result, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
+    result: Analysed, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
 ) -> None:
     graph = body.graph
     existing: dict[str, ValueInfoProto] = {}
@@ -171,7 +172,7 @@ def _fill(
 class Writer:
     """Abstract values as TypeProtos, with names for the symbols that the analysis invented."""
 
-    def __init__(self, result: Result, foreign: set[str]) -> None:
+    def __init__(self, result: Analysed, foreign: set[str]) -> None:
         self._taken = foreign | set(result.symbols)
         self._numbers = count()
         shown = {born: str(dim) for born, dim in result.names.items()}
@@ -273,7 +274,7 @@ class _Declared:
     A model that was annotated before has them where the result has the same ones, and keeps them.
     """
 
-    def __init__(self, result: Result, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+    def __init__(self, result: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
         self.elsewhere: set[str] = set()
         self.claims: list[tuple[Dim, str]] = []
         for function in copy.functions:
@@ -298,7 +299,7 @@ class _Declared:
         else:
             self.elsewhere |= _names_of(_texts(proto))
 
-    def writer(self, result: Result, foreign: set[str]) -> Writer:
+    def writer(self, result: Analysed, foreign: set[str]) -> Writer:
         """A writer that gives no name that means something else in the model."""
         taken = self.elsewhere | foreign
         while True:

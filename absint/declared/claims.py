@@ -17,7 +17,7 @@ from absint.lattices.text import read_dim_param
 from absint.queries.text import Symbols
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
 _STANDS: Final = "\\%that"
@@ -49,7 +49,7 @@ class _Dim(NamedTuple):
 class Claims:
     """Reads the claims of the declarations of one result."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         inputs = Symbols(result, result.base.states)
         self._inputs: Mapping[str, Dim] = {name: inputs[name] for name in result.symbols}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
@@ -17,10 +16,10 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
 from absint.program.declarations import Declaration
 from absint.shapes.loops.loop import LoopBody
+from absint.solution.constraints import Recorder, all_names
 
 if TYPE_CHECKING:
-    from absint.api import Result
-    from absint.solution.constraints import Recorder
+    from absint.solution.analysed import Analysed
 
 
 @dataclass(frozen=True)
@@ -41,31 +40,28 @@ class FalseDeclaration:
 
 _WHEN: Final = (" in the first trip", " in the second trip")
 
-_FOUND: WeakKeyDictionary[Result, tuple[FalseDeclaration, ...]] = WeakKeyDictionary()
 
-
-def false_declarations(result: Result) -> tuple[FalseDeclaration, ...]:
+def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     """The declarations of a model that are false: no value has the type, or some legal size makes a dim another one.
 
     Sizes are looked for without a solver, so a false declaration may be missed; `absint audit` looks further. A name
     that only declarations have is no claim, unless it stands for dims that differ.
     """
-    found = _FOUND.get(result)
-    if found is None:
-        found = _FOUND[result] = tuple(_Finder(result).find())
-    return found
+    return analysed.once(_found)
+
+
+def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
+    return tuple(_Finder(analysed).find())
 
 
 class _Finder:
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         self._first_trips: dict[int, tuple[Mapping[Symbol, Dim], ...]] = {}
 
     @cached_property
     def _recorder(self) -> Recorder:
-        from absint.solution.constraints import Recorder
-
-        return Recorder(self._result._lowered, self._result.base)
+        return Recorder(self._result.lowered, self._result.base)
 
     def find(self) -> Iterator[FalseDeclaration]:
         everything = list(groups(self._result))
@@ -148,7 +144,7 @@ class _Finder:
         text = f"declared {_shown(declared.stated)}, but it is {self._shape(group)}"
         if claim.name:
             size = claim.size
-            shown = size if not isinstance(size, Expr) else substitute(size, self._result.all_names)
+            shown = size if not isinstance(size, Expr) else substitute(size, all_names(self._result))
             text += f", and {claim.name!r} is {shown} at {claim.place}"
         return text
 

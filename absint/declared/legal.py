@@ -16,9 +16,11 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, UndefinedError, const
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom
+from absint.solution.constraints import recorded
+from absint.solution.node_diagnostics import can_run
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Sizes = Mapping[str, int]
 
@@ -57,7 +59,7 @@ class Condition(NamedTuple):
 class LegalSizes:
     """Legal sizes of the inputs of one model."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         self._doubts: dict[tuple[int, ...], int | None] = {}
         self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
@@ -69,7 +71,7 @@ class LegalSizes:
         """
         found: dict[Condition, Sizes] = {}
         rest = list(dict.fromkeys(conditions))
-        if not rest or not self._result.can_run:
+        if not rest or not can_run(self._result):
             return found
         for certain in (True, False) if self._result.is_complete else (False,):
             for sizes in self._drawn if certain else self._least_doubted(rest):
@@ -126,7 +128,7 @@ class LegalSizes:
     def _required(self) -> Sequence[Relation]:
         """Declarations, assumptions and requirements over sizes of the inputs alone."""
         inputs = set(self._result.symbols)
-        return [formula for formula in self._result.recorded.base.distinct if formula.free_symbols <= inputs]
+        return [formula for formula in recorded(self._result).base.distinct if formula.free_symbols <= inputs]
 
     @cached_property
     def _facts(self) -> Facts:

@@ -25,8 +25,8 @@ from absint.shapes.loops.loop import LoopBody
 from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.declared.annotate import Writer
+    from absint.solution.analysed import Analysed
 
 _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
@@ -34,7 +34,7 @@ _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type
 class Merger:
     """Merges types of one result into declarations."""
 
-    def __init__(self, result: Result, writer: Writer, false: Collection[str] = ()) -> None:
+    def __init__(self, result: Analysed, writer: Writer, false: Collection[str] = ()) -> None:
         """`false` are the values, as `path/name`, of which a declaration is false."""
         self._result = result
         self._false = false
@@ -135,7 +135,7 @@ class Merger:
         if UNKNOWN_RELATION in about or not self._result.policy.sound:
             return Facts()  # what is stated over claims decides nothing
         if self._stated is None:
-            result, needed = self._result, self._result._lowered.needed
+            result, needed = self._result, self._result.needed
             self._stated = [
                 statement.relation
                 for node, item in enumerate(result.nodes)

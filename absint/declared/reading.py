@@ -16,7 +16,7 @@ from absint.shapes.loops.loop import LoopHead
 if TYPE_CHECKING:
     from onnx import TensorShapeProto, TypeProto
 
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Stated = int | str | None
 """A declared dim: a size, a text, or nothing."""
@@ -38,12 +38,12 @@ class Group(NamedTuple):
     """A node computes the values: they are neither inputs nor initialisers."""
 
 
-def groups(result: Result) -> Iterator[Group]:
+def groups(result: Analysed) -> Iterator[Group]:
     """The declarations, equal ones together, by first appearance."""
     found: dict[tuple[bytes, Value, str, bool], Group] = {}
     nodes = result.nodes
     inferred = Inferred(result)
-    for item in declarations(result._lowered):
+    for item in declarations(result.lowered):
         node = item.operand[0]
         value = inferred[item.operand]
         if value is BOTTOM or value is TOP:
@@ -60,10 +60,10 @@ def groups(result: Result) -> Iterator[Group]:
 class Inferred:
     """The values of `Result.states`, for a few names."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._base, self._last = result.base.states, result.last.states
         self._nodes = result.nodes
-        self._inputs = frozenset(result._lowered.signature.inputs.values())
+        self._inputs = frozenset(result.input_nodes.values())
         self._back = result.rounds.originals if len(result.rounds.rounds) > 1 else {}
         self._restored: dict[Value, Value] = {}
 

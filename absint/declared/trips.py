@@ -14,10 +14,10 @@ from absint.shapes.loops.loop import LoopBody, LoopHead
 from absint.shapes.loops.scan import ScanHead
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
-def first_trips(result: Result, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
+def first_trips(result: Analysed, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
     """For the first trip and the second one, what symbols of the body stand for; others keep their names."""
     operands = result.nodes[loop.first].operands
     if isinstance(loop, LoopHead):

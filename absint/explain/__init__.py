@@ -16,7 +16,7 @@ from absint.lattices.value import BOTTOM, TOP, SparseTensor, Tensor, Value
 from absint.program.graph import ABSENT, Operand
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 MAX_STEPS: Final = 60_000
 """Numbers that one explanation follows; how many sources are left out beyond that is told."""
@@ -165,7 +165,7 @@ class Explanation:
 
 
 def explain(
-    result: Result, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
+    result: Analysed, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
 ) -> Explanation:
     """Where the dim of an axis comes from; without an axis, all dims and known elements of the value.
 
@@ -184,10 +184,10 @@ def explain(
 # What is asked for
 
 
-def _found(result: Result, value: str, path: str) -> Operand:
+def _found(result: Analysed, value: str, path: str) -> Operand:
     view = result.at(path) if path else result.values
     if value not in view:
-        scopes = result._lowered.program.scopes
+        scopes = result.scopes
         inner = [p for p, scope in scopes.items() if value in scope.names]
         where = f"{path!r} has" if path else "the main graph has"
         if inner:
@@ -196,13 +196,13 @@ def _found(result: Result, value: str, path: str) -> Operand:
             near = did_you_mean(value, list(view))
             hint = f"; {near}" if near else ""
         raise UsageError(f"{where} no value {value!r}{hint}")
-    operand = result._lowered.program.scopes[path].names[value]
+    operand = result.scopes[path].names[value]
     if operand == ABSENT:
         raise UsageError(f"{value!r} is an input of the function that this call leaves out")
     return operand
 
 
-def _slots(result: Result, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
+def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
     if axis is not None and element is not None:
         raise UsageError("ask for an axis or for an element, not for both")
     found = result.value_of(operand)

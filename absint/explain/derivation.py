@@ -17,7 +17,7 @@ from absint.program.graph import Kernel, Node
 from absint.transfer.op import HOLE
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Origin:
 class Derivation:
     """Follows numbers of one result back."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._nodes = result.nodes
         self._analysis = result.last.analysis
         self._states = result.last.states
         self._back = result.rounds.originals
-        self._inputs = frozenset(result._lowered.signature.inputs.values())
+        self._inputs = frozenset(result.input_nodes.values())
         leaves = [n for n, item in enumerate(self._nodes) if item.value is not None or not item.operands]
         self._leaves = frozenset((n, 0) for n in leaves)
         self._trials = Trials(self._analysis, self._states)

@@ -20,10 +20,11 @@ from absint.program.graph import Node, Operand, Path
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Learned
 from absint.shapes.summaries import birthplace, born
+from absint.solution.constraints import all_names
 from absint.transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 _MAX_FACTS: Final = 50
 _VARIABLES: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -32,7 +33,7 @@ _VARIABLES: Final = "abcdefghijklmnopqrstuvwxyz"
 class Steps:
     """Writes the steps of one explanation."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         self._nodes = result.nodes
         self._analysis = result.last.analysis
@@ -40,8 +41,8 @@ class Steps:
         self._base = result.base.analysis
         self._learned = result.last.learned
         self._back = result.rounds.originals
-        self._inputs = frozenset(result._lowered.signature.inputs.values())
-        self._scopes = result._lowered.program.scopes
+        self._inputs = frozenset(result.input_nodes.values())
+        self._scopes = result.scopes
         self._names: Mapping[Symbol, Dim] = {}
         self._stated: dict[int, list[Statement]] = {}
         self._shown: dict[Element, Element] = {}
@@ -57,7 +58,7 @@ class Steps:
         found, result = self._found, self._result
         found.follow(slots)
         numbers = {slot: at for at, slot in enumerate(found.origins)}
-        self._names = more_names(self._symbols(), result.all_names, result.taken)
+        self._names = more_names(self._symbols(), all_names(result), result.taken)
         steps = tuple([self._step(slot, origin, numbers) for slot, origin in found.origins.items()])
         claims = tuple([numbers[slot] for slot in slots])
         shown = result.value_of(operand)

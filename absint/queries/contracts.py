@@ -17,19 +17,22 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.queries.proofs import checked
 from absint.queries.size_boxes import stated_within
+from absint.shapes.assumptions import known_symbols
+from absint.solution.constraints import all_names, recorded
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.contracts.contract import contract as of_constraints
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
-def contract(result: Result, limits: Limits) -> Contract:
+def contract(result: Analysed, limits: Limits) -> Contract:
     """See `absint.Result.contract`."""
-    base = result.recorded.base
-    shown = base.renamed(result.all_names)
+    result.require_sound("a contract")
+    base = recorded(result).base
+    shown = base.renamed(all_names(result))
     with within(checked(limits).seconds):
         found = _of_base(result, shown, limits)
         if not found.doubts or found.reason or result.last is result.base:
@@ -40,7 +43,7 @@ def contract(result: Result, limits: Limits) -> Contract:
             return found
 
 
-def _of_base(result: Result, shown: ConstraintSet, limits: Limits) -> Contract:
+def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
     """The contract of the first round."""
     prover = Prover(shown, order=result.symbols, limits=limits)
     found = of_constraints(shown, prover, shown.doubts, shared(result))
@@ -51,7 +54,7 @@ def _of_base(result: Result, shown: ConstraintSet, limits: Limits) -> Contract:
     return found
 
 
-def _refined(result: Result, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
+def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
     """With the doubts of the last round, where it takes nothing for granted that the clauses do not say."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
     prover = Prover(base, order=result.symbols, limits=limits)
@@ -60,7 +63,7 @@ def _refined(result: Result, base: ConstraintSet, found: Contract, limits: Limit
     new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
     if not all(prover.entails(met, f).entailed for f in new if f.free_symbols <= inputs):
         return found
-    stated = stated.renamed(result.all_names)
+    stated = stated.renamed(all_names(result))
     beyond = {c.formula: c for c in stated.filter("required") if not c.formula.free_symbols <= inputs}
     beyond = {c.formula: c for c in found.beyond} | beyond
     return replace(found, doubts=stated.doubts, beyond=tuple(beyond.values()))
@@ -96,8 +99,10 @@ class SymbolFacts:
         return " and ".join(said)
 
 
-def symbol_facts(result: Result, name: str, limits: Limits) -> SymbolFacts:
+def symbol_facts(result: Analysed, name: str, limits: Limits) -> SymbolFacts:
     """See `absint.Result.symbol`."""
+    result.require_sound("what is known of a symbol")
+    known_symbols([name], result.symbols, f"symbol {name!r}")
     with within(checked(limits).seconds):
         found = contract(result, limits)
         mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
@@ -107,8 +112,8 @@ def symbol_facts(result: Result, name: str, limits: Limits) -> SymbolFacts:
             return SymbolFacts(name, 0, MAX_DIM, because=mine, reason=str(error))
 
 
-def _facts_of(result: Result, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
-    given = [c.formula for c in result.recorded.base if c.origin.node < 0]
+def _facts_of(result: Analysed, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
+    given = [c.formula for c in recorded(result).base if c.origin.node < 0]
     facts = Facts([*given, *(clause.relation for clause in clauses)], result.symbols)
     start = Symbol(name)
     value = facts.simplify(expr_of(start))
@@ -163,11 +168,11 @@ def _widened(value: Dim) -> Dim:
     return substitute(value, {s: symbol(s.name) for s in value.symbols})
 
 
-def shared(result: Result) -> Mapping[str, tuple[str, ...]]:
+def shared(result: Analysed) -> Mapping[str, tuple[str, ...]]:
     """Symbols that stand for a size of more than one input, with the places where they do."""
     places: dict[str, list[str]] = {}
     for name in result.inputs:
-        value = result.base.states[result._lowered.signature.inputs[name]][0]
+        value = result.base.states[result.input_nodes[name]][0]
         if isinstance(value, Tensor) and value.shape.rank:
             for axis, dim in enumerate(value.shape):
                 for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):

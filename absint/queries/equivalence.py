@@ -13,11 +13,14 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, substitute
 from absint.lattices.text.escapes import json_text
 from absint.lattices.value import Tensor
+from absint.queries.prove import prover as prover_of
+from absint.solution.constraints import all_names
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.lattices.limits import Limits
+    from absint.solution.analysed import Analysed
 
 
 class Place(NamedTuple):
@@ -77,8 +80,10 @@ class Equalities(Generic[Member]):
         return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason}, indent=1)
 
 
-def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:
+def equal_dims(result: Analysed, limits: Limits) -> Equalities[Place]:
     """Every axis of every value of the main graph whose size has an expression, by proved equality."""
+    result.require_sound("a class of equal dims")
+    prover = prover_of(result, limits)
     terms: dict[Expr, list[Place]] = {}
     for name, tensor in _tensors(result):
         for axis, dim in enumerate(tensor.shape.dims):
@@ -87,8 +92,10 @@ def equal_dims(result: Result, prover: Prover) -> Equalities[Place]:
     return _equalities(result, terms, prover, str)
 
 
-def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
+def equal_shapes(result: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their shapes."""
+    result.require_sound("a class of equal shapes")
+    prover = prover_of(result, limits)
     watch = Stopwatch()
     dims = dict.fromkeys(d for _, tensor in _tensors(result) for d in tensor.shape.dims if isinstance(d, Expr))
     with within(prover.limits.seconds):
@@ -117,8 +124,10 @@ def equal_shapes(result: Result, prover: Prover) -> Equalities[str]:
     return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
 
 
-def equal_buffers(result: Result, prover: Prover) -> Equalities[str]:
+def equal_buffers(result: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
+    result.require_sound("a class of equal buffers")
+    prover = prover_of(result, limits)
     terms: dict[Expr, list[str]] = {}
     for name, tensor in _tensors(result):
         width = tensor.dtype.bits
@@ -130,8 +139,8 @@ def equal_buffers(result: Result, prover: Prover) -> Equalities[str]:
     return _equalities(result, terms, prover, lambda text: f"{text} bytes")
 
 
-def _tensors(result: Result) -> Iterator[tuple[str, Tensor]]:
-    for name, (node, at) in result._lowered.program.main.names.items():
+def _tensors(result: Analysed) -> Iterator[tuple[str, Tensor]]:
+    for name, (node, at) in result.operands.items():
         state = result.states[node] if node >= 0 else ()
         value = state[at] if at < len(state) else None
         if isinstance(value, Tensor) and value.shape.rank is not None:
@@ -139,7 +148,7 @@ def _tensors(result: Result) -> Iterator[tuple[str, Tensor]]:
 
 
 def _equalities(
-    result: Result, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
+    result: Analysed, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
 ) -> Equalities[Member]:
     watch = Stopwatch()
     with within(prover.limits.seconds):
@@ -168,18 +177,18 @@ def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
         return str(members[0])
 
 
-def _apart(result: Result, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
+def _apart(result: Analysed, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
     """Sizes at which two expressions differ."""
     binding = found.counterexample(a, b)
     if binding is None:
         return None
     wanted = {s.name for s in (*a.symbols, *b.symbols)}
-    names = {s.name: str(d) for s, d in result.all_names.items()}
+    names = {s.name: str(d) for s, d in all_names(result).items()}
     return {names.get(name, name): size for name, size in binding.items() if name in wanted}
 
 
-def _shown(result: Result, dim: Expr) -> Dim:
-    return substitute(dim, result.all_names)
+def _shown(result: Analysed, dim: Expr) -> Dim:
+    return substitute(dim, all_names(result))
 
 
 __all__ = ["Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

@@ -15,7 +15,7 @@ from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.references import UnresolvedError
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Evidence = Literal["run", "none"]
 """May a model be run where the rules do not show that sizes run?"""
@@ -53,7 +53,7 @@ def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
 class Executions:
     """The runs of one model that were made for queries."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         self._failures = 0
         self.sizes: list[Mapping[str, int]] = []
@@ -114,8 +114,8 @@ class Executions:
 class _Actual:
     """A query read over the sizes of one run; first without them, to learn which values it names."""
 
-    def __init__(self, result: Result, sizes: Mapping[str, int]) -> None:
-        self._names = result._lowered.program.main.names
+    def __init__(self, result: Analysed, sizes: Mapping[str, int]) -> None:
+        self._names = result.operands
         self._result = result
         self.names = {name: Dim(size) for name, size in sizes.items()}
         self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}

@@ -17,10 +17,11 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim
 from absint.queries.text import Query
 from absint.shapes.summaries import birthplace
+from absint.solution.constraints import all_names, recorded
 from absint.solver.minimal import minimal
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
     from absint.solver.constraints import Constraint
     from absint.solver.prove import Proof
 
@@ -28,43 +29,47 @@ _COMPARED: Final = 64
 """With more premises than this, those that follow from others are not looked for."""
 
 
-def with_premises(result: Result, query: str | Relation, proof: Proof) -> Proof:
+def with_premises(result: Analysed, query: str | Relation, proof: Proof) -> Proof:
     """The proof with the numeric premises on which it rests."""
     from absint.solver.constraints import ConstraintSet
 
     if proof.verdict.value != "proved":
         return proof
-    premises = [c for c in result.recorded.every if c.is_premise]
+    premises = [c for c in recorded(result).every if c.is_premise]
     if not premises:
         return proof
     nodes = {c.origin.node for c in proof.because}
     if isinstance(query, str):
         nodes.update(_Named(result).nodes(query))
-    relation = query.substitute(result.all_names) if isinstance(query, Relation) else proof.relation
+    relation = query.substitute(all_names(result)) if isinstance(query, Relation) else proof.relation
     shown = relation.free_symbols
-    nodes.update(birthplace(s) or 0 for s, dim in result.all_names.items() if dim.free_symbols & shown)
+    nodes.update(birthplace(s) or 0 for s, dim in all_names(result).items() if dim.free_symbols & shown)
     behind = upstream(result, nodes)
     stated = {c.formula: c for c in premises if c.origin.node in behind}
-    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(result.all_names)
+    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(all_names(result))
     return replace(proof, assuming=tuple(c for c in kept if c not in proof.because))
 
 
-def all_premises(result: Result) -> tuple[Constraint, ...]:
-    """The numeric premises of all nodes, without those that follow from others at sight."""
+def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
+    """The numeric premises of all nodes, without those that follow from others at sight; none of an unsound policy."""
+    return analysed.once(_all_premises) if analysed.policy.sound else ()
+
+
+def _all_premises(result: Analysed) -> tuple[Constraint, ...]:
     from absint.solver.constraints import ConstraintSet
 
     templates = chain.from_iterable(round_.analysis.applied.values() for round_ in result.rounds.rounds)
     if not any(statement.role == "assumed" for template in templates for statement in template.statements):
         return ()
-    stated = {c.formula: c for c in reversed(result.recorded.every) if c.is_premise}
+    stated = {c.formula: c for c in reversed(recorded(result).every) if c.is_premise}
     kept = ConstraintSet(stated[formula] for formula in _independent(list(stated)))
-    return tuple(sorted(kept.renamed(result.all_names), key=lambda c: c.origin.node))
+    return tuple(sorted(kept.renamed(all_names(result)), key=lambda c: c.origin.node))
 
 
-def upstream(result: Result, nodes: Iterable[int]) -> set[int]:
+def upstream(result: Analysed, nodes: Iterable[int]) -> set[int]:
     """The nodes and all that they depend on, through branches and loops too."""
     before: dict[int, list[int]] = {}
-    for producer, node in result._lowered.program.edges():
+    for producer, node in result.program.edges():
         before.setdefault(node, []).append(producer)
     found: set[int] = set()
     pending = [node for node in nodes if node >= 0]
@@ -91,7 +96,7 @@ def _independent(premises: list[Relation]) -> list[Relation]:
 class _Named(Query):
     """Reads a query for the values that it names."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         super().__init__(result)
         self._asked: set[int] = set()
 

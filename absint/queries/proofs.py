@@ -21,14 +21,14 @@ from absint.queries.evidence import Evidence, Executions, chosen
 from absint.queries.size_checks import Check, Outcome, check
 from absint.queries.text import Query
 from absint.shapes.summaries import State
-from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder
+from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, holds, meets
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.shapes.assumptions import Assumption
+    from absint.solution.analysed import Analysed
 
 Given = Literal["run", "inputs", "declared"]
 
@@ -42,7 +42,7 @@ _KEPT: Final = 16
 class Proving:
     """Answers queries about one result; provers are kept, so that queries share their work."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Analysed) -> None:
         self._result = result
         self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
         self._run_sizes: list[Mapping[str, int]] = []
@@ -97,7 +97,7 @@ class Proving:
             finding = self._by_a_run(query, relation, prover, finding)
         return replace(
             finding,
-            relation=relation.substitute(self._result.all_names),
+            relation=relation.substitute(all_names(self._result)),
             given=given,
             tier=decision.tier,
             asked=decision.asked,
@@ -180,7 +180,7 @@ class Proving:
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
         """Printed symbols -> internal ones."""
-        shown = self._result.all_names
+        shown = all_names(self._result)
         return {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
 
     def _decide(
@@ -217,8 +217,8 @@ class Proving:
         key = given, (*extra, sizes) if sizes is not TRUE else extra
         prover = self._provers.get(key)
         if prover is None:
-            recorded = self._result.recorded
-            every = recorded.base if given == "base" else recorded.every
+            found = recorded(self._result)
+            every = found.base if given == "base" else found.every
             kept: Iterable[Constraint] = every.of_needed
             if given == "inputs":
                 kept = (c for c in every if c.origin.node < 0)
@@ -238,8 +238,8 @@ class Proving:
         Those of bodies and functions speak of visits that a run may not make, and their names may mean other sizes.
         """
         result = self._result
-        known = {*result.symbols, *(s.name for s in result.all_names)}
-        for what, (node, at), claim in declared_in_main(result._lowered):
+        known = {*result.symbols, *(s.name for s in all_names(result))}
+        for what, (node, at), claim in declared_in_main(result.lowered):
             if not what.startswith(("output ", "value_info ")):
                 continue
             found = result.states[node][at] if node >= 0 else None
@@ -259,12 +259,12 @@ class Proving:
 
     def _learned(self) -> Iterable[Constraint]:
         """The requirements that the last round took as facts."""
-        recorder = Recorder(self._result._lowered, self._result.base)
+        recorder = Recorder(self._result.lowered, self._result.base)
         for item in self._result.last.learned:
             yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
 
     def _shown(self, constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
-        names = self._result.all_names
+        names = all_names(self._result)
         return tuple(ConstraintSet(constraints).renamed(names))
 
     def _refuted(
@@ -300,7 +300,7 @@ class Proving:
             model = {**prover.consistent.model, **decision.model}
             first = {name: model.get(name, 1) for name in self._result.symbols}
             reason = "the query divides by zero at these sizes"
-        names = {s.name: str(d) for s, d in self._result.all_names.items()}
+        names = {s.name: str(d) for s, d in all_names(self._result).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
         return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
 
@@ -340,7 +340,7 @@ class Proving:
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 
         def running() -> Iterator[Mapping[str, int]]:
-            unneeded = [c.formula for c in self._result.recorded.base if not c.needed and given != "inputs"]
+            unneeded = [c.formula for c in recorded(self._result).base if not c.needed and given != "inputs"]
             divided = conjunction(self._undivided, self._defined)
             if unneeded or divided is not TRUE:
                 found = prover.decide(relation, [*unneeded, divided]).model

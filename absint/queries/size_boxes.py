@@ -16,27 +16,29 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negati
 from absint.lattices.terms.expr import MAX_DIM, symbol
 from absint.program.limits import LIMITED
 from absint.queries.outcomes import Failure, Outcome, RangeCheck
+from absint.queries.proofs import checked
 from absint.queries.size_checks import broken_requirement, check, known
-from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE
+from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Box = Mapping[str, int | tuple[int, int]]
 """A size, or both ends of a range, for some symbols of the inputs."""
 
 
-def check_range(result: Result, box: Box, limits: Limits | None = None) -> RangeCheck:
+def check_range(result: Analysed, box: Box, limits: Limits | None = None) -> RangeCheck:
     """Hold every size of the box against the requirements of round 0.
 
     A requirement is discharged from the box and from what nodes before it require and define, so that none proves
     itself. Symbols that the box leaves out have any size. What the caller assumes narrows the box.
     """
-    limits = limits or Limits(LONG)
+    result.require_sound("a check of sizes")
+    limits = checked(limits or Limits(LONG))
     ends = _narrowed(result, box_of(result, box))
-    found = _Range(result, ends, Prover(result.recorded.base, order=result.symbols, limits=limits))
+    found = _Range(result, ends, Prover(recorded(result).base, order=result.symbols, limits=limits))
     try:
         with within(limits.seconds):
             return replace(found.answer(), assuming=result.assumptions)
@@ -45,7 +47,7 @@ def check_range(result: Result, box: Box, limits: Limits | None = None) -> Range
         return replace(found.undecided(), assuming=result.assumptions)
 
 
-def _narrowed(result: Result, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _narrowed(result: Analysed, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """The box without the sizes at its ends that the assumptions exclude; all of it if they exclude all of it."""
     if not result.assumptions:
         return ends
@@ -66,7 +68,7 @@ def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
 class _Range:
     """The answer about a box, found node by node."""
 
-    def __init__(self, result: Result, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
+    def __init__(self, result: Analysed, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
         self._result, self._ends, self._prover = result, ends, prover
         self._open: list[Constraint] = []
         self._premises: list[Constraint] = []
@@ -164,9 +166,9 @@ class _Range:
         return None
 
 
-def _shown(result: Result, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+def _shown(result: Analysed, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """The constraints under printed names."""
-    return tuple(ConstraintSet(constraints).renamed(result.all_names))
+    return tuple(ConstraintSet(constraints).renamed(all_names(result)))
 
 
 def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Sequence[Relation]) -> RangeCheck | None:
@@ -185,17 +187,17 @@ def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Seque
     return None
 
 
-def stated_within(result: Result, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
+def stated_within(result: Analysed, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
     """The statements of the nodes: in the last round where the premises entail what that round takes for granted.
 
     Else a requirement could be used to prove itself, or to show that a node before it does not fail.
     """
     learned = (item.relation for item in result.last.learned)
     sound = all(prover.entails(premises, relation).entailed for relation in learned)
-    return result.recorded.every if sound else result.recorded.base
+    return recorded(result).every if sound else recorded(result).base
 
 
-def box_of(result: Result, box: Box) -> dict[str, tuple[int, int]]:
+def box_of(result: Analysed, box: Box) -> dict[str, tuple[int, int]]:
     """Both ends for every symbol. Raises UsageError for an unknown symbol and an empty or negative range."""
     known(result, box)
     ends: dict[str, tuple[int, int]] = {}

@@ -16,16 +16,17 @@ from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.queries.outcomes import Check, Failure, Outcome
 from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.assumptions import known_symbols
 from absint.shapes.refinement import Round, solved
-from absint.solution.constraints import DECLARATION, Recorder
+from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import Constraint, Doubt
 from absint.solver.prove import holds
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
-def sizes_of(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
+def sizes_of(result: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
     """The binding in the order of the symbols. Raises UsageError for a missing, unknown or impossible size."""
     known(result, binding)
     for name, size in binding.items():
@@ -41,46 +42,45 @@ def sizes_of(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
     return {name: binding[name] for name in result.symbols}
 
 
-def known(result: Result, names: Mapping[str, object]) -> None:
-    from absint.shapes.assumptions import known_symbols
-
+def known(result: Analysed, names: Mapping[str, object]) -> None:
     for name, size in names.items():
         known_symbols([name], result.symbols, f"{name}={size}")
 
 
-def bound(result: Result, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
+def bound(result: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
     """The analysis at these sizes, on the declarations alone."""
     facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
-    analysis = ShapeAnalysis(result._lowered.program, facts, inputs=inputs)
-    return Round(analysis, solved(result._lowered, analysis, CHECK) or [])
+    analysis = ShapeAnalysis(result.program, facts, inputs=inputs)
+    return Round(analysis, solved(result.lowered, analysis, CHECK) or [])
 
 
-def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
+def check(result: Analysed, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
     """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
 
     With `zeros` the question is whether there is a run: all integer and boolean data of the inputs are taken to be 0.
     """
+    result.require_sound("a check of sizes")
     sizes = sizes_of(result, binding)
     for relation in (*result.declared_premises, *result.assumptions):
         if holds(relation, sizes) is False:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded)
-    never = next((c for c in result.recorded.base if c.role == "required" and c.formula is FALSE), None)
+    never = next((c for c in recorded(result).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
         return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason))
     run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
-    recorded = Recorder(result._lowered, run).run()
-    failure = next(_failures(result, recorded.constraints, sizes), None) or broken_requirement(result, sizes)
+    recorder = Recorder(result.lowered, run).run()
+    failure = next(_failures(result, recorder.constraints, sizes), None) or broken_requirement(result, sizes)
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure)
-    doubts = list(recorded.doubts)
+    doubts = list(recorder.doubts)
     doubts += [
         Doubt(c.origin, TRUE, c.reason)
-        for c in recorded.constraints
+        for c in recorder.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    doubts += _incomplete(result, run, recorded)
-    broken = tuple(c for c in recorded.constraints if c.role == "assumed" and c.formula is FALSE)
+    doubts += _incomplete(result, run, recorder)
+    broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
     outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
     if run.analysis.unfinished:
@@ -88,8 +88,8 @@ def check(result: Result, binding: Mapping[str, int], *, zeros: bool = False) ->
     return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(doubts)), broken)
 
 
-def _named(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
-    return iter(result._lowered.program.main.names.items())
+def _named(result: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:
+    return iter(result.operands.items())
 
 
 def _concrete(value: Value) -> tuple[int | None, ...] | None:
@@ -98,9 +98,9 @@ def _concrete(value: Value) -> tuple[int | None, ...] | None:
     return tuple(int(d) if d.is_concrete else None for d in value.shape)
 
 
-def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
+def _failures(result: Analysed, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
     stated: dict[tuple[int, str], Relation] = {}
-    for c in result.recorded.base:
+    for c in recorded(result).base:
         if c.role == "required":
             stated.setdefault((c.origin.node, c.reason), c.formula)
     for c in constraints:
@@ -110,18 +110,18 @@ def _failures(result: Result, constraints: Sequence[Constraint], sizes: Mapping[
             yield Failure(c.origin, c.reason, str(formula) if broken else "")
 
 
-def broken_requirement(result: Result, sizes: Mapping[str, int]) -> Failure | None:
+def broken_requirement(result: Analysed, sizes: Mapping[str, int]) -> Failure | None:
     """A requirement that a contract is made of, and that these sizes do not meet or that divides by zero for them.
 
     A node may state less at given sizes than over symbols: of a loop that runs its body again, say.
     """
-    for c in result.recorded.base:
+    for c in recorded(result).base:
         if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
             return Failure(c.origin, c.reason, str(c.formula))
     return None
 
 
-def _incomplete(result: Result, run: Round, recorded: Recorder) -> Iterator[Doubt]:
+def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[Doubt]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
     for node, template in run.analysis.applied.items():
@@ -131,13 +131,13 @@ def _incomplete(result: Result, run: Round, recorded: Recorder) -> Iterator[Doub
             continue
         if kernel.rule is None or not kernel.rule.complete:
             seen.add(kernel.operator)
-            yield Doubt(recorded.origin(node), TRUE, "its rule does not promise that nothing else can fail")
+            yield Doubt(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 
 
-def _zeros(result: Result, sizes: Mapping[str, int]) -> dict[int, Value]:
+def _zeros(result: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     """The inputs with integer and boolean data that are all 0, and what the file gives where a caller may feed more."""
-    found: dict[int, Value] = dict(result._lowered.signature.defaults)
-    for node in result._lowered.signature.inputs.values():
+    found: dict[int, Value] = dict(result.defaults)
+    for node in result.input_nodes.values():
         value = result.nodes[node].value
         if isinstance(value, Tensor):
             if value.dtype is DType.BOOL:

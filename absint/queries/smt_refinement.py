@@ -25,7 +25,7 @@ from absint.shapes.refinement import Learned, Round, replaced
 from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 MAX_DECISIONS: Final = 128
 """Open decisions that are examined in one round."""
@@ -58,7 +58,7 @@ class Settled(NamedTuple):
     learned: Learned
 
 
-def settle(result: Result) -> list[Round]:
+def settle(result: Analysed) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing.
 
     Nor is there any if the premises contradict each other: they entail everything. At a limit the rest is
@@ -68,7 +68,7 @@ def settle(result: Result) -> list[Round]:
 
     rounds: list[Round] = []
     last = result.last
-    watch = result._lowered.watch
+    watch = result.lowered.watch
     prover = Proving(result).prover()
     prover.limits = Limits(1.0, RLIMIT)
     if prover.consistent.entailed:
@@ -87,7 +87,7 @@ def settle(result: Result) -> list[Round]:
             if spent >= MAX_ASKED:
                 return rounds
             if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
-                result._lowered.diagnostics.append(watch.not_refined())
+                result.lowered.diagnostics.append(watch.not_refined())
                 return rounds
             decision = prover.decide(restored, small=False)
             spent += decision.tier == "z3"
@@ -104,12 +104,12 @@ def settle(result: Result) -> list[Round]:
     return rounds
 
 
-def _run(result: Result, last: Round, settled: Sequence[Settled]) -> Round:
+def _run(result: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     relations = [s.learned.relation for s in settled]
     facts = Facts([*last.analysis.facts.relations, *relations], result.symbols)
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
-    program = result._lowered.program
+    program = result.program
     analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
     return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
 
@@ -145,7 +145,7 @@ def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
         yield divisible(a, b), None
 
 
-def _inside_a_loop(result: Result, name: str) -> bool:
+def _inside_a_loop(result: Analysed, name: str) -> bool:
     place = birthplace(Symbol(name))
     return place is not None and result.nodes[place].gate >= 0
 

@@ -25,10 +25,10 @@ from absint.shapes.names import symbols_of
 from absint.shapes.summaries import State, birthplace
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 
-def read_relation(result: Result, text: str, states: Sequence[State] | None = None) -> Relation:
+def read_relation(result: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
     """The relation that a text states of a result; of the given states, if any.
 
     Raises UsageError, with the text and a caret under the column, for a text that does not parse, a name that is not
@@ -37,7 +37,7 @@ def read_relation(result: Result, text: str, states: Sequence[State] | None = No
     return Query(result, states).relation(text)
 
 
-def read_dim(result: Result, text: str, states: Sequence[State] | None = None) -> Dim:
+def read_dim(result: Analysed, text: str, states: Sequence[State] | None = None) -> Dim:
     """The dim that a text denotes in a result. Raises UsageError as `read_relation` does."""
     return Query(result, states).dim(text)
 
@@ -45,8 +45,8 @@ def read_dim(result: Result, text: str, states: Sequence[State] | None = None) -
 class Query:
     """Reads texts about one result: the values of the main graph as references, and the symbols."""
 
-    def __init__(self, result: Result, states: Sequence[State] | None = None) -> None:
-        self._operands = result._lowered.program.main.names
+    def __init__(self, result: Analysed, states: Sequence[State] | None = None) -> None:
+        self._operands = result.operands
         self._states = result.states if states is None else states
         self._symbols = Symbols(result, self._states)
 
@@ -103,13 +103,13 @@ class Symbols(Mapping[str, Dim]):
     Each has the bounds that it has in the states, so that it is the very symbol of their dims.
     """
 
-    def __init__(self, result: Result, states: Sequence[State]) -> None:
+    def __init__(self, result: Analysed, states: Sequence[State]) -> None:
         self._result = result
         self._states = states
 
     def __getitem__(self, name: str) -> Dim:
         if name in self._result.symbols:
-            found = self._found(name, self._result._lowered.signature.inputs.values())
+            found = self._found(name, self._result.input_nodes.values())
             return symbol(name) if found is None else found
         found = self._invented(name)
         if found is None:

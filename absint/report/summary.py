@@ -72,7 +72,7 @@ def _brief_dim(dim: Dim) -> str:
 def computed(result: Result) -> Iterator[Row]:
     """Every value that a node computes, in execution order within each body; the main graph first."""
     seen = set()
-    for path, scope in result._lowered.program.scopes.items():
+    for path, scope in result.scopes.items():
         for name, operand in scope.names.items():
             if operand[0] < 0 or operand in seen:
                 continue

@@ -67,7 +67,7 @@ class Recorder:
 
 def _find(result: Result, name: str) -> Iterator[tuple[str, Operand]]:
     """The value of this name in the main graph, or at a path (`loop1/body/y`), or of this name in any subgraph."""
-    scopes = result._lowered.program.scopes
+    scopes = result.scopes
     places = {
         f"{path}/{value}" if path else value: (value, operand)
         for path, scope in scopes.items()

@@ -16,10 +16,11 @@ from absint.lattices.text.escapes import json_text
 from absint.runs.arrays import Actual, Array, check_names, read_actual
 from absint.runs.statements import Claim, Claims, Number, Part
 from absint.shapes.branches import IfJoin
+from absint.solution.claimed import Claimed, claims
+from absint.solution.constraints import all_names, constraints
 
 if TYPE_CHECKING:
-    from absint.api import Result
-    from absint.solution.policies import Claimed
+    from absint.solution.analysed import Analysed
     from absint.solver.constraints import Constraint
 
 SCHEMA: Final = "absint.compare/1"
@@ -152,7 +153,7 @@ def _text(item: object) -> str:
     return json_text(item)
 
 
-def compare(result: Result, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
+def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
     """Hold the claims of an analysis against the tensors of one run that succeeded.
 
     `inputs` and `outputs` map names to arrays (anything with `shape` and `dtype`), to tuples of sizes, or for sequences
@@ -164,14 +165,14 @@ def compare(result: Result, inputs: Mapping[str, object], outputs: Mapping[str, 
     """
     check_names("the model has no input", inputs, [info.name for info in result.model.graph.input])
     check_names("the main graph has no value", outputs, list(result.values))
-    claims = Claims()
+    reader = Claims()
     actual = {name: read_actual(name, item) for name, item in {**inputs, **outputs}.items()}
     fed = {*inputs, *result.inputs}
     of_inputs: list[Claim] = []
     others: list[Claim] = []
     for name, value in result.values.items():
         if name in actual:
-            (of_inputs if name in fed else others).extend(claims.of(name, value, actual[name]))
+            (of_inputs if name in fed else others).extend(reader.of(name, value, actual[name]))
 
     sizes = Sizes()
     sizes.learn(of_inputs)
@@ -181,14 +182,14 @@ def compare(result: Result, inputs: Mapping[str, object], outputs: Mapping[str, 
     if result.policy.sound:
         rows += [
             _finding(constraints, sizes, ran=bool(outputs))
-            for constraints in result.constraints.distinct.values()
+            for constraints in constraints(result).distinct.values()
             if sizes.settle(constraints[0]) is False
         ]
     else:
-        rows += [_refuted(claim) for claim in result.claims if sizes.truth(claim.relation) is False]
+        rows += [_refuted(claim) for claim in claims(result) if sizes.truth(claim.relation) is False]
     absent = [f"input {name!r}: not given" for name in result.inputs if name not in actual]
     absent += [f"output {name!r}: not given" for name in result.outputs if name not in actual]
-    unchecked = (*absent, *claims.notes, *sizes.unsettled, *sizes.open_constraints())
+    unchecked = (*absent, *reader.notes, *sizes.unsettled, *sizes.open_constraints())
     return Comparison(result.origin, dict(sizes.known), tuple(rows), unchecked, sizes.settled, result.policy.label)
 
 
@@ -246,14 +247,14 @@ class Sizes:
                     remaining.append((place, expr, number))
             pending = remaining
 
-    def learn_conditions(self, result: Result, actual: Mapping[str, Actual]) -> None:
+    def learn_conditions(self, result: Analysed, actual: Mapping[str, Actual]) -> None:
         """The truths that data decided: those of the conditions of Ifs, where they were given."""
-        names = {operand: name for name, operand in result._lowered.program.main.names.items() if name in actual}
+        names = {operand: name for name, operand in result.operands.items() if name in actual}
         for number, node in enumerate(result.nodes):
             if isinstance(node.control, IfJoin) and node.operands[0] in names:
                 name = names[node.operands[0]]
                 tensor = actual[name]
-                shown = result.all_names.get(Symbol(f"%{number}:condition", 0, 1))
+                shown = all_names(result).get(Symbol(f"%{number}:condition", 0, 1))
                 if isinstance(shown, Expr) and isinstance(tensor, Array) and tensor.has_elements:
                     for truth in tensor.elements().tolist()[:1]:
                         self._bind(next(iter(shown.symbols)), int(bool(truth)), name)

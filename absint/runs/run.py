@@ -26,8 +26,8 @@ from absint.runs.worker import WorkerError, ask_once
 if TYPE_CHECKING:
     import os
 
-    from absint.api import Result
     from absint.runs.session import Outcome
+    from absint.solution.analysed import Analysed
 
 Array = npt.NDArray[np.generic]
 Kind = Literal["random", "zeros", "ones"]
@@ -78,7 +78,7 @@ def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
 
 
 def feeds_for(
-    result: Result, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
+    result: Analysed, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
 ) -> dict[str, Array]:
     """Arrays for the inputs of a model at these sizes. Random integers are 0 to 3, random floats normal.
 
@@ -88,7 +88,7 @@ def feeds_for(
     return {name: _array(name, _declared(result, name), binding, rng, values) for name in result.inputs}
 
 
-def _declared(result: Result, name: str) -> Tensor:
+def _declared(result: Analysed, name: str) -> Tensor:
     value = result.values[name]
     if not isinstance(value, Tensor) or value.shape.rank is None:
         what = "its rank is not declared" if isinstance(value, Tensor) else f"it is no tensor but {value}"
@@ -130,7 +130,7 @@ def _sizes(name: str, shape: Shape, binding: Mapping[str, int]) -> tuple[int, ..
 
 
 def run(
-    result: Result,
+    result: Analysed,
     feeds: Mapping[str, object],
     values: Sequence[str] = (),
     *,
@@ -154,7 +154,7 @@ def run(
 
 
 def sizes_at(
-    result: Result,
+    result: Analysed,
     binding: Mapping[str, int],
     values: Sequence[str],
     seed: int = 0,
@@ -203,7 +203,7 @@ def _unlike(a: Array, b: Array) -> int:
 
 
 def _run(
-    result: Result,
+    result: Analysed,
     attempts: Sequence[Mapping[str, object]],
     values: Sequence[str],
     isolated: bool,
@@ -213,7 +213,7 @@ def _run(
         raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
     check_names("the main graph has no value", values, list(result.values))
     added = [name for name in dict.fromkeys(values) if name not in result.outputs and name not in attempts[0]]
-    folder = result._loaded.folder
+    folder = result.folder
     where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
     number, types, found = execute(with_outputs(result, added), [*result.outputs, *added], attempts, where)
@@ -225,7 +225,7 @@ def _run(
     }
 
 
-def with_outputs(result: Result, names: Sequence[str]) -> bytes:
+def with_outputs(result: Analysed, names: Sequence[str]) -> bytes:
     """The model with further outputs. Protobuf reads two messages in a row as one, their lists joined."""
     more = type(result.model)()
     for name in names:

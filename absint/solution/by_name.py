@@ -1,16 +1,12 @@
-"""The values of a result by name, computed on access."""
+"""The values of an analysis by name, computed on access."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 from absint.lattices.shape import Shape
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.graph import Scope
-
-if TYPE_CHECKING:
-    from absint.api import Result
+from absint.program.graph import Operand, Scope
 
 
 class Shapes(Mapping[str, Shape | None]):
@@ -40,12 +36,12 @@ class Shapes(Mapping[str, Shape | None]):
 class View(Mapping[str, Value]):
     """Abstract values of one graph body by name."""
 
-    def __init__(self, result: Result, scope: Scope) -> None:
-        self._result = result
+    def __init__(self, value_of: Callable[[Operand], Value], scope: Scope) -> None:
+        self._value_of = value_of
         self._scope = scope
 
     def __getitem__(self, name: str) -> Value:
-        return self._result.value_of(self._scope.names[name])
+        return self._value_of(self._scope.names[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._scope.names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,14 +14,16 @@ from absint.program.graph import Node
 from absint.shapes.branches import Gate, condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.loop import LoopBody
-from absint.shapes.refinement import Round, Rounds, narrowed
+from absint.shapes.names import more_names
+from absint.shapes.refinement import Round, narrowed
 from absint.shapes.summaries import birthplace
+from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
 from absint.transfer.elements.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered
-    from absint.solution.load_errors import LoadError
+    from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
@@ -194,20 +196,42 @@ class Recorded(NamedTuple):
     """Of all rounds."""
 
 
-def record(
-    lowered: Lowered,
-    inputs: Inputs,
-    assumptions: Sequence[Relation],
-    rounds: Rounds,
-    load_errors: Sequence[LoadError] = (),
-) -> Recorded:
-    """Read the constraints of all rounds, and those that no run meets because the model cannot be loaded."""
-    runs = [Recorder(lowered, round_).run() for round_ in rounds.rounds]
-    for error in load_errors:
+def recorded(analysed: Analysed) -> Recorded:
+    """The constraints of all rounds, and those that no run meets because the model cannot be loaded."""
+    return analysed.once(_recorded)
+
+
+def constraints(analysed: Analysed) -> ConstraintSet:
+    """What must hold for the model to run, and what holds of what it computes, under printed names.
+
+    Raises UsageError for an analysis under an unsound policy.
+    """
+    analysed.require_sound("the constraint set")
+    return analysed.once(_printed)
+
+
+def all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
+    """Printed names of the symbols of values and constraints."""
+    return analysed.once(_all_names)
+
+
+def _printed(analysed: Analysed) -> ConstraintSet:
+    return recorded(analysed).every.renamed(all_names(analysed))
+
+
+def _all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
+    return more_names(symbols_in(recorded(analysed).every), analysed.names, analysed.taken)
+
+
+def _recorded(analysed: Analysed) -> Recorded:
+    inputs, rounds = analysed.declared_inputs, analysed.rounds.rounds
+    errors = load_errors(analysed)
+    runs = [Recorder(analysed.lowered, round_).run() for round_ in rounds]
+    for error in errors:
         runs[0].refused(error.node, error.reason)
-    if load_errors:
+    if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
-    given = list(premises(inputs, assumptions))
+    given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)
     every = merged(runs[0].constraints, [run.constraints for run in runs[1:]])
@@ -236,8 +260,10 @@ __all__ = [
     "NOT_NEGATIVE",
     "Recorded",
     "Recorder",
+    "all_names",
+    "constraints",
     "merged",
     "premises",
-    "record",
+    "recorded",
     "symbols_in",
 ]

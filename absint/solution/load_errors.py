@@ -21,9 +21,9 @@ from absint.shapes.loops.loop import LoopBody, LoopHead
 if TYPE_CHECKING:
     from onnx import TypeProto
 
-    from absint.api import Result
     from absint.program.graph import Node, Operand
     from absint.program.lowered import Declaring, Lowered
+    from absint.solution.analysed import Analysed
 
 
 class LoadError(NamedTuple):
@@ -37,9 +37,13 @@ class LoadError(NamedTuple):
     """Path and name of the value whose declared type it is."""
 
 
-def load_errors(result: Result) -> tuple[LoadError, ...]:
+def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
     """The errors of a model that no run has to meet, in execution order."""
-    found = [*_lowered(result._lowered), *_unreached(result), *_declared(result), *_inferred(result)]
+    return analysed.once(_load_errors)
+
+
+def _load_errors(result: Analysed) -> tuple[LoadError, ...]:
+    found = [*_lowered(result.lowered), *_unreached(result), *_declared(result), *_inferred(result)]
     return tuple(sorted(found, key=lambda error: error.node))
 
 
@@ -49,7 +53,7 @@ def _lowered(lowered: Lowered) -> Iterator[LoadError]:
         yield LoadError(node, reason, "ill-formed")
 
 
-def _inferred(result: Result) -> Iterator[LoadError]:
+def _inferred(result: Analysed) -> Iterator[LoadError]:
     """Nodes that kernels run and type inference refuses, if it sees what it takes for that."""
     risks = {node: t.load_risks for node, t in result.base.analysis.applied.items() if t.load_risks}
     if not risks:
@@ -66,12 +70,12 @@ def _inferred(result: Result) -> Iterator[LoadError]:
             yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
 
 
-def _is_hidden(result: Result, node: int) -> bool:
+def _is_hidden(result: Analysed, node: int) -> bool:
     """Some shape that reaches the node passes through a sequence or an optional.
 
     onnxruntime keeps the shapes of elements only where the type of the sequence is declared.
     """
-    declared = {operand for found in result._lowered.declaring for _, operand, _ in _compared(result, found)}
+    declared = {operand for found in result.lowered.declaring for _, operand, _ in _compared(result, found)}
     stack, seen = [node], {node}
     while stack:
         for operand in result.nodes[stack.pop()].operands:
@@ -85,14 +89,14 @@ def _is_hidden(result: Result, node: int) -> bool:
     return False
 
 
-def _unreached(result: Result) -> Iterator[LoadError]:
+def _unreached(result: Analysed) -> Iterator[LoadError]:
     """Nodes that break their types where the analysis does not get."""
     nodes, states = result.nodes, result.base.states
-    gates = {item.gate for item in nodes if item.gate >= 0} if len(result._lowered.program.scopes) > 1 else ()
+    gates = {item.gate for item in nodes if item.gate >= 0} if len(result.scopes) > 1 else ()
     if not any(states[gate][0] is BOTTOM for gate in gates):
         return
     known = result.base.analysis.applied
-    for error in _wrong_types(result._lowered):
+    for error in _wrong_types(result.lowered):
         if error.node not in known or not known[error.node].refusal:
             yield error
 
@@ -121,10 +125,10 @@ def type_only(value: Value) -> Value:
     return MapOf(value.key, type_only(value.element)) if isinstance(value, MapOf) else value
 
 
-def _declared(result: Result) -> Iterator[LoadError]:
+def _declared(result: Analysed) -> Iterator[LoadError]:
     """Values that nodes compute, and inputs of bodies, of another type than declared."""
-    bodies = {path for _, _, path in result._lowered.bodies}
-    for declaring in result._lowered.declaring:
+    bodies = {path for _, _, path in result.lowered.bodies}
+    for declaring in result.lowered.declaring:
         if not declaring.path or declaring.path in bodies:
             for name, operand, proto in _compared(result, declaring):
                 wrong = problem(proto, _value(result, operand))
@@ -134,12 +138,12 @@ def _declared(result: Result) -> Iterator[LoadError]:
                     yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", declaration=(declaring.path, name))
 
 
-def _value(result: Result, operand: Operand) -> Value:
+def _value(result: Analysed, operand: Operand) -> Value:
     state = result.last.states[operand[0]]
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
-def _compared(result: Result, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
+def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
     """The declared types that a runtime compares with what it infers."""
     names, nodes = declaring.scope.names, result.nodes
     graph = declaring.graph
@@ -166,7 +170,7 @@ def _is_computed(item: Node) -> bool:
     return item.value is None and (item.kernel is None or item.kernel.operator != "Constant")
 
 
-def _is_free(result: Result, operand: Operand, proto: TypeProto) -> bool:
+def _is_free(result: Analysed, operand: Operand, proto: TypeProto) -> bool:
     """The declared type of the input of a body is not compared: of a condition that the loop does not have, and where
     there is an optional."""
     item = result.nodes[operand[0]]

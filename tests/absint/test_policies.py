@@ -25,7 +25,7 @@ from absint.engine import fixpoint
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.unify import POLICIES
 from absint.shapes.analysis import ShapeAnalysis
-from absint.solution.policies import run_policy
+from absint.shapes.policies import run_policy
 from tests.absint.flows import FLOWS
 
 UNSOUND = [name for name, policy in POLICIES.items() if not policy.sound]
@@ -303,7 +303,7 @@ def test_every_unsound_policy_is_refuted_somewhere() -> None:
 def test_the_memo_of_an_operator_keeps_policies_apart() -> None:
     """Two analyses of one program share the memo of each operator."""
     result = absint.analyze(ADD)
-    lowered, graph = result._lowered, result.graph
+    lowered, graph = result.lowered, result.graph
     (number,) = [at for at, item in enumerate(result.nodes) if item.kernel is not None]
     texts = []
     for name in (*POLICIES, *POLICIES):

@@ -70,7 +70,7 @@ def tensor(result: absint.Result, name: str) -> Tensor:
 def states_with(result: absint.Result, name: str, value: Value | Sequence[Dim]) -> list[State]:
     """The result's states, with another value, or other dims, for a value of the main graph."""
     states = list(result.states)
-    number, index = result._lowered.program.main.names[name]
+    number, index = result.operands[name]
     assert index == 0
     states[number] = (value if isinstance(value, Value) else Tensor(tensor(result, name).dtype, Shape(value)),)
     return states
@@ -99,7 +99,7 @@ def test_dims_are_those_of_the_states(result: absint.Result) -> None:
     for name, value in result.values.items():
         if not isinstance(value, Tensor) or value.shape.rank is None:
             continue
-        operand = result._lowered.program.main.names[name]
+        operand = result.operands[name]
         state = result.states[operand[0]][operand[1]]
         assert isinstance(state, Tensor)
         for axis, (shown, internal) in enumerate(zip(value.shape, state.shape, strict=True)):
@@ -144,7 +144,7 @@ def test_states_of_another_round(result: absint.Result) -> None:
     """Dims, and the bounds of symbols, are those of the states that are asked."""
     (shown,) = tensor(result, "found").shape[1].free_symbols
     (internal,) = read_dim(result, shown).free_symbols
-    number = result._lowered.program.main.names["found"][0]
+    number = result.operands["found"][0]
     narrow = expr_of(born(number, internal.partition(":")[2], 1, 9))
     assert narrow.free_symbols == {internal}
     states = states_with(result, "found", [const(2), narrow])

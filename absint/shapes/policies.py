@@ -5,12 +5,11 @@ Nothing is refined: what nodes require is stated over dims that may be wrong, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
 from absint.lattices.terms.normal import sole_atom
@@ -19,27 +18,14 @@ from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
 from absint.shapes.analysis import ShapeAnalysis, Trace
-from absint.shapes.names import more_names
 from absint.shapes.refinement import Round, Rounds, replaced, solved
 from absint.shapes.summaries import State, birthplace
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.program.lowered import Lowered
 
 Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
 """For each node the outputs of it that have a declared shape, and their declared types."""
-
-
-class Claimed(NamedTuple):
-    """A relation that an unsound policy takes for granted, and the node where it does."""
-
-    relation: Relation
-    node: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.relation} ({self.node}: {self.reason})"
 
 
 def policy_of(policy: str | Policy) -> Policy:
@@ -66,20 +52,6 @@ def run_policy(
         states = renamed(states, analysis.adopted)
     adopted = tuple([dim for dim in analysis.adopted.values() if isinstance(dim, Expr)])
     return Rounds((Round(analysis, states),), adopted=adopted)
-
-
-def claims(result: Result) -> Iterator[Claimed]:
-    """What the policy of the result took for granted, under printed names, in execution order."""
-    found = [
-        (str(item), statement)
-        for node, item in enumerate(result.nodes)
-        for statement in result.analysis.statements(node)
-        if statement.role == "claimed"
-    ]
-    symbols = (s for _, statement in found for s in sorted(statement.relation.symbols, key=lambda s: s.name))
-    names = more_names(symbols, result.names, result.taken)
-    for node_name, statement in found:
-        yield Claimed(statement.relation.substitute(names), node_name, statement.reason)
 
 
 class PolicyAnalysis(ShapeAnalysis):
@@ -159,4 +131,4 @@ def _symbol(dim: Dim) -> Symbol | None:
     return atom if isinstance(atom, Symbol) else None
 
 
-__all__ = ["Claimed", "PolicyAnalysis", "claims", "policy_of", "renamed", "run_policy"]
+__all__ = ["PolicyAnalysis", "policy_of", "renamed", "run_policy"]

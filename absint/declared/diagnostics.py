@@ -1,0 +1,46 @@
+"""All diagnostics of an analysis, false declarations included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from absint.declared.findings import false_declarations
+from absint.diagnostics import Diagnostic, Severity
+from absint.solution.analysed import LIMIT_REACHED
+from absint.solution.load_errors import load_errors
+from absint.solution.node_diagnostics import beside_declarations, default_diagnostics
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+FALSE_DECLARATION: Final = "false-declaration"
+"""The code of a declared type or shape that is false."""
+
+
+def diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
+    return analysed.once(_diagnostics)
+
+
+def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    found = beside_declarations(analysed)
+    if not analysed.policy.sound:
+        return found
+    return (*found, *default_diagnostics(analysed), *declared_diagnostics(analysed))
+
+
+def declared_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+    """Declarations of the author that are false at some legal size."""
+    told = {error.declaration for error in load_errors(result)}
+    for item in false_declarations(result):
+        if (item.declaration.path, item.declaration.name) in told:
+            continue
+        yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
+
+
+def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics that a strict analysis does not accept: errors, then false declarations and a limit."""
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+    codes = (FALSE_DECLARATION, LIMIT_REACHED)
+    return errors + [d for d in diagnostics if d.severity is not Severity.ERROR and d.code in codes]

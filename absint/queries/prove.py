@@ -1,0 +1,48 @@
+"""Proofs about an analysed model; its provers are kept, so that queries share their work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absint.queries.premises import with_premises
+from absint.queries.proofs import Given, Proving, checked
+
+if TYPE_CHECKING:
+    from absint.lattices.limits import Limits
+    from absint.lattices.logic.relation import Relation
+    from absint.queries.evidence import Evidence
+    from absint.shapes.assumptions import Assumption
+    from absint.solution.analysed import Analysed
+    from absint.solver.prove import Proof, Prover
+
+
+def prove(
+    analysed: Analysed,
+    query: str | Relation,
+    *,
+    given: Given = "run",
+    assume: Sequence[Assumption] = (),
+    confirm: bool = False,
+    evidence: Evidence | None = None,
+    limits: Limits,
+) -> Proof:
+    """See `absint.Result.prove`."""
+    analysed.require_sound("a proof")
+    found = proving(analysed).prove(
+        query, given=given, assume=assume, confirm=confirm, evidence=evidence, limits=limits
+    )
+    return with_premises(analysed, query, found)
+
+
+def proving(analysed: Analysed) -> Proving:
+    """What answers the queries, with the provers and the runs that it has made so far."""
+    return analysed.once(Proving)
+
+
+def prover(analysed: Analysed, limits: Limits) -> Prover:
+    """The prover of all rounds under these limits. Raises UsageError for a limit that makes no sense."""
+    return proving(analysed).prover(checked(limits))
+
+
+__all__ = ["prove", "prover", "proving"]

@@ -1,0 +1,290 @@
+"""What an analysis found, and no question about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from absint.errors import UsageError
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.shapes.names import display_names
+from absint.solution.by_name import Shapes, View
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import networkx as nx
+    import onnx
+
+    from absint.lattices.unify import Policy
+    from absint.model.load import Loaded
+    from absint.program.graph import Node, Operand, Program, Scope
+    from absint.program.lowered import Lowered
+    from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.inputs import Inputs
+    from absint.shapes.refinement import Round, Rounds
+    from absint.shapes.summaries import State
+
+T = TypeVar("T")
+
+LIMIT_REACHED: Final = "limit"
+"""The code of the diagnostic of a partial result."""
+
+_MISSING: Final = object()
+
+
+class Analysed:
+    """A model, its lowered program, and the states of all nodes. Indexing gives the value of a name of the main graph.
+
+    A question is a function of an `Analysed`. What several questions derive from it is kept by `once`.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        lowered: Lowered,
+        inputs: Inputs,
+        rounds: Rounds,
+        assumptions: Sequence[Relation],
+    ) -> None:
+        self.loaded = loaded
+        """The model as it was read."""
+        self.lowered = lowered
+        """The program, with what the model declares beside it."""
+        self.declared_inputs = inputs
+        """The inputs as abstract values, their premises, and hints on texts of dims."""
+        self.rounds = rounds
+        """The runs of the analysis: on the declarations alone, then with what the requirements teach."""
+        self.assumptions = tuple(assumptions)
+        """What the caller assumes of the input symbols."""
+        self.symbols = tuple(inputs.symbols)
+        """The symbols of the inputs, in order of appearance."""
+        self._renamed: dict[Value, Value] = {}
+        self._made: dict[Callable[[Analysed], object], object] = {}
+        self._main = View(self.value_of, lowered.program.main)
+
+    def once(self, make: Callable[[Analysed], T]) -> T:
+        """`make(self)`, computed at the first call and kept. An error is not kept."""
+        found = self._made.get(make, _MISSING)
+        if found is _MISSING:
+            found = self._made[make] = make(self)
+        return cast("T", found)
+
+    # The model and its program
+
+    @property
+    def model(self) -> onnx.ModelProto:
+        """The model that was analysed; not to be changed."""
+        return self.loaded.proto
+
+    @property
+    def origin(self) -> str:
+        """Where the model came from."""
+        return self.loaded.origin
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the model's file, if it was read from one."""
+        return self.loaded.folder
+
+    @property
+    def program(self) -> Program:
+        """The lowered model."""
+        return self.lowered.program
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[int]:
+        """The lowered model: one node per operator instance, input and initialiser."""
+        return self.program.networkx()
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes of the lowered graph by id."""
+        return self.program.nodes
+
+    @property
+    def scopes(self) -> Mapping[str, Scope]:
+        """The names of each graph by its path; the main graph has the empty path."""
+        return self.program.scopes
+
+    @property
+    def operands(self) -> Mapping[str, Operand]:
+        """For each name of the main graph the node that computes the value, and which of its outputs it is."""
+        return self.program.main.names
+
+    @property
+    def input_nodes(self) -> Mapping[str, int]:
+        """The node of each graph input that a caller must feed."""
+        return self.lowered.signature.inputs
+
+    @property
+    def defaults(self) -> Mapping[int, Tensor]:
+        """The file's values of initialisers that are graph inputs too, by node."""
+        return self.lowered.signature.defaults
+
+    @property
+    def needed(self) -> Sequence[int]:
+        """For each node whether some output depends on it. A run executes the others too."""
+        return self.lowered.needed
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the graph inputs that a caller must feed."""
+        return tuple(self.input_nodes)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the graph outputs."""
+        return tuple(self.lowered.signature.outputs)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of all subgraphs and inlined functions."""
+        return tuple(path for path in self.scopes if path)
+
+    @property
+    def declared_premises(self) -> tuple[Relation, ...]:
+        """What the declared dims of the inputs take for granted."""
+        return tuple(r for r in self.declared_inputs.premises if r is not TRUE)
+
+    # The runs of the analysis
+
+    @property
+    def base(self) -> Round:
+        """The round that rests on declarations and assumptions alone."""
+        return self.rounds.rounds[0]
+
+    @property
+    def last(self) -> Round:
+        """The most exact round."""
+        return self.rounds.rounds[-1]
+
+    @property
+    def analysis(self) -> ShapeAnalysis:
+        """The analysis of the last round."""
+        return self.last.analysis
+
+    @property
+    def policy(self) -> Policy:
+        """How it was decided between two dims; what is shown under an unsound one are claims."""
+        return self.base.analysis.policy
+
+    def require_sound(self, what: str) -> None:
+        """Raises UsageError if the policy is unsound: `what` needs a result that holds in every run."""
+        if not self.policy.sound:
+            raise UsageError(
+                f"{what} needs the sound analysis, and this result is of the {self.policy.label}: what it claims may "
+                f"be false; analyse the model without a policy"
+            )
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Every operator's rule promises to state all that a run needs."""
+        kernels = {node.kernel for node in self.nodes}
+        return all(k is None or (k.rule is not None and k.rule.complete) for k in kernels)
+
+    @cached_property
+    def unruled(self) -> Counter[str]:
+        """Operators without a rule, and how many nodes have one."""
+        kernels = (node.kernel for node in self.nodes)
+        return Counter(k.operator for k in kernels if k is not None and k.rule is None)
+
+    @cached_property
+    def inferred(self) -> Counter[str]:
+        """Operators without a rule of which the inference function of an onnx schema is asked, and how many nodes."""
+        kernels = (node.kernel for node in self.nodes)
+        return Counter(k.operator for k in kernels if k is not None and k.rule is not None and k.rule.inferred)
+
+    @property
+    def limits_reached(self) -> tuple[str, ...]:
+        """The limits that cut the analysis short, with what is missing; empty for a complete result."""
+        return tuple(d.message for d in self.lowered.diagnostics if d.code == LIMIT_REACHED)
+
+    # Values
+
+    @cached_property
+    def states(self) -> list[State]:
+        """The state of each node after the last round, over the symbols of round 0; inputs as they are declared."""
+        if len(self.rounds.rounds) == 1:
+            return self.last.states
+        back = self.rounds.originals
+        restored: dict[State, State] = {}
+        states = []
+        for state in self.last.states:
+            found = restored.get(state)
+            if found is None:
+                found = restored[state] = tuple([value.replace(back) for value in state]) if back else state
+            states.append(found)
+        for node in self.input_nodes.values():
+            states[node] = self.base.states[node]
+        return states
+
+    @property
+    def values(self) -> View:
+        """Every value of the main graph."""
+        return self._main
+
+    @property
+    def shapes(self) -> Shapes:
+        """Every tensor of the main graph: name -> shape, or None where the rank is unknown."""
+        return self._main.shapes
+
+    def __getitem__(self, name: str) -> Value:
+        return self.value_of(self.producer(name))
+
+    def producer(self, name: str) -> Operand:
+        """The id of the node that computes a value of the main graph, and which of its outputs the value is.
+
+        Raises UsageError for a name that is not there.
+        """
+        found = self.operands.get(name)
+        if found is None:
+            hint = did_you_mean(name, list(self._main))
+            raise UsageError(f"the main graph has no value {name!r}" + (f"; {hint}" if hint else ""))
+        return found
+
+    def at(self, path: str) -> View:
+        """The values of a subgraph or inlined function by its path (`loop1/body`).
+
+        Raises UsageError if there is none.
+        """
+        scope = self.scopes.get(path)
+        if scope is None:
+            known = ", ".join(repr(p) for p in self.paths) or "none"
+            raise UsageError(f"no subgraph at {path!r}; there are: {known}")
+        return View(self.value_of, scope)
+
+    def value_of(self, operand: Operand) -> Value:
+        """The value of an output of a node, with printed names for invented symbols."""
+        if operand[0] < 0:
+            return TOP
+        state = self.states[operand[0]]
+        value = state[operand[1]] if operand[1] < len(state) else BOTTOM
+        renamed = self._renamed.get(value)
+        if renamed is None:
+            names = self.names
+            renamed = self._renamed[value] = value.replace(names) if names else value
+        return renamed
+
+    @cached_property
+    def names(self) -> Mapping[Symbol, Dim]:
+        """Invented symbols -> the symbols they are shown as (`_d0`, `_d1`, ...)."""
+        return display_names(self.nodes, self.states, self.taken)
+
+    @property
+    def taken(self) -> set[str]:
+        """Names that the model has, which no invented symbol may be shown as."""
+        return set(self.symbols).union(*(dim.free_symbols for dim in self.rounds.adopted))
+
+    def __repr__(self) -> str:
+        label = "" if self.policy.sound else f", {self.policy.label}"
+        symbols = ", ".join(self.symbols) or "none"
+        return f"<{type(self).__name__} of {self.origin}: {len(self.nodes)} nodes, symbols {symbols}{label}>"
+
+
+__all__ = ["LIMIT_REACHED", "Analysed"]

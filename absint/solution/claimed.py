@@ -1,0 +1,42 @@
+"""The relations that an unsound policy takes for granted where dims broadcast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.lattices.logic.relation import Relation
+from absint.shapes.names import more_names
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+class Claimed(NamedTuple):
+    """A relation that an unsound policy takes for granted, and the node where it does."""
+
+    relation: Relation
+    node: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.relation} ({self.node}: {self.reason})"
+
+
+def claims(analysed: Analysed) -> tuple[Claimed, ...]:
+    """What the policy takes for granted, under printed names, in execution order; nothing under a sound policy."""
+    return () if analysed.policy.sound else analysed.once(_claims)
+
+
+def _claims(analysed: Analysed) -> tuple[Claimed, ...]:
+    found = [
+        (str(item), statement)
+        for node, item in enumerate(analysed.nodes)
+        for statement in analysed.analysis.statements(node)
+        if statement.role == "claimed"
+    ]
+    symbols = (s for _, statement in found for s in sorted(statement.relation.symbols, key=lambda s: s.name))
+    names = more_names(symbols, analysed.names, analysed.taken)
+    return tuple(Claimed(said.relation.substitute(names), node, said.reason) for node, said in found)
+
+
+__all__ = ["Claimed", "claims"]

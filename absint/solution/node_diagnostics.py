@@ -1,0 +1,129 @@
+"""Diagnostics of the nodes: those that cannot run, alone or together, malformed ones, and operators without a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.diagnostics import Diagnostic, Severity
+from absint.engine import fixpoint
+from absint.program.graph import Node
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.refinement import Learned
+from absint.solution.load_errors import load_errors
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+DEFAULTS_FAIL: Final = "defaults-fail"
+"""The code of a node that fails wherever no caller replaces an initialiser."""
+
+
+def beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """All diagnostics but false declarations and failures with default values: every error that holds in all runs."""
+    return analysed.once(_beside_declarations)
+
+
+def _beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    lowered, inputs = analysed.lowered, analysed.declared_inputs
+    return (*lowered.diagnostics, *inputs.diagnostics, *node_diagnostics(analysed))
+
+
+def can_run(analysed: Analysed) -> bool:
+    """No node has been shown to fail in every run. A run executes every node, needed or not."""
+    return not any(d.severity is Severity.ERROR for d in beside_declarations(analysed))
+
+
+def node_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+    """Nodes that cannot run, alone or together, malformed ones, rules that failed, and operators without a rule."""
+    yield from _conflict(result)
+    for node, template in result.analysis.applied.items():
+        if template.rejected is None and not template.notes:
+            continue
+        where = str(result.nodes[node])
+        if template.refusal:
+            where = f"{where}{_output(result.nodes[node])}"
+            yield Diagnostic(Severity.ERROR, template.refusal, where, template.rejected or "")
+        elif template.rejected is not None:
+            certain = result.nodes[node].gate < 0 and result.policy.sound
+            severity = Severity.ERROR if certain else Severity.WARNING
+            reason = shown(result, template.rejected) + _given(result, node)
+            rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
+            yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
+        for note in template.notes:
+            yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
+    for error in load_errors(result):
+        item = result.nodes[error.node]
+        where = f"{item}{_output(item)}" if item.value is None else str(item)
+        yield Diagnostic(Severity.ERROR, error.code, where, error.reason)
+    failed = {text: node for node, text in reversed(result.analysis.crashes.items())}
+    for text, node in reversed(failed.items()):
+        yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"{text}; its outputs are unknown")
+    for operator, count in result.unruled.items():
+        yield Diagnostic(
+            Severity.WARNING, "no-rule", operator, f"no transfer rule ({_times(count)}); outputs are unknown"
+        )
+    for operator, count in result.inferred.items():
+        text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
+        yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
+
+
+def default_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+    """Nodes that fail in every run in which no caller replaces an initialiser that is an input too."""
+    defaults = result.defaults
+    program = result.program
+    replaced = {node: value for node, value in defaults.items() if value is not program.nodes[node].value}
+    if not any(value.contents is not None for value in replaced.values()):
+        return
+    analysis = ShapeAnalysis(program, result.base.analysis.facts, inputs={**result.base.analysis.inputs, **replaced})
+    fixpoint(program, analysis)
+    known = result.base.analysis.applied
+    for node, template in analysis.applied.items():
+        if template.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:
+            text = f"cannot run with the file's values of initialisers that are inputs too: {template.rejected}"
+            yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(result.nodes[node]), shown(result, text))
+
+
+def _output(item: Node) -> str:
+    """The first output of a node, as a part of its place."""
+    name = next(filter(None, item.outputs), "")
+    return f' (output "{name}")' if name else ""
+
+
+def _times(count: int) -> str:
+    return f"{count} nodes" if count > 1 else "1 node"
+
+
+def _given(result: Analysed, node: int) -> str:
+    """What other nodes require of the sizes for which a node of a later round fails."""
+    base = result.base.analysis
+    if result.base is result.last or base.applied[node].rejected is not None:
+        return ""
+    mentioned = {name for statement in base.statements(node) for name in statement.relation.free_symbols}
+    others = [item for item in result.last.learned if item.node != node and mentioned & item.relation.free_symbols]
+    return f", as {_required(result, others)}" if others else ""
+
+
+def _conflict(result: Analysed) -> Iterator[Diagnostic]:
+    """Nodes whose requirements contradict each other, or what is given."""
+    conflict = result.rounds.conflict
+    if conflict:
+        stated = _required(result, conflict)
+        if len(conflict) == 1:
+            stated += ", against the declarations and assumptions"
+        where = str(result.nodes[conflict[-1].node])
+        yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
+
+
+def _required(result: Analysed, items: Sequence[Learned]) -> str:
+    stated = (f"{result.nodes[item.node]} requires {shown(result, str(item.relation))}" for item in items)
+    return " and ".join(dict.fromkeys(stated))
+
+
+def shown(result: Analysed, text: str) -> str:
+    """A message with invented symbols under their printed names."""
+    if "%" not in text:
+        return text
+    for symbol, name in result.names.items():
+        text = text.replace(symbol.name, str(name))
+    return text
