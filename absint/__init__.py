@@ -118,7 +118,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "TABLE":
-        from absint.transfer.table import shipped
+        from absint.transfer.families import shipped
 
         return shipped()
     home = _HOMES.get(name)

@@ -22,7 +22,8 @@ from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.profiling import Profile
 from absint.shapes.refinement import Rounds, run_rounds
 from absint.solution.analysed import Analysed
-from absint.transfer.table import Table, shipped
+from absint.transfer.families import shipped
+from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     import onnx

@@ -25,8 +25,8 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 
 import absint
 from absint.lattices.value import Tensor
+from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
-from absint.transfer.table import shipped
 from absint.transfer.training import DOMAIN as TRAINING
 from tests.soundness.models import Variant, node_tests
 from tests.transfer.harness import Case, apply_case

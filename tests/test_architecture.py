@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 ORDER: Final = tuple(
     """
     lattices.terms lattices.logic lattices.text lattices
-    transfer.attributes transfer.stated transfer.returned transfer.rule transfer.op
-    transfer.elements transfer transfer.contrib
+    transfer.stated transfer.attributes transfer.signature transfer.ordinary transfer.stating transfer.op transfer.rule
+    transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.export
     absint.version absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
     absint.shapes.memo absint.shapes absint.shapes.loops absint.solution absint.analyses absint.runs absint.queries

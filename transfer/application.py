@@ -1,18 +1,39 @@
-"""Values that a rule returned, checked: one for each output that it names."""
+"""One application of a rule: it is run, and the values that it returns are checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import FALSE
 from absint.lattices.shape import Shape
-from absint.lattices.value import Tensor, Value, without_elements
-from absint.transfer.rule import RuleError
+from absint.lattices.value import TOP, Tensor, Value, without_elements
+from absint.transfer.op import Op
+from absint.transfer.rule import Rule
+from absint.transfer.signature import RuleError, listed
+from absint.transfer.stated import Applied, BadNodeError, RefusedError, RejectedError, Statement
 
-if TYPE_CHECKING:
-    from absint.transfer.op import Op
-    from absint.transfer.rule import Rule
+
+def apply(rule: Rule, op: Op) -> Applied:
+    """Run the rule. A node that cannot run states `false` and gives top outputs.
+
+    Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
+    """
+    rejected, refusal = None, ""
+    outputs: tuple[Value, ...] = ()
+    try:
+        outputs = outputs_of(rule, rule.function(op), op)
+    except RejectedError as error:
+        rejected = str(error)
+        refusal = error.code if isinstance(error, RefusedError) else ""
+        op.statements.append(Statement(FALSE, rejected, "required"))
+    except BadNodeError as error:
+        op.note(str(error))
+        op.may_fail(str(error))
+    if len(outputs) != op.outputs:
+        outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
+    said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
+    return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
@@ -27,7 +48,7 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
         outputs = tuple(result)
     else:
         what = "nothing" if result is None else type(result).__name__
-        raise RuleError(f"returned {what}: return a value for each of {names(formals)}, as Tensor(dtype, shape)")
+        raise RuleError(f"returned {what}: return a value for each of {listed(formals)}, as Tensor(dtype, shape)")
     for value in outputs:
         _check_value(value)
     if not rule.elements:
@@ -36,9 +57,9 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
         return outputs
     if len(outputs) < min(op.outputs, len(formals)) or len(outputs) > len(formals):
         count = f"{len(outputs)} value{'s' * (len(outputs) != 1)}"
-        raise RuleError(f"returned {count} and names {names(formals)} as outputs: return one for each, in this order")
+        raise RuleError(f"returned {count} and names {listed(formals)} as outputs: return one for each, in this order")
     if op.outputs > len(formals):
-        op.note(f"it has {op.outputs} outputs and its rule names {names(formals)}: the others are unknown")
+        op.note(f"it has {op.outputs} outputs and its rule names {listed(formals)}: the others are unknown")
     return outputs
 
 
@@ -55,9 +76,4 @@ def _check_value(value: object) -> None:
 _WANTED: Final = "an output is a Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
 
 
-def names(formals: Sequence[str]) -> str:
-    """Formal names, for messages."""
-    return ", ".join(formals) or "none"
-
-
-__all__ = ["names", "outputs_of"]
+__all__ = ["apply", "outputs_of"]

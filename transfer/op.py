@@ -1,65 +1,43 @@
 """What a transfer function sees: one operator instance, its inputs as abstract values, and what it may state.
 
 A rule never sees the graph, the solver or other nodes. It reads inputs and attributes, states requirements, and returns
-one abstract value for each output. Unknown dims that it returns are named by the engine; `fresh` is for a symbol that
-a requirement or a second output must mention too.
+one abstract value for each output. The engine names unknown dims; `fresh` is for a symbol that a requirement or a
+second output mentions, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final
 
 from absint.lattices.contents import ObjectArray
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, TRUE
+from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol, as_dim, expr_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, Policy
-from absint.lattices.value import TOP, Tensor, Value
-from absint.transfer.attributes import Attributes, AttributeValue
-from absint.transfer.elements.ordinary import is_ordinary
-from absint.transfer.returned import names, outputs_of
-from absint.transfer.rule import RuleError
+from absint.lattices.value import Tensor, Value
+from absint.transfer.attributes import AttributeValue
+from absint.transfer.signature import RuleError, Signature, listed
 from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
-
-if TYPE_CHECKING:
-    from absint.transfer.rule import Rule
-
-HOLE: Final = "%hole:"
-"""Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
+from absint.transfer.stating import HOLE, Stating
 
 
-class Op(Attributes):
+class Op(Stating):
     """One operator instance during one application of its rule."""
 
-    __slots__ = (
-        "caveats",
-        "facts",
-        "has_fresh",
-        "inputs",
-        "load_risks",
-        "may_fails",
-        "name",
-        "notes",
-        "outputs",
-        "policy",
-        "premises",
-        "rule",
-        "statements",
-        "version",
-    )
+    __slots__ = ("inputs", "name", "outputs", "policy", "version")
 
     def __init__(
         self,
-        rule: Rule,
+        rule: Signature,
         inputs: Sequence[Value | None],
         attributes: Mapping[str, AttributeValue] | None = None,
         version: int = 0,
@@ -79,13 +57,12 @@ class Op(Attributes):
         self.name = name or rule.names[0]
         self.policy = policy
         self.premises = premises
-        self.statements: list[Statement] = []
-        self.may_fails: list[str] = []
-        self.caveats: list[Caveat] = []
-        self.load_risks: list[str] = []
-        self.notes: list[str] = []
+        self.statements = []
+        self.may_fails = []
+        self.caveats = []
+        self.load_risks = []
+        self.notes = []
         self.has_fresh = False
-        """The rule has named something that data decide."""
 
     # Inputs
 
@@ -93,7 +70,7 @@ class Op(Attributes):
         """The input of this formal name, or None if it is left out."""
         index = self.rule.places.get(name)
         if index is None:
-            raise RuleError(f"asks for an input {name!r} and names {names(self.rule.inputs)}: see its `inputs`")
+            raise RuleError(f"asks for an input {name!r} and names {listed(self.rule.inputs)}: see its `inputs`")
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -190,125 +167,6 @@ class Op(Attributes):
             return None
         return [int(d) for d in found]
 
-    # Statements
-
-    def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
-        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node.
-
-        A tag stands for one quantity of the node, whatever its inputs: further rounds take it to be the same number.
-        """
-        self.has_fresh = True
-        return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
-
-    def fresh_condition(self, tag: str) -> Relation:
-        """A boolean symbol for a condition that the data decide."""
-        self.has_fresh = True
-        return rel.boolean(f"{HOLE}{tag}")
-
-    def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
-        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`.
-
-        `found` says what there is instead, for a node that can never run; elsewhere the relation says it better.
-        """
-        if relation is TRUE:
-            return
-        if relation is UNKNOWN_RELATION:
-            self.may_fail(reason)
-            return
-        if relation is FALSE:
-            raise RejectedError(f"{reason}: {found}" if found else reason)
-        self._state(relation, reason, "required")
-
-    def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
-        """Two dims must be equal; one that is unknown makes it a `may_fail`."""
-        relation = rel.eq(a, b)
-        self.require(relation, reason, found=f"{a} is not {b}" if relation is FALSE else "")
-
-    def define(self, relation: Relation, reason: str) -> None:
-        """The relation holds of what the node computes, whenever it runs."""
-        if relation not in (TRUE, UNKNOWN_RELATION):
-            self._state(relation, reason, "defined")
-
-    def assume(self, relation: Relation, reason: str) -> bool:
-        """Take a numeric premise for granted: sizes stay exact in the arithmetic of the model.
-
-        Where what is known does not show it, it is recorded, provided that it holds for all sizes up to
-        `ordinary.ORDINARY`. If not, or if there are to be no premises, nothing may rest on it: the answer is False.
-        """
-        if relation is TRUE:
-            return True
-        if relation is FALSE or relation is UNKNOWN_RELATION:
-            return False
-        if self.facts and self.decide(relation) is YES:
-            return True
-        if not self.premises or not is_ordinary(relation, self.facts):
-            return False
-        self._state(relation, reason, "assumed")
-        return True
-
-    def _state(self, relation: object, reason: str, role: str) -> None:
-        if not isinstance(relation, Relation):
-            raise RuleError(
-                f"states {relation!r}, which is no relation: write eq(a, b) or ne(a, b), since a == b asks whether two "
-                f"terms are the same"
-            )
-        statement = Statement(relation, reason, role)
-        if statement not in self.statements:
-            self.statements.append(statement)
-
-    def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
-        """The node may fail on some data of legal sizes, or for a reason that could not be stated.
-
-        Where the relation `unless` holds it does not, for this reason.
-        """
-        if unless is FALSE or unless is UNKNOWN_RELATION:
-            if reason not in self.may_fails:
-                self.may_fails.append(reason)
-        elif self.decide(unless) is not YES:
-            caveat = Caveat(unless, reason)
-            if caveat not in self.caveats:
-                self.caveats.append(caveat)
-
-    def note(self, text: str) -> None:
-        """A diagnostic about the node that changes no answer."""
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def reject(self, reason: str) -> NoReturn:
-        """The node cannot run with these inputs, whatever the sizes."""
-        raise RejectedError(reason)
-
-    def ill_typed(self, reason: str) -> NoReturn:
-        """The node breaks the types of its operator: no runtime loads it."""
-        raise RefusedError(reason, "ill-typed")
-
-    def ill_formed(self, reason: str) -> NoReturn:
-        """The attributes or the arity of the node break the form of its operator: no runtime loads it."""
-        raise RefusedError(reason, "ill-formed")
-
-    def load_risk(self, reason: str) -> None:
-        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.model.inference`.
-
-        An operator of onnxruntime's own may fail: nobody else can be asked what is inferred for it.
-        """
-        if self.rule.domain:
-            self.may_fail(reason)
-        elif reason not in self.load_risks:
-            self.load_risks.append(reason)
-
-    def decide(self, relation: Relation) -> Truth:
-        """Whether the relation holds, by exact cheap facts only."""
-        return self.facts.decide(relation)
-
-    def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
-        """Whether two dims are equal in every run."""
-        a, b = as_dim(a), as_dim(b)
-        if a is b and isinstance(a, Expr):
-            return YES
-        if not (isinstance(a, Expr) and isinstance(b, Expr)):
-            return NO if a.bounds.meet(b.bounds).is_empty else UNKNOWN
-        return self.decide(rel.eq(a, b))
-
     # Shapes
 
     def axis(self, axis: int, rank: int, name: str = "axis") -> int:
@@ -390,28 +248,6 @@ ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 """A tensor of unknown type and rank."""
 
 
-def apply(rule: Rule, op: Op) -> Applied:
-    """Run the rule. A node that cannot run states `false` and gives top outputs.
-
-    Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
-    """
-    rejected, refusal = None, ""
-    outputs: tuple[Value, ...] = ()
-    try:
-        outputs = outputs_of(rule, rule.function(op), op)
-    except RejectedError as error:
-        rejected = str(error)
-        refusal = error.code if isinstance(error, RefusedError) else ""
-        op.statements.append(Statement(FALSE, rejected, "required"))
-    except BadNodeError as error:
-        op.note(str(error))
-        op.may_fail(str(error))
-    if len(outputs) != op.outputs:
-        outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
-    return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
-
-
 __all__ = [
     "ANY_TENSOR",
     "HOLE",
@@ -424,5 +260,4 @@ __all__ = [
     "RefusedError",
     "RejectedError",
     "Statement",
-    "apply",
 ]

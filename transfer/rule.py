@@ -8,24 +8,18 @@ from functools import cached_property
 from inspect import unwrap
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING
 
 from absint.lattices.value import Value
-
-if TYPE_CHECKING:
-    from absint.transfer.op import Op
+from absint.transfer.op import Op
+from absint.transfer.signature import RuleError
 
 Outputs = Value | Sequence[Value]
-Function = Callable[["Op"], Outputs]
+Function = Callable[[Op], Outputs]
 
 ONNX = ""
 ML = "ai.onnx.ml"
 PREVIEW = "ai.onnx.preview"
 MICROSOFT = "com.microsoft"
-
-
-class RuleError(ValueError):
-    """A rule is declared or written wrongly. The message is one line: what it did, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +136,6 @@ def _words(what: str, text: str) -> tuple[str, ...]:
     if not isinstance(text, str):
         raise RuleError(f"rule: {what} are one text with spaces, as 'X W B', not {type(text).__name__}")
     return tuple(text.split())
+
+
+__all__ = ["MICROSOFT", "ML", "ONNX", "PREVIEW", "Function", "Outputs", "Rule", "RuleError", "rule"]

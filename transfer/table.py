@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from types import ModuleType
 from typing import Final
 
@@ -84,9 +83,4 @@ def _checked(item: object) -> Rule:
     raise RuleError(f"{name} is no rule: decorate a function with @absint.rule(names, inputs=...)")
 
 
-@cache
-def shipped() -> Table:
-    """The rules that come with the package."""
-    from absint.transfer import families
-
-    return Table.of(families.MODULES)
+__all__ = ["NEWEST", "Table"]

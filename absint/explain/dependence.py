@@ -19,7 +19,8 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Value
 from absint.program.graph import Kernel, Operand
 from absint.shapes.summaries import Template, name_unknowns
-from absint.transfer.op import HOLE, AttributeValue, Op, apply
+from absint.transfer.application import apply
+from absint.transfer.op import HOLE, AttributeValue, Op
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis

@@ -42,8 +42,8 @@ from absint.program.overridable import overridable_diagnostic, replaceable
 from absint.rules.lookup import Lookup
 from absint.shapes import branches as control
 from absint.shapes.memo.cache import SHARED
+from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
-from absint.transfer.table import shipped
 
 MAX_NODES: Final = 1_000_000
 """A model that lowers to more nodes keeps its innermost calls opaque."""

@@ -25,7 +25,8 @@ from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.reuse import Renewal
 from absint.shapes.summaries import State, Template, is_named, name_unknowns, own_symbols
-from absint.transfer.op import Caveat, Op, Statement, apply
+from absint.transfer.application import apply
+from absint.transfer.op import Caveat, Op, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.loop import Carried

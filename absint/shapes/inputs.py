@@ -14,7 +14,7 @@ from absint.lattices.text import read_dim_param
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
-from absint.transfer.elements.ordinary import DATA_TAG
+from absint.transfer.ordinary import DATA_TAG
 
 
 @dataclass

@@ -29,8 +29,8 @@ from absint.shapes.analysis import Renewed, ShapeAnalysis, Trace
 from absint.shapes.names import distinct_values
 from absint.shapes.profiling import Profile, ProfiledAnalysis
 from absint.shapes.summaries import State, birthplace
-from absint.transfer.elements.ordinary import DATA_TAG
 from absint.transfer.op import Statement
+from absint.transfer.ordinary import DATA_TAG
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""

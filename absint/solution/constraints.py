@@ -19,7 +19,7 @@ from absint.shapes.refinement import Round, narrowed
 from absint.shapes.summaries import birthplace
 from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
-from absint.transfer.elements.ordinary import is_of_a_loop
+from absint.transfer.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered

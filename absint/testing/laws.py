@@ -10,27 +10,29 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.transfer.op import HOLE, Applied, Op, apply
+from absint.transfer.application import apply
+from absint.transfer.op import HOLE, Applied, Op
+from absint.transfer.rule import Rule
 
 Inputs = Sequence[Value | None]
 
 
-def check_behaviour(case: str, applied: Applied, inputs: Inputs, again: Callable[[], Op]) -> None:
+def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, again: Callable[[], Op]) -> None:
     """The rule says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only."""
     op = again()
     before = (tuple(op.inputs), repr(sorted(op.attributes.items())))
-    second = apply(op.rule, op)
+    second = apply(rule, op)
     if (tuple(op.inputs), repr(sorted(op.attributes.items()))) != before:
-        raise AssertionError(f"{case}: {op.rule} changes its inputs or attributes: copy what is to be changed")
+        raise AssertionError(f"{case}: {rule} changes its inputs or attributes: copy what is to be changed")
     if second != applied:
-        raise AssertionError(f"{case}: {op.rule} says {second.outputs} after {applied.outputs}: it must not keep state")
+        raise AssertionError(f"{case}: {rule} says {second.outputs} after {applied.outputs}: it must not keep state")
     known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
     relations = [*(s.relation for s in applied.statements), *(c.relation for c in applied.caveats)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
     for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
         if symbol.name not in known and not symbol.name.startswith(HOLE):
             raise AssertionError(
-                f"{case}: {op.rule} invents the symbol {symbol.name!r}, which every node would share: "
+                f"{case}: {rule} invents the symbol {symbol.name!r}, which every node would share: "
                 f"use op.fresh({symbol.name!r})"
             )
 

@@ -12,9 +12,11 @@ from absint.testing.checks import check_outputs, hole_free, shape_text, truth
 from absint.testing.elements import known, special
 from absint.testing.laws import check_behaviour, check_weaker, weaker
 from absint.testing.runs import Runner, by_function, execute, in_reference
-from absint.transfer.op import Applied, Op, apply
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Applied, Op
 from absint.transfer.rule import Rule, RuleError
-from absint.transfer.table import Table, shipped
+from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
@@ -76,7 +78,7 @@ def _fitting(rule: Rule, case: Case) -> Case:
 def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
     inputs = [None if arg is None else arg.value() for arg in case.inputs]
     applied = _applied(rule, case, inputs)
-    check_behaviour(str(case), applied, inputs, lambda: _op(rule, case, inputs))
+    check_behaviour(str(case), rule, applied, inputs, lambda: _op(rule, case, inputs))
     _check_expected(case, applied)
     failures: list[str] = []
     runs = list(_runs(rule, case, applied, runner, range(seeds), failures))

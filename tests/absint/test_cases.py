@@ -18,9 +18,9 @@ from absint.lattices.terms.expr import Dim, symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.unify import broadcast
 from absint.lattices.value import Tensor
+from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.table import shipped
 from tests.soundness.claims import Claims
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

@@ -19,9 +19,9 @@ from absint.lattices.terms.expr import symbol
 from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor
 from absint.runs.comparison import Comparison, Row, compare
 from absint.runs.run import feeds_for, run
+from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.table import shipped
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_decoder.onnx"
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

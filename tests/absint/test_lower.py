@@ -18,7 +18,8 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model import schemas
-from absint.transfer.table import Table, shipped
+from absint.transfer.families import shipped
+from absint.transfer.table import Table
 from tests.absint.flows.build import branch, const, floats, function, ints, loop_body, model, node, sizes, untyped
 from tests.runs import Runs
 

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.soundness import limits
 from tests.soundness.harness import Report, examine, missing_rules
 from tests.soundness.models import node_tests

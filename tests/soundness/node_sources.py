@@ -16,7 +16,7 @@ from onnx import TensorProto, defs, helper
 from onnx.defs import OpSchema
 
 from absint.lattices.terms.expr import UndefinedError
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.operators_page import all_cases
 from tests.soundness.models import SHAPE_LIKE, NodeTest, node_tests
 from tests.soundness.node_drafts import Input, NodeDraft, Number, numpy_type

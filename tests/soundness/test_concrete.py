@@ -5,7 +5,7 @@ from onnx import shape_inference
 
 import absint
 from absint.lattices.value import Tensor
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.soundness import limits
 from tests.soundness.harness import missing_rules
 from tests.soundness.models import NodeTest, Variant, node_tests

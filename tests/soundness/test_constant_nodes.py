@@ -14,7 +14,7 @@ from absint import purge
 from absint.shapes import analysis as shapes
 from absint.shapes import folding as evaluation
 from absint.shapes.folding import EXACT
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.soundness.constant_moves import MOVES, Node
 from tests.soundness.constant_nodes import compared, examined
 from tests.soundness.constant_values import integers

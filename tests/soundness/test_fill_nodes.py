@@ -9,7 +9,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.ramp import ramp
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import const
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.soundness import fill_nodes
 from tests.soundness.constant_moves import MOVES
 from tests.soundness.fill_nodes import built, wrong

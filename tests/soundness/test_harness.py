@@ -12,9 +12,9 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import const
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SequenceOf, Tensor, Value
+from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.table import shipped
 from tests.soundness.harness import examine
 from tests.soundness.models import node_tests
 from tests.soundness.runs import ENGINE, Runner

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.soundness import limits
 from tests.soundness.harness import examine, missing_rules
 from tests.soundness.models import node_tests

@@ -17,7 +17,7 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.transfer.harness import Arg, Binding, Case, apply_case, check_dim, shape_text, truth
 
 WRONG_RANK: Final = 13

@@ -10,8 +10,9 @@ from onnx import TensorProto, helper
 from absint.lattices.dtype import DType
 from absint.lattices.shape import SCALAR
 from absint.lattices.value import MapOf, Tensor
-from absint.transfer.op import Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 ML = partial(Case, domain="ai.onnx.ml", opset=1)

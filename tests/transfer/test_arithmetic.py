@@ -18,8 +18,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor, Value
-from absint.transfer.op import Op, Statement, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op, Statement
 from tests.transfer.harness import abstract, check_value, hole_free, truth
 
 F, D, H, I64, I32, U8, B = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 MS = partial(Case, domain="com.microsoft", opset=1)

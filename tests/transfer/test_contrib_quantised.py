@@ -13,8 +13,9 @@ from onnx import TensorProto, helper
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.op import Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 MS = partial(Case, domain="com.microsoft", opset=1)

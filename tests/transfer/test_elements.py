@@ -12,8 +12,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.value import Tensor
-from absint.transfer.op import Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from tests.runs import Runs
 from tests.transfer.harness import Arg, Case, run_case, sizes
 

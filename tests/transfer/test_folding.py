@@ -14,11 +14,12 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Unknown
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.application import apply
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast
 from absint.transfer.elements.logic import compare, where
-from absint.transfer.op import Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 
 N, M = Dim("N"), Dim("M")
 

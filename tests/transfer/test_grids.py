@@ -7,9 +7,9 @@ import random
 import pytest
 from onnx import TensorProto
 
+from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.table import shipped
 from tests.transfer.grid import examine, grids
 from tests.transfer.harness import Arg, Case
 

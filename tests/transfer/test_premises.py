@@ -14,9 +14,10 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.real import Real
 from absint.lattices.text import parse, parse_relation
 from absint.lattices.value import Tensor
-from absint.transfer.elements.ordinary import ORDINARY, is_ordinary
-from absint.transfer.op import Applied, AttributeValue, Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Applied, AttributeValue, Op
+from absint.transfer.ordinary import ORDINARY, is_ordinary
 
 FLOAT, INT64, INT32 = DType.FLOAT, DType.INT64, DType.INT32
 

@@ -12,8 +12,9 @@ from absint.lattices.logic.relation import ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, symbol
 from absint.lattices.value import Tensor
-from absint.transfer.op import Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
 I64 = TensorProto.INT64

@@ -15,8 +15,9 @@ from onnx import TensorProto, helper, numpy_helper
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import Applied, Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Applied, Op
 from tests.transfer.harness import Arg, Binding, check_value, sizes, truth
 
 I64 = TensorProto.INT64

@@ -16,7 +16,8 @@ from absint.lattices.value import Tensor
 from absint.shapes.branches import LOWERED
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
-from absint.transfer.table import NEWEST, Table, shipped
+from absint.transfer.families import shipped
+from absint.transfer.table import NEWEST, Table
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
 NEIGHBOURS = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import pytest
 
+from absint.transfer.families import shipped
 from absint.transfer.op import Applied
-from absint.transfer.table import shipped
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute, truth
 from tests.transfer.test_table import cases
 from tests.transfer.unseen import hidden, other_attributes

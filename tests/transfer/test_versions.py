@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from absint.lattices.value import Tensor
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from absint.transfer.training import DOMAIN as TRAINING
 from tests.transfer.harness import Arg, Case, apply_case
 from tests.transfer.old_versions import definition_of, run_at, run_in_runtimes, run_version

@@ -10,8 +10,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor
-from absint.transfer.op import Applied, Op, apply
-from absint.transfer.table import shipped
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Applied, Op
 
 Layer = tuple[str, int, dict[str, object]]
 

@@ -2,7 +2,7 @@
 
 An integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the bounds of the
 symbols do not show it, the premise is recorded at the node, provided that it holds for all ordinary sizes
-(`absint.transfer.elements.ordinary`); else the element is unknown.
+(`absint.transfer.ordinary`); else the element is unknown.
 """
 
 from __future__ import annotations

@@ -156,7 +156,8 @@ def _constant(nodes: Sequence[Node], operand: Operand) -> Tensor | None:
 
 
 def _of_attribute(kernel: Kernel) -> Tensor | None:
-    from absint.transfer.op import Op, apply
+    from absint.transfer.application import apply
+    from absint.transfer.op import Op
 
     assert kernel.rule is not None
     applied = apply(kernel.rule, Op(kernel.rule, (), kernel.attributes, version=kernel.version))

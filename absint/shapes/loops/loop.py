@@ -34,8 +34,8 @@ from absint.shapes.loops.invariants import Carried
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
-from absint.transfer.elements.ordinary import LOOP_TAG, PROBE_TAG
 from absint.transfer.op import HOLE, Statement
+from absint.transfer.ordinary import LOOP_TAG, PROBE_TAG
 
 if TYPE_CHECKING:
     from absint.program.graph import Node

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, implies, le
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
-from absint.transfer.elements.ordinary import ordinary
 from absint.transfer.op import Statement
+from absint.transfer.ordinary import ordinary
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
@@ -36,7 +36,7 @@ def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Rel
     """Relations outside of the loop that make a premise hold in every trip.
 
     One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
-    one has been shown for all ordinary sizes, whatever the trip (`transfer.elements.ordinary`). If it is about data of
+    one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of
     a trip, nothing outside can say so; see `absint.solution.constraints`.
     """
     inside = [symbol for symbol in premise.symbols if loop.is_inside(symbol)]

@@ -21,8 +21,8 @@ from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.graph import Operand
 from absint.shapes.analysis import STATES, ShapeAnalysis
 from absint.shapes.summaries import State, born, name_unknowns
-from absint.transfer.elements.ordinary import LOOP_TAG
 from absint.transfer.op import HOLE, Statement
+from absint.transfer.ordinary import LOOP_TAG
 
 if TYPE_CHECKING:
     from absint.shapes.loops.loop import LoopBody, LoopHead

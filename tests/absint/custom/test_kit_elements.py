@@ -17,7 +17,7 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.real import Real
 from absint.lattices.value import OptionalOf, SequenceOf, Value, without_elements
 from absint.testing import Arg, Case, check_rule, sizes
-from absint.transfer.op import apply
+from absint.transfer.application import apply
 from absint.transfer.rule import Function, Rule
 
 CASE = Case("Copy", [Arg(["N", 3], TensorProto.INT64)], bindings=sizes(N=[0, 1, 2]))

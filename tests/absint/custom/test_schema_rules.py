@@ -20,7 +20,8 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.rules.schema_rules import schema_rule
 from absint.testing import Arg, Case, run_case, sizes
-from absint.transfer.table import Table, shipped
+from absint.transfer.families import shipped
+from absint.transfer.table import Table
 from tests.absint.custom.graphs import Dims, around
 
 Infer = Callable[[Any], None]

@@ -15,8 +15,8 @@ from absint.lattices.value import SequenceOf, SparseTensor, Tensor
 from absint.model import schemas
 from absint.model.signatures import Allowed, Signature, parse_type
 from absint.transfer.contrib.type_table import GROUPS, TABLE
+from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
-from absint.transfer.table import shipped
 from tests.absint.typing.mutations import NAMES
 from tests.absint.typing.runtime import refusal
 

@@ -12,10 +12,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "elements-handed-on-unasked",
         "a rule that returns an input hands on its elements, whatever it declares",
-        "absint.transfer.returned",
+        "absint.transfer.application",
         "return outputs if rule.elements else (without_elements(result),)",
         "return outputs",
-        "str(module('absint.transfer.op').apply(r := module('absint.transfer.rule').rule('Z', inputs='X')"
+        "str(module('absint.transfer.application').apply(r := module('absint.transfer.rule').rule('Z', inputs='X')"
         "(lambda op: op.value('X')), module('absint.transfer.op').Op(r, [ints([1]).value()])).outputs)",
         "pytest tests/absint/custom/test_kit_elements.py",
     ),

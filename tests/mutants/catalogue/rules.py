@@ -119,7 +119,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "premise-dropped",
         "integers are taken to stay inside their type, and nobody is told",
-        "absint.transfer.op",
+        "absint.transfer.stating",
         'self._state(relation, reason, "assumed")',
         "pass",
         "node('Mul', ints(['N']), ints(['M*M']))",
@@ -128,7 +128,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "premise-that-ordinary-sizes-break",
         "a premise is taken for granted whatever it says",
-        "absint.transfer.elements.ordinary",
+        "absint.transfer.ordinary",
         "return narrowed is TRUE",
         "return True",
         "node('Add', ints(['N']), ints([2**63 - 1]))",
@@ -418,7 +418,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.transfer.pooling",
         '@rule("MaxUnpool"',
         '@rule("MaxUnpool", complete=True',
-        "module('absint.transfer.table').shipped().lookup('', 'MaxUnpool', 20).complete",
+        "module('absint.transfer.families').shipped().lookup('', 'MaxUnpool', 20).complete",
         runs("pooling"),
     ),
 )

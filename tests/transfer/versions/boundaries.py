@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
-from absint.transfer.op import Op, apply
+from absint.transfer.application import apply
+from absint.transfer.families import shipped
+from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-from absint.transfer.table import shipped
 from tests.transfer.harness import Case
 from tests.transfer.versions.evidence import cases_of
 from tests.transfer.versions.history import Version, histories

@@ -9,7 +9,7 @@ from functools import cache
 import onnx
 
 from absint.shapes.branches import LOWERED
-from absint.transfer.table import shipped
+from absint.transfer.families import shipped
 from tests.transfer.harness import Case
 from tests.transfer.old_versions import is_typed
 

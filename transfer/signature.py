@@ -1,0 +1,40 @@
+"""A rule as its nodes see it: the names of its formals, without the function; and the error that blames a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class RuleError(ValueError):
+    """A rule is declared or written wrongly. The message is one line: what it did, and what to do instead."""
+
+
+class Signature(Protocol):
+    """What an `Op` reads of its rule."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operators that the rule is for."""
+
+    @property
+    def domain(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+    @property
+    def places(self) -> Mapping[str, int]:
+        """The place of each input by its name."""
+
+    @property
+    def origin(self) -> str:
+        """The distribution or schema that the rule comes from; empty for a rule of this package."""
+
+
+def listed(formals: Sequence[str]) -> str:
+    """Formal names, for messages."""
+    return ", ".join(formals) or "none"
+
+
+__all__ = ["RuleError", "Signature", "listed"]

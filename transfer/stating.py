@@ -1,0 +1,166 @@
+"""Statements of a rule about its node: requirements, definitions, premises, possible failures, rejections, notes."""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from absint.lattices.logic import relation as rel
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, TRUE, Relation
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
+from absint.transfer.attributes import Attributes
+from absint.transfer.ordinary import is_ordinary
+from absint.transfer.signature import RuleError, Signature
+from absint.transfer.stated import Caveat, RefusedError, RejectedError, Statement
+
+HOLE: Final = "%hole:"
+"""Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
+
+
+class Stating(Attributes):
+    """One operator instance as far as its rule makes statements about it."""
+
+    __slots__ = (
+        "caveats",
+        "facts",
+        "has_fresh",
+        "load_risks",
+        "may_fails",
+        "notes",
+        "premises",
+        "rule",
+        "statements",
+    )
+
+    rule: Signature
+    facts: Facts
+    premises: bool
+    """Numeric premises may be taken for granted; see `assume`."""
+    statements: list[Statement]
+    may_fails: list[str]
+    caveats: list[Caveat]
+    load_risks: list[str]
+    notes: list[str]
+    has_fresh: bool
+    """The rule has named a number or a condition that depends on data."""
+
+    def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
+        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node.
+
+        A tag stands for one quantity of the node, whatever its inputs: further rounds take it to be the same number.
+        """
+        self.has_fresh = True
+        return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
+
+    def fresh_condition(self, tag: str) -> Relation:
+        """A boolean symbol for a condition that the data decide."""
+        self.has_fresh = True
+        return rel.boolean(f"{HOLE}{tag}")
+
+    def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
+        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`.
+
+        `found` says what there is instead, for a node that can never run; elsewhere the relation says it better.
+        """
+        if relation is TRUE:
+            return
+        if relation is UNKNOWN_RELATION:
+            self.may_fail(reason)
+            return
+        if relation is FALSE:
+            raise RejectedError(f"{reason}: {found}" if found else reason)
+        self._state(relation, reason, "required")
+
+    def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
+        """Two dims must be equal; one that is unknown makes it a `may_fail`."""
+        relation = rel.eq(a, b)
+        self.require(relation, reason, found=f"{a} is not {b}" if relation is FALSE else "")
+
+    def define(self, relation: Relation, reason: str) -> None:
+        """The relation holds of what the node computes, whenever it runs."""
+        if relation not in (TRUE, UNKNOWN_RELATION):
+            self._state(relation, reason, "defined")
+
+    def assume(self, relation: Relation, reason: str) -> bool:
+        """Take a numeric premise for granted: sizes stay exact in the arithmetic of the model.
+
+        Where what is known does not show it, it is recorded, provided that it holds for all sizes up to
+        `ordinary.ORDINARY`. If not, or if there are to be no premises, nothing may rest on it: the answer is False.
+        """
+        if relation is TRUE:
+            return True
+        if relation is FALSE or relation is UNKNOWN_RELATION:
+            return False
+        if self.facts and self.decide(relation) is YES:
+            return True
+        if not self.premises or not is_ordinary(relation, self.facts):
+            return False
+        self._state(relation, reason, "assumed")
+        return True
+
+    def _state(self, relation: object, reason: str, role: str) -> None:
+        if not isinstance(relation, Relation):
+            raise RuleError(
+                f"states {relation!r}, which is no relation: write eq(a, b) or ne(a, b), since a == b asks whether two "
+                f"terms are the same"
+            )
+        statement = Statement(relation, reason, role)
+        if statement not in self.statements:
+            self.statements.append(statement)
+
+    def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
+        """The node may fail on some data of legal sizes, or for a reason that could not be stated.
+
+        Where the relation `unless` holds it does not, for this reason.
+        """
+        if unless is FALSE or unless is UNKNOWN_RELATION:
+            if reason not in self.may_fails:
+                self.may_fails.append(reason)
+        elif self.decide(unless) is not YES:
+            caveat = Caveat(unless, reason)
+            if caveat not in self.caveats:
+                self.caveats.append(caveat)
+
+    def note(self, text: str) -> None:
+        """A diagnostic about the node that changes no answer."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def reject(self, reason: str) -> NoReturn:
+        """The node cannot run with these inputs, whatever the sizes."""
+        raise RejectedError(reason)
+
+    def ill_typed(self, reason: str) -> NoReturn:
+        """The node breaks the types of its operator: no runtime loads it."""
+        raise RefusedError(reason, "ill-typed")
+
+    def ill_formed(self, reason: str) -> NoReturn:
+        """The attributes or the arity of the node break the form of its operator: no runtime loads it."""
+        raise RefusedError(reason, "ill-formed")
+
+    def load_risk(self, reason: str) -> None:
+        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.model.inference`.
+
+        An operator of onnxruntime's own may fail: nobody else can be asked what is inferred for it.
+        """
+        if self.rule.domain:
+            self.may_fail(reason)
+        elif reason not in self.load_risks:
+            self.load_risks.append(reason)
+
+    def decide(self, relation: Relation) -> Truth:
+        """Whether the relation holds, by exact cheap facts only."""
+        return self.facts.decide(relation)
+
+    def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
+        """Whether two dims are equal in every run."""
+        a, b = as_dim(a), as_dim(b)
+        if a is b and isinstance(a, Expr):
+            return YES
+        if not (isinstance(a, Expr) and isinstance(b, Expr)):
+            return NO if a.bounds.meet(b.bounds).is_empty else UNKNOWN
+        return self.decide(rel.eq(a, b))
+
+
+__all__ = ["HOLE", "Stating"]
