@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, TRUE, Relation
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from absint.transfer.attributes import Attributes

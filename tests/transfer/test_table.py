@@ -14,9 +14,9 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 from absint.lattices.value import Tensor
 from absint.shapes.branches import LOWERED
+from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
-from absint.transfer.families import shipped
 from absint.transfer.table import NEWEST, Table
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
