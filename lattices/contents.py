@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown, substitute
 from absint.lattices.terms.intern import InternTable
@@ -203,6 +204,15 @@ def leq_elements(a: Element, b: Element) -> bool:
     return DIMS.leq(a, b) if isinstance(a, Dim) and isinstance(b, Dim) else type(a) is type(b) and a == b
 
 
+def why_not_leq_elements(a: Element, b: Element) -> str:
+    """Why some value of `a` is none of `b`; empty if there is no such value."""
+    if leq_elements(a, b):
+        return ""
+    if isinstance(a, Dim) and isinstance(b, Dim):
+        return DIMS.why_not_leq(a, b)
+    return f"must be {b}, found {'unknown' if a is OPAQUE else a}"
+
+
 def meet_elements(a: Element, b: Element) -> Element:
     """A description of the values that both allow: the more exact one; BOTTOM_DIM where they contradict each other."""
     if leq_elements(a, b):
@@ -241,6 +251,18 @@ class ContentsLattice:
         if b.is_fill:
             return all(leq_elements(e, b.elements[0]) for e in a.elements)
         return a.shape == b.shape and all(map(leq_elements, a.elements, b.elements))
+
+    def why_not_leq(self, a: Contents | None, b: Contents | None) -> str:
+        """Why some elements of `a` are none of `b`: `element 2 must be 3, found N`, counted in row-major order."""
+        if b is None or self.leq(a, b):
+            return ""
+        if a is None or b is NO_CONTENTS:
+            return f"must have {'no elements' if a is not None else 'known elements, found unknown ones'}"
+        if not b.is_fill and a.shape != b.shape:
+            found = "unknown" if a.shape is None else list(a.shape)
+            return f"must have elements of shape {list(b.shape or ())}, found {found}"
+        wanted = b.elements * len(a.elements) if b.is_fill else b.elements
+        return first_reason("element", map(why_not_leq_elements, a.elements, wanted))
 
     def join(self, a: Contents | None, b: Contents | None) -> Contents | None:
         return self._upper(a, b, join_elements)

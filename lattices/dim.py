@@ -26,6 +26,15 @@ class DimLattice:
             return True
         return isinstance(b, Unknown) and a.bounds.leq(b.bounds) and a.congruence.leq(b.congruence)
 
+    def why_not_leq(self, a: Dim, b: Dim) -> str:
+        """Why some value of `a` is none of `b`: `must be 3, found N`."""
+        if self.leq(a, b):
+            return ""
+        if isinstance(b, Expr):
+            return f"must be {b}, found {a if isinstance(a, Expr) else _described(a)}"
+        limit = b.congruence.text if a.bounds.leq(b.bounds) else b.bounds.text
+        return f"must be {limit}, found {_described(a)}"
+
     def join(self, a: Dim, b: Dim) -> Dim:
         if a is b or self.leq(b, a):
             return a
@@ -54,6 +63,16 @@ class DimLattice:
             exact = [d for d in (a, b) if isinstance(d, Expr)]
             return min(exact, key=lambda e: (e.const is None, e.size, e.key))
         return Unknown(bounds, congruence)
+
+
+def _described(dim: Dim) -> str:
+    """The dim with all that is known of its values."""
+    if isinstance(dim, Expr) and dim.const is not None:
+        return str(dim)
+    known = " and ".join(filter(None, (dim.bounds.text, dim.congruence.text)))
+    if isinstance(dim, Expr):
+        return f"{dim} ({known})" if known else str(dim)
+    return f"a number that is {known}" if known else "any integer"
 
 
 DIMS: Final = DimLattice()

@@ -104,6 +104,9 @@ class DTypeLattice:
     def leq(self, a: DType, b: DType) -> bool:
         return a is b or a is DType.CONFLICT or b is DType.UNDEFINED
 
+    def why_not_leq(self, a: DType, b: DType) -> str:
+        return "" if self.leq(a, b) else f"must be {b}, found {'unknown' if a is DType.UNDEFINED else a}"
+
     def join(self, a: DType, b: DType) -> DType:
         return b if self.leq(a, b) else a if self.leq(b, a) else DType.UNDEFINED
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
+Compared = TypeVar("Compared", contravariant=True)
 
 
 class Lattice(Protocol[T]):
@@ -26,3 +28,36 @@ class Lattice(Protocol[T]):
     def meet(self, a: T, b: T) -> T: ...
 
     def widen(self, old: T, new: T) -> T: ...
+
+
+@runtime_checkable
+class ExplainedOrder(Protocol[Compared]):
+    """A domain that can say why its order does not hold. A `Lattice` may have this method, and messages then use it."""
+
+    def why_not_leq(self, a: Compared, b: Compared) -> str:
+        """Why `a` is not below `b`, in one line: the place in the element, what must be there, what was found.
+
+        Empty where `a` is below `b`. For a dim of a shape: `dim 1 must be 3, found N`.
+        """
+
+
+def why_not_leq(lattice: Lattice[T], a: T, b: T) -> str:
+    """Why `a` is not below `b`, in one line; empty if it is. A lattice that cannot say more names both."""
+    if isinstance(lattice, ExplainedOrder):
+        return lattice.why_not_leq(a, b)
+    return "" if lattice.leq(a, b) else f"must be below {b}, found {a}"
+
+
+def placed(place: str, reason: str) -> str:
+    """A reason found at a place inside an element: `output 1, dim 0 must be 3, found N`. Empty if there is none."""
+    if not reason:
+        return ""
+    return f"{place} {reason}" if reason.startswith("must ") else f"{place}, {reason}"
+
+
+def first_reason(place: str, reasons: Iterable[str]) -> str:
+    """The first reason that is not empty, with its position: `dim 1 must be 3, found N`. Empty if all are."""
+    return next((placed(f"{place} {at}", reason) for at, reason in enumerate(reasons) if reason), "")
+
+
+__all__ = ["ExplainedOrder", "Lattice", "first_reason", "placed", "why_not_leq"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, product
 from typing import Final, Generic, TypeVar, cast
 
-from absint.lattices.lattice import Lattice
+from absint.lattices.lattice import ExplainedOrder, Lattice, why_not_leq
 
 T = TypeVar("T")
 
@@ -72,24 +72,26 @@ def check_laws(
 def order(d: Domain[T], a: T, b: T, c: T) -> None:
     """leq is a partial order."""
     leq = d.lattice.leq
-    _hold(leq(a, a), "leq is reflexive", a)
+    _below(d.lattice, a, a, "leq is reflexive", a)
     _hold(a == b or not (leq(a, b) and leq(b, a)), "leq is antisymmetric", a, b)
-    _hold(leq(a, c) or not (leq(a, b) and leq(b, c)), "leq is transitive", a, b, c)
+    if leq(a, b) and leq(b, c):
+        _below(d.lattice, a, c, "leq is transitive", a, b, c)
 
 
 def transitive_through_join(d: Domain[T], a: T, b: T, c: T) -> None:
     """Transitivity on elements that are related, which random ones seldom are."""
-    join, leq = d.lattice.join, d.lattice.leq
+    join = d.lattice.join
     above = join(join(a, b), c)
-    _hold(leq(a, above) and leq(b, above), "a join of joins is above all of them", a, b, c)
+    for below in (a, b, c):
+        _below(d.lattice, below, above, "a join of joins is above all of them", a, b, c)
 
 
 def bounds(d: Domain[T], a: T, b: T, c: T) -> None:
     """bottom is least and allows nothing, top is greatest and allows everything."""
     lattice = d.lattice
     bottom, top = lattice.bottom, lattice.top
-    _hold(lattice.leq(bottom, a), "bottom is least", a)
-    _hold(lattice.leq(a, top), "top is greatest", a)
+    _below(d.lattice, bottom, a, "bottom is least", a)
+    _below(d.lattice, a, top, "top is greatest", a)
     _hold(lattice.join(bottom, a) == a == lattice.join(a, bottom), "join with bottom changes nothing", a)
     _hold(lattice.join(top, a) == top == lattice.join(a, top), "join with top is top", a)
     _hold(lattice.meet(top, a) == a == lattice.meet(a, top), "meet with top changes nothing", a)
@@ -103,24 +105,25 @@ def join_is_the_least_upper_bound(d: Domain[T], a: T, b: T, c: T) -> None:
     """join is commutative, associative, idempotent, an upper bound, and below every other upper bound."""
     join, leq = d.lattice.join, d.lattice.leq
     ab = join(a, b)
-    _hold(leq(a, ab) and leq(b, ab), "join is an upper bound", a, b)
+    _below(d.lattice, a, ab, "join is an upper bound", a, b)
+    _below(d.lattice, b, ab, "join is an upper bound", a, b)
     _hold(join(a, a) == a, "join is idempotent", a)
     _hold(ab == join(b, a), "join is commutative", a, b)
     _hold(join(ab, c) == join(a, join(b, c)), "join is associative", a, b, c)
     _hold(leq(a, b) == (ab == b), "join agrees with leq", a, b)
     for upper in (c, join(ab, c), d.lattice.widen(join(a, c), b)):
-        _hold(leq(ab, upper) or not (leq(a, upper) and leq(b, upper)), "join is the least upper bound", a, b, upper)
+        if leq(a, upper) and leq(b, upper):
+            _below(d.lattice, ab, upper, "join is the least upper bound", a, b, upper)
 
 
 def meet_is_at_least_as_exact(d: Domain[T], a: T, b: T, c: T) -> None:
     """meet gives the smaller of comparable elements, and is below at least one operand, factor by factor."""
     meet, leq = d.lattice.meet, d.lattice.leq
     _hold(meet(a, a) == a, "meet is idempotent", a)
-    for upper in (b, d.lattice.join(a, b)):
-        if leq(a, upper):
-            _hold(meet(a, upper) == a == meet(upper, a), "meet is the smaller of two comparable elements", a, upper)
+    if leq(a, b):
+        _hold(meet(a, b) == a == meet(b, a), "meet is the smaller of two comparable elements", a, b)
     both = meet(a, b)
-    _hold(leq(both, meet(b, a)), "the order of meet's operands loses nothing", a, b)
+    _below(d.lattice, both, meet(b, a), "the order of meet's operands loses nothing", a, b)
     of_both, of_a, of_b = d.factors(both), d.factors(a), d.factors(b)
     if both == d.lattice.bottom or of_both is None or of_a is None or of_b is None:
         _hold(leq(both, a) or leq(both, b), "meet is below an operand", a, b)
@@ -129,11 +132,30 @@ def meet_is_at_least_as_exact(d: Domain[T], a: T, b: T, c: T) -> None:
         _hold(lattice.leq(m, x) or lattice.leq(m, y), "meet is below an operand, factor by factor", a, b)
 
 
+def absorption(d: Domain[T], a: T, b: T, c: T) -> None:
+    """meet undoes join, and join undoes a meet that is below the operand: of two others meet is below one alone."""
+    join, leq, meet = d.lattice.join, d.lattice.leq, d.lattice.meet
+    upper, lower = join(a, b), meet(a, b)
+    _hold(meet(a, upper) == a == meet(upper, a), "meet absorbs join", a, b)
+    for operand in (a, b):
+        if leq(lower, operand):
+            _hold(join(operand, lower) == operand == join(lower, operand), "join absorbs meet", operand, lower)
+
+
+def reasons_agree_with_leq(d: Domain[T], a: T, b: T, c: T) -> None:
+    """A domain that has why_not_leq gives a reason, of one line, exactly where leq does not hold."""
+    if isinstance(d.lattice, ExplainedOrder):
+        reason = d.lattice.why_not_leq(a, b)
+        _hold(d.lattice.leq(a, b) == (not reason), "why_not_leq gives a reason where leq does not hold", a, b)
+        _hold(len(reason.splitlines()) <= 1, "why_not_leq gives one line", a, b)
+
+
 def widening_is_an_upper_bound(d: Domain[T], a: T, b: T, c: T) -> None:
     """widen(old, new) is above both, and keeps what does not change."""
     leq, widen = d.lattice.leq, d.lattice.widen
     wider = widen(a, b)
-    _hold(leq(a, wider) and leq(b, wider), "widening is an upper bound", a, b)
+    _below(d.lattice, a, wider, "widening is an upper bound", a, b)
+    _below(d.lattice, b, wider, "widening is an upper bound", a, b)
     _hold(wider == a or not leq(b, a), "widening by what is below changes nothing", a, b)
 
 
@@ -155,15 +177,26 @@ def widening_comes_to_rest(
     current, changes = start, 0
     for new in chain(forever, elements, forever, elements):
         wider = lattice.widen(current, new)
-        _hold(lattice.leq(current, wider) and lattice.leq(new, wider), "widening is an upper bound", current, new)
+        _below(lattice, current, wider, "widening is an upper bound", current, new)
+        _below(lattice, new, wider, "widening is an upper bound", current, new)
         changes += wider != current
         current = wider
         _hold(changes <= CHAIN_LIMIT + len(elements), "widening comes to rest", start, current)
 
 
+def _below(lattice: Lattice[T], below: T, above: T, law: str, *elements: object) -> None:
+    """Demand leq, and say why it does not hold."""
+    if not lattice.leq(below, above):
+        raise LawError(f"not so: {law}, for {_listed(elements)}: {why_not_leq(lattice, below, above)}")
+
+
+def _listed(elements: Iterable[object]) -> str:
+    return " and ".join(map(repr, elements))
+
+
 def _hold(condition: bool, law: str, *elements: object) -> None:
     if not condition:
-        raise LawError(f"not so: {law}, for {' and '.join(map(repr, elements))}")
+        raise LawError(f"not so: {law}, for {_listed(elements)}")
 
 
 LAWS: Final[Mapping[str, Callable[[Domain[object], object, object, object], None]]] = {
@@ -174,6 +207,8 @@ LAWS: Final[Mapping[str, Callable[[Domain[object], object, object, object], None
         bounds,
         join_is_the_least_upper_bound,
         meet_is_at_least_as_exact,
+        absorption,
+        reasons_agree_with_leq,
         widening_is_an_upper_bound,
         concretisation_is_sound,
     )

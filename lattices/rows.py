@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
-from absint.lattices.lattice import Lattice
+from absint.lattices.lattice import Lattice, first_reason, why_not_leq
 
 T = TypeVar("T")
 
@@ -22,6 +23,16 @@ class Rows(Generic[T]):
         if a == b or not a or b == self.top:
             return True
         return len(a) == len(b) and all(map(self.places.leq, a, b))
+
+    def why_not_leq(self, a: tuple[T, ...], b: tuple[T, ...]) -> str:
+        """Why `a` is not below `b`: `output 1, dim 0 must be 3, found N`."""
+        if self.leq(a, b):
+            return ""
+        if not b:
+            return "must not be computed"
+        if len(a) != len(b):
+            return f"must have {len(b)} outputs, found {len(a)}"
+        return first_reason("output", map(partial(why_not_leq, self.places), a, b))
 
     def join(self, a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
         return self._pointwise(a, b, self.places.join)

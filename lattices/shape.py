@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final, overload
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
+from absint.lattices.lattice import first_reason
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, substitute
 from absint.lattices.terms.intern import InternTable
 
@@ -167,6 +168,16 @@ class ShapeLattice:
         if b.is_bottom or a.is_top or len(a) != len(b):
             return False
         return all(map(DIMS.leq, a, b))
+
+    def why_not_leq(self, a: Shape, b: Shape) -> str:
+        """Why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
+        if self.leq(a, b):
+            return ""
+        if b.is_bottom:
+            return f"must be no shape, found {a}"
+        if a.is_top or len(a) != len(b):
+            return f"must have rank {len(b)}, found {'unknown rank' if a.is_top else len(a)}"
+        return first_reason("dim", map(DIMS.why_not_leq, a, b))
 
     def join(self, a: Shape, b: Shape) -> Shape:
         return self._pointwise(a, b, DIMS.join)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
-from absint.lattices.contents import CONTENTS, NO_CONTENTS, Contents
+from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
@@ -119,21 +119,41 @@ class SparseTensor(Value):
         return f"SparseTensor({self.dtype}{self.shape})"
 
 
-class SequenceOf(Value):
+class Container(Value):
+    """A value that holds others: a sequence, an optional or a map."""
+
+    __slots__ = ("element",)
+
+    element: Value
+    """Describes every value that it holds."""
+
+    @property
+    def parts(self) -> tuple[Value, ...]:
+        """The descriptions of the values that it holds: one for each if they are told apart, else one for all."""
+        return (self.element,)
+
+    def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> Container:
+        """The container with what it holds changed, and the length of a sequence."""
+        raise NotImplementedError
+
+    def replace(self, mapping: Mapping[Symbol, Dim]) -> Container:
+        return self.map(lambda value: value.replace(mapping), lambda dim: _replace_dim(dim, mapping))
+
+
+class SequenceOf(Container):
     """A sequence: one value that describes every element, the length, and for a short one each element.
 
     `items` are those of a sequence of known length whose elements differ; the element is then their join.
     """
 
-    __slots__ = ("element", "items", "length")
+    __slots__ = ("items", "length")
 
-    element: Value
     length: Dim
     items: tuple[Value, ...] | None
 
     def __new__(cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None) -> SequenceOf:
         if items is not None and len(items) <= MAX_ITEMS:
-            element = reduce(VALUES.join, items) if items else element
+            element = reduce(joined, items) if items else element
             length = const(len(items))
         if items is not None and (len(items) > MAX_ITEMS or all(item is element for item in items)):
             items = None
@@ -149,7 +169,7 @@ class SequenceOf(Value):
     def of(items: Iterable[Value], empty: Value) -> SequenceOf:
         """The sequence of these elements; `empty` is the element where there is none."""
         known = tuple(items)
-        element = reduce(VALUES.join, known) if known else empty
+        element = reduce(joined, known) if known else empty
         return SequenceOf(element, const(len(known)), known)
 
     @property
@@ -160,14 +180,15 @@ class SequenceOf(Value):
         count = self.length.const if isinstance(self.length, Expr) else None
         return (self.element,) * count if count is not None and 0 <= count <= MAX_ITEMS else None
 
-    def map(self, change: Callable[[Value], Value], length: Dim) -> SequenceOf:
-        """The sequence with its elements changed. `length` is its own, or what is still known of it."""
+    @property
+    def parts(self) -> tuple[Value, ...]:
+        return (self.element,) if self.items is None else self.items
+
+    def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> SequenceOf:
+        """The sequence with its elements changed, and its length if they are not told apart."""
         if self.items is not None:
             return SequenceOf.of(map(change, self.items), self.element)
-        return SequenceOf(change(self.element), length)
-
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> SequenceOf:
-        return self.map(lambda value: value.replace(mapping), _replace_dim(self.length, mapping))
+        return SequenceOf(change(self.element), length(self.length))
 
     def __repr__(self) -> str:
         if self.items is not None:
@@ -175,12 +196,11 @@ class SequenceOf(Value):
         return f"Sequence({self.element} x {self.length})"
 
 
-class OptionalOf(Value):
+class OptionalOf(Container):
     """An optional: what it holds where it holds something, and whether it does (None: either)."""
 
-    __slots__ = ("element", "present")
+    __slots__ = ("present",)
 
-    element: Value
     present: bool | None
 
     def __new__(cls, element: Value, present: bool | None = None) -> OptionalOf:
@@ -191,21 +211,20 @@ class OptionalOf(Value):
 
         return cast(OptionalOf, _VALUES.add((OptionalOf, element, present), build))
 
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> OptionalOf:
-        return OptionalOf(self.element.replace(mapping), self.present)
+    def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> OptionalOf:
+        return OptionalOf(change(self.element), self.present)
 
     def __repr__(self) -> str:
         state = {None: "maybe ", True: "", False: "no "}[self.present]
         return f"Optional({state}{self.element})"
 
 
-class MapOf(Value):
+class MapOf(Container):
     """A map: key type, and one value that describes every entry."""
 
-    __slots__ = ("element", "key")
+    __slots__ = ("key",)
 
     key: DType
-    element: Value
 
     def __new__(cls, key: DType, element: Value) -> MapOf:
         def build() -> Value:
@@ -215,8 +234,8 @@ class MapOf(Value):
 
         return cast(MapOf, _VALUES.add((MapOf, key, element), build))
 
-    def replace(self, mapping: Mapping[Symbol, Dim]) -> MapOf:
-        return MapOf(self.key, self.element.replace(mapping))
+    def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> MapOf:
+        return MapOf(self.key, change(self.element))
 
     def __repr__(self) -> str:
         return f"Map({self.key} -> {self.element})"
@@ -229,121 +248,68 @@ def _replace_dim(dim: Dim, mapping: Mapping[Symbol, Dim]) -> Dim:
     return substitute(dim, mapping) if isinstance(dim, Expr) else dim
 
 
-class ValueLattice:
-    """Operations on values: of one kind componentwise, of two kinds top."""
-
-    bottom: Value = BOTTOM
-    top: Value = TOP
-
-    def leq(self, a: Value, b: Value) -> bool:
-        if a is b or a is BOTTOM or b is TOP:
-            return True
-        if type(a) is not type(b):
-            return False
-        if isinstance(a, Tensor) and isinstance(b, Tensor):
-            return (
-                DTYPES.leq(a.dtype, b.dtype)
-                and SHAPES.leq(a.shape, b.shape)
-                and CONTENTS.leq(a.contents, b.contents)
-                and b.ramps in (NO_RAMPS, a.ramps)
-            )
-        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-            return DTYPES.leq(a.dtype, b.dtype) and SHAPES.leq(a.shape, b.shape)
-        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
-            if not (self.leq(a.element, b.element) and DIMS.leq(a.length, b.length)):
-                return False
-            return b.items is None or (a.each is not None and all(map(self.leq, a.each, b.items)))
-        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
-            return self.leq(a.element, b.element) and b.present in (None, a.present)
-        if isinstance(a, MapOf) and isinstance(b, MapOf):
-            return DTYPES.leq(a.key, b.key) and self.leq(a.element, b.element)
-        return False
-
-    def join(self, a: Value, b: Value) -> Value:
-        return self._combine(a, b, DIMS.join, SHAPES.join, CONTENTS.join)
-
-    def widen(self, old: Value, new: Value) -> Value:
-        return self._combine(old, new, DIMS.widen, SHAPES.widen, CONTENTS.widen)
-
-    def _combine(
-        self,
-        a: Value,
-        b: Value,
-        dims: Callable[[Dim, Dim], Dim],
-        shapes: Callable[[Shape, Shape], Shape],
-        contents: Callable[[Contents | None, Contents | None], Contents | None],
-    ) -> Value:
-        if a is b or b is BOTTOM:
-            return a
-        if a is BOTTOM:
-            return b
-        if isinstance(a, Tensor) and isinstance(b, Tensor):
-            ramps = a.ramps if a.ramps == b.ramps else NO_RAMPS
-            found = contents(a.contents, b.contents)
-            return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), found, ramps)
-        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-            return SparseTensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape))
-        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
-            items = None
-            if a.length is b.length and (a.items is not None or b.items is not None) and a.each and b.each:
-                items = tuple(self._combine(x, y, dims, shapes, contents) for x, y in zip(a.each, b.each, strict=True))
-            element = self._combine(a.element, b.element, dims, shapes, contents)
-            return SequenceOf(element, dims(a.length, b.length), items)
-        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
-            present = a.present if a.present == b.present else None
-            return OptionalOf(self._combine(a.element, b.element, dims, shapes, contents), present)
-        if isinstance(a, MapOf) and isinstance(b, MapOf):
-            return MapOf(DTYPES.join(a.key, b.key), self._combine(a.element, b.element, dims, shapes, contents))
-        return TOP
-
-    def _met(self, a: tuple[Value, ...], b: tuple[Value, ...]) -> Value:
-        """The sequence of the meets; bottom if the lengths or two elements contradict each other."""
-        if len(a) != len(b):
-            return BOTTOM
-        items = tuple(map(self.meet, a, b))
-        return BOTTOM if BOTTOM in items else SequenceOf.of(items, BOTTOM)
-
-    def meet(self, a: Value, b: Value) -> Value:
-        """What both descriptions say together; bottom where they contradict each other."""
-        if a is b or b is TOP or a is BOTTOM:
-            return a
-        if a is TOP or b is BOTTOM:
-            return b
-        if isinstance(a, Tensor) and isinstance(b, Tensor):
-            dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
-            contents = CONTENTS.meet(a.contents, b.contents)
-            if dtype is DType.CONFLICT or shape.is_bottom or contents is NO_CONTENTS:
-                return BOTTOM
-            return Tensor(dtype, shape, contents, min(filter(None, (a.ramps, b.ramps)), key=str, default=NO_RAMPS))
-        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-            dtype, shape = DTYPES.meet(a.dtype, b.dtype), SHAPES.meet(a.shape, b.shape)
-            return BOTTOM if dtype is DType.CONFLICT or shape.is_bottom else SparseTensor(dtype, shape)
-        if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
-            length = DIMS.meet(a.length, b.length)
-            if length.bounds.is_empty:
-                return BOTTOM
-            if a.items is None and b.items is None:
-                return SequenceOf(self.meet(a.element, b.element), length)
-            return self._met(a.items or (a.element,) * len(b.items or ()), b.items or (b.element,) * len(a.items or ()))
-        if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
-            if a.present is not None and b.present is not None and a.present != b.present:
-                return BOTTOM
-            return OptionalOf(self.meet(a.element, b.element), a.present if b.present is None else b.present)
-        if isinstance(a, MapOf) and isinstance(b, MapOf):
-            key = DTYPES.meet(a.key, b.key)
-            return BOTTOM if key is DType.CONFLICT else MapOf(key, self.meet(a.element, b.element))
-        return BOTTOM
+def combined(
+    a: Value,
+    b: Value,
+    dims: Callable[[Dim, Dim], Dim],
+    shapes: Callable[[Shape, Shape], Shape],
+    contents: Callable[[Contents | None, Contents | None], Contents | None],
+) -> Value:
+    """The value above both that has these upper bounds for its dims, shapes and elements; of two kinds top."""
+    if a is b or b is BOTTOM:
+        return a
+    if a is BOTTOM:
+        return b
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        ramps = a.ramps if a.ramps == b.ramps else NO_RAMPS
+        found = contents(a.contents, b.contents)
+        return Tensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape), found, ramps)
+    if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+        return SparseTensor(DTYPES.join(a.dtype, b.dtype), shapes(a.shape, b.shape))
+    if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
+        items = None
+        if a.length is b.length and (a.items is not None or b.items is not None) and a.each and b.each:
+            items = tuple(combined(x, y, dims, shapes, contents) for x, y in zip(a.each, b.each, strict=True))
+        element = combined(a.element, b.element, dims, shapes, contents)
+        return SequenceOf(element, dims(a.length, b.length), items)
+    if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
+        present = a.present if a.present == b.present else None
+        return OptionalOf(combined(a.element, b.element, dims, shapes, contents), present)
+    if isinstance(a, MapOf) and isinstance(b, MapOf):
+        return MapOf(DTYPES.join(a.key, b.key), combined(a.element, b.element, dims, shapes, contents))
+    return TOP
 
 
-VALUES: Final = ValueLattice()
+def joined(a: Value, b: Value) -> Value:
+    """The least upper bound."""
+    return combined(a, b, DIMS.join, SHAPES.join, CONTENTS.join)
+
+
+AnyTensor: TypeAlias = Tensor | SparseTensor
+
+
+def map_tensors(
+    value: Value, change: Callable[[AnyTensor], Value], length: Callable[[Dim], Dim] = lambda dim: dim
+) -> Value:
+    """The value with every tensor in it changed, and the lengths of its sequences; bottom and top stay."""
+    if isinstance(value, Container):
+        return value.map(lambda part: map_tensors(part, change, length), length)
+    return change(value) if isinstance(value, AnyTensor) else value
+
+
+def parts(value: Value) -> Iterator[Value]:
+    """The value, and all that it holds at any depth, in order: what holds comes before what is held."""
+    yield value
+    if isinstance(value, Container):
+        for part in value.parts:
+            yield from parts(part)
+
+
+def tensors(value: Value) -> Iterator[AnyTensor]:
+    """The tensors in a value, dense and sparse, in order."""
+    return (part for part in parts(value) if isinstance(part, AnyTensor))
 
 
 def without_elements(value: Value) -> Value:
     """The value with its type and shape only: nothing is said of the elements of any tensor in it."""
-    if isinstance(value, Tensor):
-        return value if value.contents is None and not value.ramps else Tensor(value.dtype, value.shape)
-    if isinstance(value, SequenceOf):
-        return value.map(without_elements, value.length)
-    if isinstance(value, OptionalOf):
-        return OptionalOf(without_elements(value.element), value.present)
-    return MapOf(value.key, without_elements(value.element)) if isinstance(value, MapOf) else value
+    return map_tensors(value, lambda t: Tensor(t.dtype, t.shape) if isinstance(t, Tensor) else t)

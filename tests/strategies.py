@@ -21,7 +21,8 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, s
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
 from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, VALUES, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value_lattice import VALUES
 from absint.shapes.analysis import STATES
 from tests.laws import Domain, Env
 

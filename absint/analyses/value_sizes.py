@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, mul
 from absint.lattices.terms.normal import ceildiv
-from absint.lattices.value import OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, OptionalOf, SequenceOf, Value
 
 BITS: Final[Mapping[DType, int]] = {
     dtype: width
@@ -33,7 +33,7 @@ _BITS_OF_A_BYTE: Final = 8
 
 def elements_of(value: Value) -> Expr | None:
     """The number of elements of a tensor; of a sparse one, all that it stands for."""
-    if not isinstance(value, (Tensor, SparseTensor)) or value.shape.rank is None:
+    if not isinstance(value, AnyTensor) or value.shape.rank is None:
         return None
     return _known(value.shape.size)
 
@@ -48,7 +48,7 @@ def bytes_of(value: Value) -> Expr | None:
     if isinstance(value, SequenceOf):
         return _of_sequence(value)
     count = elements_of(value)
-    width = BITS.get(value.dtype) if isinstance(value, (Tensor, SparseTensor)) else None
+    width = BITS.get(value.dtype) if isinstance(value, AnyTensor) else None
     if count is None or width is None:
         return None
     whole, rest = divmod(width, _BITS_OF_A_BYTE)

@@ -21,7 +21,17 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute, symbol
 from absint.lattices.text import format_dim_param
-from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import (
+    BOTTOM,
+    AnyTensor,
+    Container,
+    MapOf,
+    OptionalOf,
+    SequenceOf,
+    SparseTensor,
+    Tensor,
+    Value,
+)
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Operand, Scope
 from absint.shapes.summaries import birthplace
@@ -233,7 +243,7 @@ class Writer:
             return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
         if isinstance(value, SparseTensor):
             return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, (SequenceOf, OptionalOf, MapOf)):
+        if isinstance(value, Container):
             element = self.type_of(value.element)
             if element is None:
                 return None
@@ -241,7 +251,7 @@ class Writer:
                 proto.sequence_type.elem_type.CopyFrom(element)
             elif isinstance(value, OptionalOf):
                 proto.optional_type.elem_type.CopyFrom(element)
-            elif value.key > 0:
+            elif isinstance(value, MapOf) and value.key > 0:
                 proto.map_type.key_type = int(value.key)
                 proto.map_type.value_type.CopyFrom(element)
             else:
@@ -287,7 +297,7 @@ class _Declared:
                     operand = names.get(info.name)
                     value = _value(result, operand) if operand is not None else None
                     replaced = infos is body.graph.value_info and merge == "override"
-                    if not (replaced and isinstance(value, (Tensor, SequenceOf, OptionalOf, MapOf, SparseTensor))):
+                    if not (replaced and isinstance(value, AnyTensor | Container)):
                         self._note(info.type, value)
 
     def _note(self, proto: TypeProto, value: Value | None) -> None:

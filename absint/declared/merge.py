@@ -19,7 +19,7 @@ from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.value import MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, Container, MapOf, Tensor, Value
 from absint.model.declared_types import FIELDS, read_dim
 from absint.shapes.loops.loop import LoopBody
 from absint.shapes.summaries import birthplace
@@ -63,7 +63,7 @@ class Merger:
                 self._contradiction(f"a {kind.removesuffix('_type')}", f"a {found.removesuffix('_type')}")
             if inferred is not None:
                 declared.CopyFrom(inferred)
-        elif isinstance(value, (Tensor, SparseTensor)):
+        elif isinstance(value, AnyTensor):
             tensor = declared.tensor_type if isinstance(value, Tensor) else declared.sparse_tensor_type
             self._tensor(tensor, value)
         else:
@@ -71,11 +71,11 @@ class Merger:
                 if declared.map_type.key_type not in (0, value.key):
                     self._contradiction(f"key type {declared.map_type.key_type}", str(value.key))
                 declared.map_type.key_type = int(value.key)
-            assert isinstance(value, (SequenceOf, OptionalOf, MapOf))
+            assert isinstance(value, Container)
             inner = getattr(getattr(declared, found), _NESTED[found])
             self._type(inner, value.element, self._writer.type_of(value.element))
 
-    def _tensor(self, declared: TypeProto.Tensor | TypeProto.SparseTensor, value: Tensor | SparseTensor) -> None:
+    def _tensor(self, declared: TypeProto.Tensor | TypeProto.SparseTensor, value: AnyTensor) -> None:
         if value.dtype > 0:
             if declared.elem_type not in (0, value.dtype):
                 self._contradiction(f"element type {declared.elem_type}", str(value.dtype))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS
 from absint.model.initialisers import dtype_of
 from absint.program.declarations import Declaration, declarations
@@ -26,7 +26,7 @@ class Dims(NamedTuple):
     """Declared dims of a tensor, and the inferred value that they describe."""
 
     stated: tuple[Stated, ...]
-    value: Tensor | SparseTensor
+    value: AnyTensor
 
 
 class Group(NamedTuple):
@@ -89,7 +89,7 @@ def problem(proto: TypeProto, value: Value) -> str | None:
         return None
     if kind != found:
         return f"declared {_article(kind)}, but it is {_article(found)}"
-    if isinstance(value, (Tensor, SparseTensor)):
+    if isinstance(value, AnyTensor):
         return _other(dtype_of(getattr(proto, kind).elem_type), value.dtype)
     if isinstance(value, MapOf):
         return _other(dtype_of(proto.map_type.key_type), value.key, "keys of ") or problem(
@@ -125,7 +125,7 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
             proto, value = proto.optional_type.elem_type, value.element
         else:
             break
-    if not isinstance(value, (Tensor, SparseTensor)) or kind != FIELDS[type(value)]:
+    if not isinstance(value, AnyTensor) or kind != FIELDS[type(value)]:
         return None
     tensor = getattr(proto, kind)
     if value.shape.is_bottom or value.shape.rank is None or not tensor.HasField("shape"):

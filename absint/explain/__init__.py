@@ -12,7 +12,7 @@ from absint.explain.places import Place, number_at, numbers_of
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text.nearest import did_you_mean
-from absint.lattices.value import BOTTOM, TOP, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, Value
 from absint.program.graph import ABSENT, Operand
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, ele
     found = result.value_of(operand)
     if found is BOTTOM:
         raise UsageError(f"{value!r} is never computed: no run reaches {result.nodes[operand[0]]}")
-    if not isinstance(found, (Tensor, SparseTensor)):
+    if not isinstance(found, AnyTensor):
         kind = "nothing is known of it" if found is TOP else f"it is {found!r}"
         raise UsageError(f"{value!r} is not known to be a tensor: {kind}")
     if element is not None:

@@ -12,7 +12,7 @@ from absint.explain.flow_sources import FlowSources, Part, Slot
 from absint.explain.places import as_integer, number_at
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.value import TOP, SparseTensor, Tensor, Value
+from absint.lattices.value import TOP, AnyTensor, Value
 from absint.program.graph import Kernel, Node
 from absint.transfer.op import HOLE
 
@@ -179,7 +179,7 @@ class Derivation:
             return "the node cannot run"
         for position, operand in enumerate(item.operands):
             value = self._analysis.operand(operand, self._states)
-            if value is TOP or (isinstance(value, (Tensor, SparseTensor)) and value.shape.rank is None):
+            if value is TOP or (isinstance(value, AnyTensor) and value.shape.rank is None):
                 return f"the rank of its input {_formal(item.kernel, position) or position} is unknown"
         return "only a run decides it"
 

@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.real import Real
-from absint.lattices.value import MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, Container, SequenceOf, SparseTensor, Tensor, Value
 
 Kind = Literal["axis", "element", "length"]
 
@@ -38,7 +38,7 @@ FIRST: Final = Place("element")
 
 def _opened(value: Value | None, place: Place) -> Value | None:
     for at in place.items or (None,) * place.depth:
-        if not isinstance(value, (SequenceOf, OptionalOf, MapOf)):
+        if not isinstance(value, Container):
             return None
         each = value.each if at is not None and isinstance(value, SequenceOf) else None
         value = each[at] if each is not None and at is not None and at < len(each) else value.element
@@ -53,7 +53,7 @@ def number_at(value: Value | None, place: Place) -> Element | None:
     inner = _opened(value, place)
     if place.kind == "length":
         return inner.length if isinstance(inner, SequenceOf) else None
-    if not isinstance(inner, (Tensor, SparseTensor)):
+    if not isinstance(inner, AnyTensor):
         return None
     if place.kind == "axis":
         rank = inner.shape.rank
@@ -79,7 +79,7 @@ def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
             for at, element in enumerate(value.contents.elements):
                 if element is not OPAQUE and not isinstance(element, Unknown):
                     yield Place("element", at, depth, items), element
-        if isinstance(value, (Tensor, SparseTensor)) and value.shape.rank:
+        if isinstance(value, AnyTensor) and value.shape.rank:
             for axis, dim in enumerate(value.shape.dims):
                 if not isinstance(dim, Unknown):
                     yield Place("axis", axis, depth, items), dim
@@ -93,7 +93,7 @@ def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
     """What the value holds, with the position where elements are told apart."""
     if isinstance(value, SequenceOf) and value.items is not None:
         return list(enumerate(value.items))
-    return [(None, value.element)] if isinstance(value, (SequenceOf, OptionalOf, MapOf)) else []
+    return [(None, value.element)] if isinstance(value, Container) else []
 
 
 def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
@@ -102,19 +102,15 @@ def replaced(value: Value, changes: Mapping[Place, Element]) -> Value:
 
 
 def _rebuilt(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
-    inner = [_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)]
-    if isinstance(value, SequenceOf):
-        if value.items is not None:
-            return SequenceOf.of(inner, value.element)
-        length = changes.get(Place("length", 0, len(around), _told_apart(around)), value.length)
-        return SequenceOf(inner[0], length if isinstance(length, Dim) else value.length)
-    if isinstance(value, OptionalOf):
-        return OptionalOf(inner[0], value.present)
-    return MapOf(value.key, inner[0]) if isinstance(value, MapOf) else _replaced(value, changes, around)
+    if not isinstance(value, Container):
+        return _replaced(value, changes, around)
+    inner = iter([_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)])
+    length = changes.get(Place("length", 0, len(around), _told_apart(around)))
+    return value.map(lambda part: next(inner), lambda found: length if isinstance(length, Dim) else found)
 
 
 def _replaced(value: Value, changes: Mapping[Place, Element], around: tuple[int | None, ...]) -> Value:
-    if not isinstance(value, (Tensor, SparseTensor)):
+    if not isinstance(value, AnyTensor):
         return value
     depth, items = len(around), _told_apart(around)
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None

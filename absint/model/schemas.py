@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import onnx
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
 from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
 from absint.transfer.rule import Rule
 
@@ -325,7 +325,7 @@ def _type_variables(found: onnx.defs.OpSchema, inputs: Sequence[Value | None]) -
             continue
         if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
             bound.setdefault(formal.type_str, Tensor(value.dtype))
-        elif isinstance(value, (SequenceOf, OptionalOf, MapOf, SparseTensor)):
+        elif isinstance(value, Container | SparseTensor):
             bound.setdefault(formal.type_str, TOP)
     return bound
 

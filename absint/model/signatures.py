@@ -11,7 +11,18 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import (
+    BOTTOM,
+    TOP,
+    AnyTensor,
+    Container,
+    MapOf,
+    OptionalOf,
+    SequenceOf,
+    SparseTensor,
+    Tensor,
+    Value,
+)
 
 ELEMENTS: Final = {
     "float": DType.FLOAT,
@@ -159,15 +170,13 @@ def agree(a: Value, b: Value) -> bool:
     """Two values may be of one type."""
     if a is b or a is TOP or b is TOP or a is BOTTOM or b is BOTTOM:
         return True
-    if isinstance(a, (Tensor, SparseTensor)) and isinstance(b, (Tensor, SparseTensor)):
-        return type(a) is type(b) and _may_equal(a.dtype, b.dtype)
-    if isinstance(a, SequenceOf) and isinstance(b, SequenceOf):
-        return agree(a.element, b.element)
-    if isinstance(a, OptionalOf) and isinstance(b, OptionalOf):
-        return agree(a.element, b.element)
-    if isinstance(a, MapOf) and isinstance(b, MapOf):
-        return _may_equal(a.key, b.key) and agree(a.element, b.element)
-    return False
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, AnyTensor) and isinstance(b, AnyTensor):
+        return _may_equal(a.dtype, b.dtype)
+    if isinstance(a, MapOf) and isinstance(b, MapOf) and not _may_equal(a.key, b.key):
+        return False
+    return isinstance(a, Container) and isinstance(b, Container) and agree(a.element, b.element)
 
 
 def _may_equal(a: DType, b: DType) -> bool:

@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.references import UnresolvedError
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
 from absint.program.graph import Operand
 from absint.shapes.names import symbols_of
 from absint.shapes.summaries import State, birthplace
@@ -75,7 +75,7 @@ class Query:
     def shape(self, name: str) -> tuple[Dim, ...]:
         """The dims of a value. Raises UnresolvedError if its rank is unknown, or it is no tensor."""
         value = self._value(self._operands[name])
-        if isinstance(value, Tensor | SparseTensor) and value.shape.rank is not None:
+        if isinstance(value, AnyTensor) and value.shape.rank is not None:
             return value.shape.dims
         raise UnresolvedError(_why_no_shape(name, value))
 
@@ -92,7 +92,7 @@ def _why_no_shape(name: str, value: Value) -> str:
     kind = kinds.get(type(value))
     if kind is not None:
         return f"{bounded(name)} is {kind}: only tensors have dims"
-    if value is BOTTOM or (isinstance(value, Tensor | SparseTensor) and value.shape.is_bottom):
+    if value is BOTTOM or (isinstance(value, AnyTensor) and value.shape.is_bottom):
         return f"{bounded(name)} is computed in no run"
     return f"the rank of {bounded(name)} is unknown: nothing can be asked of its dims"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.contents import Contents
 from absint.lattices.text.escapes import json_text
-from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
 from absint.report.summary import computed, totals
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _text(item: Json) -> str:
 
 def described(value: Value) -> dict[str, Json]:
     """A value as JSON: `kind`, and what the kind has."""
-    if isinstance(value, (Tensor, SparseTensor)):
+    if isinstance(value, AnyTensor):
         shape: list[Json] | None = None if value.shape.rank is None else [str(dim) for dim in value.shape.dims]
         result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
         if isinstance(value, SparseTensor):

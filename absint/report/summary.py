@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -99,7 +99,7 @@ def totals(result: Result) -> Totals:
 
 def tensor_of(value: Value) -> Tensor | None:
     """The tensor that a value is, or that the elements of a sequence, optional or map are."""
-    while isinstance(value, (SequenceOf, OptionalOf, MapOf)):
+    while isinstance(value, Container):
         value = value.element
     return value if isinstance(value, Tensor) else None
 

@@ -16,7 +16,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.runs.arrays import Actual, Array
 
 Part = Literal["kind", "dtype", "rank", "dim", "element", "length", "constraint"]
@@ -92,7 +92,7 @@ class Claims:
             each = value.each if value.each is not None and len(value.each) == len(actual) else None
             for number, item in enumerate(actual):
                 yield from self.of(f"{name}, item {number}", each[number] if each else value.element, item)
-        elif isinstance(value, (Tensor, SparseTensor)) and isinstance(actual, Array):
+        elif isinstance(value, AnyTensor) and isinstance(actual, Array):
             yield from self._tensor(name, value, actual)
 
     def _optional(self, name: str, value: OptionalOf, actual: Actual) -> Iterator[Claim]:
@@ -101,7 +101,7 @@ class Claims:
         elif actual is not None:
             yield from self.of(name, value.element, actual)
 
-    def _tensor(self, name: str, value: Tensor | SparseTensor, actual: Array) -> Iterator[Claim]:
+    def _tensor(self, name: str, value: AnyTensor, actual: Array) -> Iterator[Claim]:
         if value.dtype is not DType.UNDEFINED and actual.dtype is not None:
             yield Claim(name, "dtype", None, str(value.dtype), str(actual.dtype))
         if value.shape.rank is None:

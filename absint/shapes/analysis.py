@@ -16,7 +16,8 @@ from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.rows import Rows
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
 from absint.lattices.unify import SOUND, Policy
-from absint.lattices.value import BOTTOM, TOP, VALUES, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.value_lattice import VALUES
 from absint.model import schemas
 from absint.model.largest import oversize
 from absint.program.graph import ABSENT, Kernel, Node, Operand, Program

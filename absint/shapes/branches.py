@@ -24,7 +24,8 @@ from absint.lattices.logic.relation import (
 from absint.lattices.logic.truth import NO
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
-from absint.lattices.value import BOTTOM, TOP, VALUES, OptionalOf, SequenceOf, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
+from absint.lattices.value_lattice import VALUES
 from absint.transfer.op import HOLE, Statement
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from itertools import chain, count
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.value import OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, SequenceOf, Tensor, Value, parts
 from absint.program.graph import Node
 from absint.shapes.summaries import State, birthplace
 
@@ -43,21 +43,16 @@ def _shown(text: str, found: Symbol) -> Dim:
 
 def symbols_of(value: Value) -> Iterator[Symbol]:
     """The symbols of a value in reading order: dims, then elements."""
-    if isinstance(value, (Tensor, SparseTensor)):
-        if value.shape.rank:
-            for dim in value.shape.dims:
+    for part in parts(value):
+        if isinstance(part, AnyTensor) and part.shape.rank:
+            for dim in part.shape.dims:
                 if isinstance(dim, Expr) and dim.const is None:
                     yield from _sorted(dim.symbols)
-        if isinstance(value, Tensor) and value.contents is not None:
-            for element in value.contents.elements:
+        if isinstance(part, Tensor) and part.contents is not None:
+            for element in part.contents.elements:
                 yield from _sorted(element_symbols(element))
-    elif isinstance(value, SequenceOf):
-        if isinstance(value.length, Expr):
-            yield from _sorted(value.length.symbols)
-        for item in value.items or (value.element,):
-            yield from symbols_of(item)
-    elif isinstance(value, OptionalOf):
-        yield from symbols_of(value.element)
+        if isinstance(part, SequenceOf) and isinstance(part.length, Expr):
+            yield from _sorted(part.length.symbols)
 
 
 def _sorted(found: frozenset[Symbol]) -> Sequence[Symbol]:

@@ -20,8 +20,9 @@ def verify(result: Analysed) -> None:
     try:
         for node, item in enumerate(result.nodes):
             again = analysis.transfer(node, states)
-            if not STATES.leq(again, states[node]):
-                raise AssertionError(f"{item}: {again} is not below the stored {states[node]}")
+            lost = STATES.why_not_leq(again, states[node])
+            if lost:
+                raise AssertionError(f"{item}: {again} is not below the stored {states[node]}: {lost}")
     finally:
         analysis.memoise = memoise
         analysis.applied, analysis.trips, analysis.carried = kept

@@ -7,9 +7,12 @@ from itertools import chain
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.dtype import DType
-from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.lattice import placed
+from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
+from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
+from absint.lattices.value_lattice import VALUES
+from absint.testing.checks import hole_free
 from absint.transfer.application import apply
 from absint.transfer.op import HOLE, Applied, Op
 from absint.transfer.rule import Rule
@@ -70,28 +73,36 @@ def check_weaker(case: str, what: str, applied: Applied, less: Applied) -> None:
     if less.rejected is not None:
         raise AssertionError(f"{case} with {what}: rejected ({less.rejected}), but with more known it is not")
     for index, (value, other) in enumerate(zip(applied.outputs, less.outputs, strict=True)):
-        if _says_more(other, value):
-            raise AssertionError(f"{case} with {what}: output {index} is {other}, but with more known only {value}")
+        lost = _lost(other, value)
+        if lost:
+            raise AssertionError(
+                f"{case} with {what}: output {index} is {other}, but with more known only {value}: {hole_free(lost)}"
+            )
 
 
-def _says_more(less: Value, value: Value) -> bool:
-    """A type, rank or dim is told that the other value does not tell, or tells otherwise.
+def _lost(less: Value, value: Value) -> str:
+    """Why `value`, of an application that knew more, does not have the type, rank or a dim that `less` has."""
+    if isinstance(less, Container) and type(less) is type(value):
+        assert isinstance(value, Container)
+        return placed("each element", _lost(less.element, value.element))
+    return VALUES.why_not_leq(value, _kept(less, value))
+
+
+def _kept(less: Value, value: Value) -> Value:
+    """What of `less` must hold of `value` too.
 
     Two terms may differ: either operand of a broadcast is right in every run.
     """
-    if less is TOP:
-        return False
-    if type(less) is not type(value):
-        return True
-    if isinstance(less, (Tensor, SparseTensor)) and isinstance(value, (Tensor, SparseTensor)):
-        if less.dtype not in (DType.UNDEFINED, value.dtype):
-            return True
-        if less.shape.rank is None or value.shape.rank is None:
-            return less.shape.rank is not None
-        return len(less.shape) != len(value.shape) or any(map(_is_more, less.shape, value.shape))
-    if isinstance(less, (SequenceOf, OptionalOf, MapOf)) and isinstance(value, (SequenceOf, OptionalOf, MapOf)):
-        return _says_more(less.element, value.element)
-    return False
+    if not isinstance(less, AnyTensor) or type(less) is not type(value):
+        return less
+    assert isinstance(value, AnyTensor)
+    shape = less.shape
+    if shape.rank is None:
+        shape = TOP_SHAPE
+    elif shape.rank == value.shape.rank:
+        pairs = zip(shape, value.shape, strict=True)
+        shape = shape_of(tuple([dim if _is_more(dim, known) else UNKNOWN_DIM for dim, known in pairs]))
+    return type(less)(less.dtype, shape)
 
 
 def _is_more(less: Dim, dim: Dim) -> bool:
@@ -106,17 +117,15 @@ def _is_invented(dim: Expr) -> bool:
 
 def symbols_of(value: Value) -> Iterator[Symbol]:
     """Every symbol that a value mentions."""
-    if isinstance(value, (Tensor, SparseTensor)) and value.shape.rank is not None:
-        yield from _symbols(value.shape.dims)
-    if isinstance(value, Tensor):
-        for element in value.contents.elements if value.contents is not None else ():
-            yield from element_symbols(element)
-        yield from _symbols(number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
-    if isinstance(value, SequenceOf):
-        yield from _symbols((value.length,))
-    if isinstance(value, (SequenceOf, OptionalOf, MapOf)):
-        for item in (value.element, *(value.items or () if isinstance(value, SequenceOf) else ())):
-            yield from symbols_of(item)
+    for part in parts(value):
+        if isinstance(part, AnyTensor) and part.shape.rank is not None:
+            yield from _symbols(part.shape.dims)
+        if isinstance(part, Tensor):
+            for element in part.contents.elements if part.contents is not None else ():
+                yield from element_symbols(element)
+            yield from _symbols(number for ramp in part.ramps for number in (ramp.base, *ramp.steps))
+        if isinstance(part, SequenceOf):
+            yield from _symbols((part.length,))
 
 
 def _symbols(dims: Iterable[Dim]) -> Iterator[Symbol]:

@@ -22,6 +22,17 @@ class Interval(NamedTuple):
     def is_empty(self) -> bool:
         return self.lo is not None and self.hi is not None and self.lo > self.hi
 
+    @property
+    def text(self) -> str:
+        """`within 0..4`, `at least 0`; empty if there is no bound."""
+        if self.is_empty:
+            return "no number"
+        if self.lo is None:
+            return "" if self.hi is None else f"at most {self.hi}"
+        if self.hi is None:
+            return f"at least {self.lo}"
+        return str(self.lo) if self.lo == self.hi else f"within {self.lo}..{self.hi}"
+
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, int):
             return False
@@ -172,6 +183,13 @@ class Congruence(NamedTuple):
     def of(modulus: int, remainder: int) -> Congruence:
         modulus = abs(modulus)
         return Congruence(modulus, remainder % modulus if modulus else remainder)
+
+    @property
+    def text(self) -> str:
+        """`a multiple of 4`, `1 modulo 4`; empty for every integer."""
+        if self.modulus <= 1:
+            return "" if self.modulus else str(self.remainder)
+        return f"{self.remainder} modulo {self.modulus}" if self.remainder else f"a multiple of {self.modulus}"
 
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, int):

@@ -7,7 +7,11 @@ import re
 import pytest
 
 from absint import analyze
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor
 from tests.absint.flows import FLOWS
+from tests.absint.flows.build import floats, model, node
 from tests.runs import Runs
 
 
@@ -18,6 +22,18 @@ def test_claims_hold_in_every_run(name: str) -> None:
     result.verify()
     for data in flow.data if flow.bindings else ():
         Runs(flow.model, result, data).check(*flow.bindings)
+
+
+def test_a_state_that_is_no_post_fixpoint_is_named_with_the_reason() -> None:
+    result = analyze(model([node("Relu", ["X"], ["Y"])], [floats("X", "N", 3)], ["Y"]))
+    at, _ = result.producer("Y")
+    result.last.states[at] = (Tensor(DType.FLOAT, Shape(["N", 4])),)
+    with pytest.raises(AssertionError) as raised:
+        result.verify()
+    assert str(raised.value) == (
+        "Relu #0: (Tensor(FLOAT[N, 3]),) is not below the stored (Tensor(FLOAT[N, 4]),): "
+        "output 0, dim 1 must be 4, found 3"
+    )
 
 
 def renumbered(text: str, numbers: dict[str, str]) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from absint.lattices.laws import LawError, check_laws
+from absint.lattices.laws import LAWS, Domain, LawError, check_laws
+from absint.lattices.shape import SHAPES, Shape
 from absint.lattices.terms.interval import EMPTY, FULL, Interval
 
 Set = frozenset[int]
@@ -63,6 +64,8 @@ WRONG = [
         "meet is the smaller of two comparable elements",
         {"meet": lambda a, b: a & b if a == b or Subsets.top in (a, b) else Subsets.bottom},
     ),
+    ("why_not_leq gives a reason where leq does not hold", {"why_not_leq": lambda a, b: "" if len(a) < 2 else "no"}),
+    ("why_not_leq gives one line", {"why_not_leq": lambda a, b: "" if a <= b else "one\nanother"}),
     ("widening is an upper bound", {"widen": lambda a, b: a or b}),
     ("widening by what is below changes nothing", {"widen": lambda a, b: a | b if not a or not b else Subsets.top}),
 ]
@@ -79,6 +82,31 @@ def test_a_broken_operation_is_found(law: str, changes: dict[str, Any]) -> None:
     with pytest.raises(LawError) as raised:
         check_laws(altered(Subsets, **changes), ELEMENTS)
     assert str(raised.value).startswith(f"not so: {law}, for frozenset(")
+
+
+ONE, PAIR, OTHER_PAIR = frozenset({1}), frozenset({0, 1}), frozenset({1, 2})
+
+
+@pytest.mark.parametrize(
+    ("law", "elements", "changes"),
+    [
+        ("meet absorbs join", [ONE, frozenset({0})], {"meet": lambda a, b: a & b if {a, b} != {ONE, PAIR} else a | b}),
+        ("join absorbs meet", [PAIR, OTHER_PAIR], {"join": lambda a, b: a | b if ONE not in (a, b) else Subsets.top}),
+    ],
+)
+def test_absorption_reaches_elements_that_are_not_given(law: str, elements: list[Set], changes: dict[str, Any]) -> None:
+    domain = Domain(altered(Subsets, **changes))
+    with pytest.raises(LawError, match=f"not so: {law}, for "):
+        LAWS["absorption"](domain, *elements, elements[0])
+
+
+def test_a_failed_law_says_why_the_order_does_not_hold() -> None:
+    shapes = type("Shapes", (type(SHAPES),), {"join": lambda self, a, b: a})()
+    with pytest.raises(LawError) as raised:
+        LAWS["join_is_the_least_upper_bound"](Domain(shapes), Shape([2, 3]), Shape([2, "N"]), SHAPES.top)
+    assert str(raised.value) == (
+        "not so: join is an upper bound, for Shape([2, 3]) and Shape([2, N]): dim 1 must be 3, found N"
+    )
 
 
 @pytest.mark.parametrize(

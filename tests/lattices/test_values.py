@@ -16,10 +16,24 @@ from absint.lattices.dim import BOTTOM_DIM
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq
 from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_DIM, Expr, Symbol, Unknown, const, integer_symbol, symbol
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Expr, Symbol, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.real import Real
-from absint.lattices.value import BOTTOM, TOP, VALUES, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor
+from absint.lattices.value import (
+    BOTTOM,
+    TOP,
+    AnyTensor,
+    MapOf,
+    OptionalOf,
+    SequenceOf,
+    SparseTensor,
+    Tensor,
+    map_tensors,
+    parts,
+    tensors,
+    without_elements,
+)
+from absint.lattices.value_lattice import VALUES
 
 N, M = symbol("N"), symbol("M")
 I = integer_symbol("I")  # noqa: E741
@@ -217,6 +231,37 @@ def test_replacement_goes_inside_values() -> None:
     assert OptionalOf(inner, True).replace(mapping) is OptionalOf(inner.replace(mapping), True)
     assert MapOf(DType.STRING, inner).replace(mapping) is MapOf(DType.STRING, inner.replace(mapping))
     assert TOP.replace(mapping) is TOP
+
+
+X, Y = Tensor(DType.INT64, Shape(["N"]), Contents.fill(N)), SparseTensor(DType.FLOAT, Shape(["M"]))
+NESTED = OptionalOf(SequenceOf.of([X, MapOf(DType.STRING, Y), TOP], BOTTOM), True)
+
+
+def test_parts_of_a_value_come_in_order_and_those_that_hold_come_first() -> None:
+    inner = NESTED.element
+    assert list(parts(NESTED)) == [NESTED, inner, X, MapOf(DType.STRING, Y), Y, TOP]
+    assert list(tensors(NESTED)) == [X, Y]
+    assert list(parts(SequenceOf(X, N))) == [SequenceOf(X, N), X]
+    assert list(parts(BOTTOM)) == [BOTTOM]
+    assert not list(tensors(TOP))
+
+
+def test_a_map_over_tensors_keeps_what_holds_them() -> None:
+    def rank_only(tensor: AnyTensor) -> Tensor:
+        return Tensor(tensor.dtype, tensor.shape.map(lambda dim: UNKNOWN_SIZE))
+
+    bare = [Tensor(DType.INT64, Shape([None])), Tensor(DType.FLOAT, Shape([None]))]
+    expected = OptionalOf(SequenceOf.of([bare[0], MapOf(DType.STRING, bare[1]), TOP], BOTTOM), True)
+    assert map_tensors(NESTED, rank_only) is expected
+    assert map_tensors(NESTED, lambda tensor: tensor) is NESTED
+    assert map_tensors(SequenceOf(X, N), rank_only) is SequenceOf(bare[0], N)
+    assert map_tensors(SequenceOf(X, N), rank_only, lambda length: M) is SequenceOf(bare[0], M)
+    assert (map_tensors(TOP, rank_only), map_tensors(BOTTOM, rank_only)) == (TOP, BOTTOM)
+    assert without_elements(NESTED) is NESTED.map(lambda part: map_tensors(part, replace_contents))
+
+
+def replace_contents(tensor: AnyTensor) -> AnyTensor:
+    return Tensor(DType.INT64, Shape(["N"])) if tensor is X else tensor
 
 
 def test_values_of_two_kinds_join_to_top_and_meet_at_bottom() -> None:

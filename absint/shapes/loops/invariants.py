@@ -17,7 +17,8 @@ from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, sub, substitute
 from absint.lattices.terms.interval import Interval
-from absint.lattices.value import BOTTOM, VALUES, SequenceOf, Tensor, Value
+from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
+from absint.lattices.value_lattice import VALUES
 from absint.shapes.loops.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from absint.lattices.terms.expr import (
     expr_of,
 )
 from absint.lattices.terms.normal import maximum
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.graph import Operand
 from absint.shapes.branches import Control, condition_of, integer_of, single
 from absint.shapes.loops.inferred_ranks import Alike, agree, inferred
@@ -98,20 +98,16 @@ class LoopBody(Control):
 
     def leave(self, value: Value) -> Value:
         """What of a body value still has a meaning after the loop."""
-        if isinstance(value, Tensor):
-            contents = value.contents and value.contents.map(self._leave_element)
-            numbers = (number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
-            ramps = NO_RAMPS if any(map(self.mentions, numbers)) else value.ramps
-            return Tensor(value.dtype, value.shape.map(self.outside), contents, ramps)
+        return map_tensors(value, self._leave_tensor, self.outside)
+
+    def _leave_tensor(self, value: AnyTensor) -> AnyTensor:
+        shape = value.shape.map(self.outside)
         if isinstance(value, SparseTensor):
-            return SparseTensor(value.dtype, value.shape.map(self.outside))
-        if isinstance(value, SequenceOf):
-            return value.map(self.leave, self.outside(value.length))
-        if isinstance(value, OptionalOf):
-            return OptionalOf(self.leave(value.element), value.present)
-        if isinstance(value, MapOf):
-            return MapOf(value.key, self.leave(value.element))
-        return value
+            return SparseTensor(value.dtype, shape)
+        contents = value.contents and value.contents.map(self._leave_element)
+        numbers = (number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
+        ramps = NO_RAMPS if any(map(self.mentions, numbers)) else value.ramps
+        return Tensor(value.dtype, shape, contents, ramps)
 
     def _leave_element(self, element: Element) -> Element:
         if any(map(self.is_inside, element_symbols(element))):

@@ -144,7 +144,7 @@ def returns_nothing(op: Op) -> Tensor:
         (rejecting, "rejected (never) but it runs"),
         (needs_a_rank, "with the rank of input 0 unknown: rule 'needs_a_rank' ("),
         (rejects_what_it_does_not_know, "with the rank of input 0 unknown: rejected (the rank is unknown), but with"),
-        (guesses, "with the rank of input 0 unknown: output 0 is Tensor(FLOAT[8, 3]), but with more known only"),
+        (guesses, "but with more known only Tensor(FLOAT?): must have rank 2, found unknown rank"),
         (counts, "it must not keep state"),
         (changes_attributes, "changes its inputs or attributes: copy what is to be changed"),
         (own_symbol, "invents the symbol 'K', which every node would share: use op.fresh('K')"),
