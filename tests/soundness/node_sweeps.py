@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from tests.soundness.node_changes import reshaped, with_input
+import onnx
+
+from tests.soundness.node_changes import reshaped, schema_of, with_input
 from tests.soundness.node_drafts import NodeDraft
 from tests.soundness.node_sources import Operator, begin, later, schemas
 
@@ -78,6 +80,11 @@ def _attributes(draft: NodeDraft) -> Iterator[NodeDraft]:
                 for other in VALUES:
                     changed = [*value[:at], other, *value[at + 1 :]]
                     yield replace(draft, attributes={**draft.attributes, name: changed})
+    schema = schema_of(draft)
+    for name, known in schema.attributes.items() if schema is not None else ():
+        if known.type == onnx.defs.OpSchema.AttrType.INT and name not in draft.attributes:
+            for other in VALUES:
+                yield replace(draft, attributes={**draft.attributes, name: other})
 
 
 def _inputs(draft: NodeDraft) -> Iterator[NodeDraft]:
