@@ -85,6 +85,10 @@ def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
 
 
 def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
+    left_out = op.ints("pads") or [] if op.string("auto_pad", "NOTSET") != "NOTSET" else []
+    for value, window in zip(left_out, [*found, *found], strict=False):
+        if not 0 <= value < int(window.kernel):
+            op.may_fail("onnxruntime pads a pool by less than the kernel, also where auto_pad leaves the pads out")
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:

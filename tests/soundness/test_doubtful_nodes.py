@@ -160,10 +160,11 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         f"(uint8[2] x, {PARAMETERS}) => (y) {{ y = com.microsoft.QLinearConcat<axis = 0>(s, z, x, s, z) }}",
     ),
     **{
-        f"{node} with pads that padding on its own leaves out": (
-            f"(float[N, 1, 4] x) => (y) {{ y = {node}<kernel_shape = [2], auto_pad = {padding}, pads = [3]>(x) }}",
+        f"{node} with pads {pads} that padding on its own leaves out": (
+            f"(float[N, 1, 4] x) => (y) {{ y = {node}<kernel_shape = [2], auto_pad = {padding}, pads = {pads}>(x) }}",
             f"(float[N, 1, 4] x) => (y) {{ y = {node}<kernel_shape = [2], auto_pad = {padding}>(x) }}",
         )
+        for pads in ([3], [0, 2])
         for node, padding in (("MaxPool", '"SAME_UPPER"'), ("AveragePool", '"VALID"'), ("LpPool", '"SAME_LOWER"'))
     },
     **{
