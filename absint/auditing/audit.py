@@ -1,4 +1,4 @@
-"""The outcome of an audit."""
+"""What a source claims of the shapes of a model, and the outcome of an audit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
+
+Stated = int | str | None
+"""A size, a text, or nothing."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a tool, an author or a policy claims of the values of one model."""
+
+    source: str
+    shapes: Mapping[str, tuple[Stated, ...] | None]
+    """Value name -> dims; None: the rank is unknown. A value of a body is named `path/value`."""
+    failure: str = ""
+    """One line where the source failed."""
+    seconds: float = 0.0
+    anonymous: frozenset[str] = frozenset()
+    """Names that the source invented itself, as far as it tells."""
 
 
 class Judgement(Enum):
@@ -87,4 +104,4 @@ class Audit:
         return tuple(item for item in self.judged if item.judgement is judgement)
 
 
-__all__ = ["Audit", "Judged", "Judgement", "Place"]
+__all__ = ["Audit", "Claims", "Judged", "Judgement", "Place", "Stated"]

@@ -9,22 +9,23 @@ claims are read in the same way for diagnostics (`absint.declared.claims`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.auditing.audit import Place
 from absint.auditing.bodies import bodies
-from absint.auditing.texts import read_text
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
+from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.graph import Operand
 from absint.queries.text import Symbols
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.auditing.said import Said, Stated
+    from absint.auditing.audit import Claims, Stated
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,18 +81,35 @@ class _Dim(NamedTuple):
 _NOTHING: Mapping[str, Place] = {}
 
 
-def read_claims(result: Result, said: Said) -> Reading:
+def read_claims(result: Result, claims: Claims) -> Reading:
     """The claims that a source makes of the values that the analysis knows."""
-    return _Reader(result, said).read()
+    return _Reader(result, claims).read()
+
+
+def read_text(text: str, names: Collection[str]) -> Expr | None:
+    """The expression that a text denotes, where `names` stand alone elsewhere; None for one without a form."""
+    dim: Dim = read_dim_param(text, names).dim
+    return dim if isinstance(dim, Expr) else None
+
+
+def names_in(text: str, names: Collection[str]) -> frozenset[str]:
+    """The names in a text."""
+    return _names(text, frozenset(names))
+
+
+@lru_cache(maxsize=1 << 14)
+def _names(text: str, names: frozenset[str]) -> frozenset[str]:
+    found = read_text(text, names)
+    return found.free_symbols if found is not None else frozenset({text})
 
 
 class _Reader:
-    def __init__(self, result: Result, said: Said) -> None:
+    def __init__(self, result: Result, claims: Claims) -> None:
         self._result = result
-        self._said = said
+        self._claims = claims
         inputs = Symbols(result, result.states)
         self._inputs = {name: inputs[name] for name in result.symbols}
-        texts = {stated for shape in said.shapes.values() for stated in shape or () if isinstance(stated, str)}
+        texts = {stated for shape in claims.shapes.values() for stated in shape or () if isinstance(stated, str)}
         self._parsed = {text: read_text(text, self._inputs) for text in texts}
         self._relations: dict[tuple[Dim, Expr], Relation] = {}
 
@@ -102,7 +120,7 @@ class _Reader:
         dims = 0
         resolved: set[Place] = set()
         main = self._result.operands
-        for name, shape in self._said.shapes.items():
+        for name, shape in self._claims.shapes.items():
             if shape is None or name not in places:
                 continue
             (node, at), path = places[name]
@@ -116,7 +134,7 @@ class _Reader:
                 found.append(Claim(Place(name), const(len(shape)), _NOTHING, rank))
             if known is not None:
                 stated += self._dims(name, shape, known, computed, path)
-        return Reading((*found, *self._claims(stated)), dims, frozenset(resolved))
+        return Reading((*found, *self._equalities(stated)), dims, frozenset(resolved))
 
     def _operands(self) -> dict[str, tuple[Operand, str]]:
         """The values that are spoken of with their graphs, by the names that sources give them."""
@@ -137,7 +155,7 @@ class _Reader:
         if not isinstance(stated, str):
             return stated is not None
         found = self._parsed[stated]
-        return found is not None and found.free_symbols.isdisjoint(self._said.anonymous)
+        return found is not None and found.free_symbols.isdisjoint(self._claims.anonymous)
 
     def _dims(
         self, name: str, shape: tuple[Stated, ...], known: tuple[Dim, ...], computed: bool, path: str
@@ -147,7 +165,7 @@ class _Reader:
             if expr is not None:
                 yield _Dim(Place(name, axis), expr, dim, computed, path)
 
-    def _claims(self, stated: list[_Dim]) -> Iterator[Claim]:
+    def _equalities(self, stated: list[_Dim]) -> Iterator[Claim]:
         """Equalities with what is stated, or with the place that stands for it."""
         first: dict[tuple[str, Expr], _Dim] = {}
         for dim in sorted(stated, key=lambda d: d.computed):
@@ -198,4 +216,4 @@ def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Rela
     return (value.shape.dims, TRUE) if value.shape.rank == rank else (None, FALSE)
 
 
-__all__ = ["Claim", "Reading", "read_claims"]
+__all__ = ["Claim", "Reading", "names_in", "read_claims", "read_text"]

@@ -23,7 +23,7 @@ from absint.queries.prove import proving
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.auditing.said import Said
+    from absint.auditing.audit import Claims
     from absint.solver.prove import Decision, Prover
 
 Advance = Callable[[int, int], None]
@@ -43,7 +43,7 @@ _RUNS: WeakKeyDictionary[Result, Runs] = WeakKeyDictionary()
 
 def judge(
     result: Result,
-    said: Said,
+    claims: Claims,
     *,
     confirm: bool = True,
     sizes: Sequence[Mapping[str, int]] = (),
@@ -57,14 +57,14 @@ def judge(
     are tried first, unless they are none that its declarations allow. Runs are kept for the next source on the result.
     """
     start = perf_counter()
-    reading = read_claims(result, said)
+    reading = read_claims(result, claims)
     judging = _Judging(result, reading.claims, confirm, budget, advance)
     judging.run(sizes, runs)
     judged = tuple(judging.judged(claim) for claim in reading.claims)
     false = {found.places[0] for found in judged if found.judgement is Judgement.REFUTED}
     resolved = sum(place not in false and Place(place.value) not in false for place in reading.resolved)
     return Audit(
-        said.source, said.failure, said.seconds, judged, reading.dims, resolved, judging.calls,
+        claims.source, claims.failure, claims.seconds, judged, reading.dims, resolved, judging.calls,
         perf_counter() - start, judging.needs(judged),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.auditing.said import Stated
+    from absint.auditing.audit import Stated
 
 MAX_ELEMENTS: Final = 1 << 16
 """Of weights that are read."""

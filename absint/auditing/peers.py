@@ -11,10 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
+from absint.auditing.audit import Claims, Stated
 from absint.auditing.bodies import bodies
-from absint.auditing.said import Said, Stated
+from absint.auditing.claims import names_in
 from absint.auditing.sources import texts_in
-from absint.auditing.texts import names_in
 from absint.errors import UsageError
 from absint.runs.worker import WorkerError, ask_once, one_line
 
@@ -60,7 +60,7 @@ def is_installed(tool: str) -> bool:
     return find_spec(TOOLS[tool].module) is not None
 
 
-def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS) -> Said:
+def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS) -> Claims:
     """What a tool says of a model; where it is not installed, fails or hangs, one line of why.
 
     Beside `path`, the file of the model, lie its external data, of which small ones are read. Raises UsageError for an
@@ -68,19 +68,19 @@ def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float 
     """
     name = TOOLS[tool].name() if is_installed(tool) else tool
     if not is_installed(tool):
-        return Said(name, {}, f"{TOOLS[tool].package} is not installed")
+        return Claims(name, {}, f"{TOOLS[tool].package} is not installed")
     start = perf_counter()
     try:
         content = undeclared(model).SerializeToString()
     except Exception as error:  # protobuf's, for more than 2 GB
-        return Said(name, {}, f"the model cannot be handed over: {error}")
+        return Claims(name, {}, f"the model cannot be handed over: {error}")
     try:
         folder = None if path is None else str(path.resolve().parent)
         reply = ask_once("absint.auditing.peer_process:infer", (tool, content, folder), timeout)
     except WorkerError as error:
-        return Said(name, {}, str(error), perf_counter() - start)
+        return Claims(name, {}, str(error), perf_counter() - start)
     shapes, seconds, failure = cast("tuple[dict[str, tuple[Stated, ...] | None], float, str]", reply)
-    return Said(name, shapes, one_line(failure), seconds, _invented(model, shapes))
+    return Claims(name, shapes, one_line(failure), seconds, _invented(model, shapes))
 
 
 def _invented(model: ModelProto, shapes: Mapping[str, tuple[Stated, ...] | None]) -> frozenset[str]:

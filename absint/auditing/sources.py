@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from absint.auditing.audit import Claims, Stated
 from absint.auditing.bodies import bodies
-from absint.auditing.said import Said, Stated
 from absint.declared.reading import stated_dim
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from absint.model.load import Loaded, ModelLike
 
 
-def declared(model: ModelProto) -> Said:
+def declared(model: ModelProto) -> Claims:
     """The author's types of inner values, outputs, bodies and the values of functions (these once for each call)."""
-    return Said("declared", shapes_in(model))
+    return Claims("declared", shapes_in(model))
 
 
 def shapes_in(model: ModelProto, *, inputs: bool = False) -> dict[str, tuple[Stated, ...] | None]:
@@ -48,17 +48,17 @@ def texts_in(model: ModelProto) -> set[str]:
     return {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
 
 
-def by_policy(policy: str, model: ModelLike | Loaded) -> Said:
+def by_policy(policy: str, model: ModelLike | Loaded) -> Claims:
     """What the analysis says under a unification policy. Raises UsageError for a policy that there is not."""
     from absint.api import analyze
 
     start = perf_counter()
     result = analyze(model, policy=policy)
-    said = by_result(result.policy.label or f"policy {policy}", result)
-    return Said(said.source, said.shapes, seconds=perf_counter() - start, anonymous=said.anonymous)
+    claims = by_result(result.policy.label or f"policy {policy}", result)
+    return Claims(claims.source, claims.shapes, seconds=perf_counter() - start, anonymous=claims.anonymous)
 
 
-def by_result(source: str, result: Result) -> Said:
+def by_result(source: str, result: Result) -> Claims:
     """What an analysis says of the values of the main graph. Invented symbols are its anonymous names."""
     from absint.declared.annotate import Writer
     from absint.lattices.value import Tensor
@@ -71,7 +71,7 @@ def by_result(source: str, result: Result) -> Said:
         if isinstance(value, Tensor) and not value.shape.is_bottom:
             known = value.shape.rank is not None
             shapes[name] = tuple(writer.text(dim) for dim in value.shape.dims) if known else None
-    return Said(source, shapes, anonymous=_invented(result, shapes.values()))
+    return Claims(source, shapes, anonymous=_invented(result, shapes.values()))
 
 
 def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -83,7 +83,7 @@ def _computed(result: Result) -> Iterator[tuple[str, tuple[int, int]]]:
 
 def _invented(result: Result, shapes: Iterable[tuple[Stated, ...] | None]) -> frozenset[str]:
     """The names in the shapes that are no symbols of the inputs."""
-    from absint.auditing.texts import names_in
+    from absint.auditing.claims import names_in
 
     texts = {stated for shape in shapes for stated in shape or () if isinstance(stated, str)}
     return frozenset(name for text in texts for name in names_in(text, result.symbols)) - set(result.symbols)

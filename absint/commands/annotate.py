@@ -38,8 +38,8 @@ def annotate(
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
+    from absint.model.writing import check_binary_target, write_model
     from absint.report import text
-    from absint.report.files import check_binary_target, write_model
 
     check_binary_target(model, output, force)
     result = analysed(model, policy=policy, settings=settings, shows_diagnostics=True)

@@ -26,7 +26,7 @@ from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.auditing import Audit, Said
+    from absint.auditing import Audit, Claims
     from absint.auditing.judging import Advance
 
 
@@ -107,7 +107,7 @@ def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) ->
 
 def _sources(
     result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
-) -> Iterator[tuple[str, Callable[[], Said]]]:
+) -> Iterator[tuple[str, Callable[[], Claims]]]:
     """What is asked, by name."""
     from absint import auditing
 
@@ -119,10 +119,10 @@ def _sources(
         yield policy, partial(auditing.by_policy, policy, result.loaded)
 
 
-def _judged(result: Result, said: Said, confirm: bool, advance: Advance | None) -> Audit:
+def _judged(result: Result, claims: Claims, confirm: bool, advance: Advance | None) -> Audit:
     from absint.auditing import judge
 
-    return judge(result, said, confirm=confirm, advance=advance)
+    return judge(result, claims, confirm=confirm, advance=advance)
 
 
 @contextmanager

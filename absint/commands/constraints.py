@@ -75,7 +75,7 @@ def constraints(
     if output == "-":
         output = None
     if output is not None:
-        from absint.report.files import check_target
+        from absint.model.writing import check_target
 
         check_target(model, output)
     result = analysed(model, assume, sizes, settings=settings)
@@ -88,7 +88,7 @@ def constraints(
     if output is None:
         click.echo(content, nl=False)
     else:
-        from absint.report.files import write_text
+        from absint.model.writing import write_text
 
         write_text(content, result.model, model, output)
     return FINE

@@ -104,7 +104,7 @@ def check_seconds(seconds: float, option: str = "--seconds") -> None:
 
 
 def _write(found: Study, out: Path, plots: str | None) -> None:
-    from absint.report.files import write_file
+    from absint.model.writing import write_file
     from absint.study import tables
 
     table = found.table
@@ -125,10 +125,11 @@ def _print(found: Study, form: str) -> None:
     elif form == "json":
         click.echo(tables.to_json(found.table, found.records), nl=False)
     else:
+        from absint.report.study import notes, show
         from absint.report.text import write
 
-        tables.show(found.table)
-        write(tables.notes(found))
+        show(found.table)
+        write(notes(found))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.text.escapes import json_text
 from absint.runs.arrays import Actual, Array, check_names, read_actual
-from absint.runs.statements import Claim, Claims, Number, Part
+from absint.runs.statements import Number, Part, Statement, Statements
 from absint.shapes.branches import IfJoin
 from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import all_names, constraints
@@ -56,7 +56,7 @@ class Row:
     @property
     def place(self) -> str:
         """Where it is, in words."""
-        return self.value if self.part == "constraint" else Claim(self.value, self.part, self.axis, "", "").place
+        return self.value if self.part == "constraint" else Statement(self.value, self.part, self.axis, "", "").place
 
     def __str__(self) -> str:
         if self.part == "constraint":
@@ -165,11 +165,11 @@ def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str
     """
     check_names("the model has no input", inputs, [info.name for info in result.model.graph.input])
     check_names("the main graph has no value", outputs, list(result.values))
-    reader = Claims()
+    reader = Statements()
     actual = {name: read_actual(name, item) for name, item in {**inputs, **outputs}.items()}
     fed = {*inputs, *result.inputs}
-    of_inputs: list[Claim] = []
-    others: list[Claim] = []
+    of_inputs: list[Statement] = []
+    others: list[Statement] = []
     for name, value in result.values.items():
         if name in actual:
             (of_inputs if name in fed else others).extend(reader.of(name, value, actual[name]))
@@ -225,7 +225,7 @@ class Sizes:
 
     # Learning
 
-    def learn(self, claims: Iterable[Claim]) -> None:
+    def learn(self, claims: Iterable[Statement]) -> None:
         """Symbols that stand alone first; then what is linear in the only symbol without a size."""
         shown = [(claim.place, *pair) for claim in claims if (pair := claim.shown) is not None]
         for place, expr, number in shown:
@@ -270,7 +270,7 @@ class Sizes:
 
     # Judging
 
-    def judge(self, claim: Claim, premise: bool = False) -> Row:
+    def judge(self, claim: Statement, premise: bool = False) -> Row:
         """The row of a claim."""
         stated, actual = claim.stated, claim.actual
         if isinstance(stated, str):
@@ -289,7 +289,7 @@ class Sizes:
         shown: Number = str(actual) if isinstance(actual, float) and not isfinite(actual) else actual
         return Row(claim.value, claim.part, claim.axis, str(stated), found[0], shown, found[1], found[2], premise)
 
-    def _dim(self, claim: Claim, stated: Dim) -> tuple[int | None, bool, str]:
+    def _dim(self, claim: Statement, stated: Dim) -> tuple[int | None, bool, str]:
         actual = claim.actual
         partly: Dim = stated
         if isinstance(stated, Expr):
@@ -312,12 +312,12 @@ class Sizes:
         self._needs(claim, stated.free_symbols)
         return None, True, ""
 
-    def _needs(self, claim: Claim, names: Iterable[str]) -> None:
+    def _needs(self, claim: Statement, names: Iterable[str]) -> None:
         missing = sorted(name for name in names if name not in self.known)
         if missing:
             self.unsettled.append(f"{claim.place}: {claim.stated} needs {', '.join(missing)}")
 
-    def _why(self, claim: Claim, stated: Expr) -> str:
+    def _why(self, claim: Statement, stated: Expr) -> str:
         if isinstance(atom := sole_atom(stated), Symbol):
             size, place = self.known[atom.name], self.places[atom.name]
             return f"{atom.name} is {size} in {place}, {claim.actual} in {claim.place}"

@@ -33,7 +33,7 @@ MAX_PLACES: Final = 4096
 """Elements of a ramp that are looked at."""
 
 
-class Claim(NamedTuple):
+class Statement(NamedTuple):
     """One statement about one real value, and what the value is."""
 
     value: str
@@ -71,47 +71,47 @@ def _integer(number: float) -> int | None:
     return int(number) if np.isfinite(number) else None
 
 
-class Claims:
+class Statements:
     """Takes values apart; what could not be compared is noted."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def of(self, name: str, value: Value, actual: Actual) -> Iterator[Claim]:
+    def of(self, name: str, value: Value, actual: Actual) -> Iterator[Statement]:
         """What the abstract value says of the actual one."""
         if isinstance(value, OptionalOf):
             yield from self._optional(name, value, actual)
         elif value is TOP:
             self.notes.append(f"{name}: nothing is known of it")
         elif value is BOTTOM:
-            yield Claim(name, "kind", None, "never computed", _kind(actual))
+            yield Statement(name, "kind", None, "never computed", _kind(actual))
         elif (kind := KINDS[type(value)]) != _kind(actual):
-            yield Claim(name, "kind", None, kind, _kind(actual))
+            yield Statement(name, "kind", None, kind, _kind(actual))
         elif isinstance(value, SequenceOf) and isinstance(actual, list):
-            yield Claim(name, "length", None, value.length, len(actual))
+            yield Statement(name, "length", None, value.length, len(actual))
             each = value.each if value.each is not None and len(value.each) == len(actual) else None
             for number, item in enumerate(actual):
                 yield from self.of(f"{name}, item {number}", each[number] if each else value.element, item)
         elif isinstance(value, AnyTensor) and isinstance(actual, Array):
             yield from self._tensor(name, value, actual)
 
-    def _optional(self, name: str, value: OptionalOf, actual: Actual) -> Iterator[Claim]:
+    def _optional(self, name: str, value: OptionalOf, actual: Actual) -> Iterator[Statement]:
         if value.present is not None and value.present is (actual is None):
-            yield Claim(name, "kind", None, "present" if value.present else "absent", _kind(actual))
+            yield Statement(name, "kind", None, "present" if value.present else "absent", _kind(actual))
         elif actual is not None:
             yield from self.of(name, value.element, actual)
 
-    def _tensor(self, name: str, value: AnyTensor, actual: Array) -> Iterator[Claim]:
+    def _tensor(self, name: str, value: AnyTensor, actual: Array) -> Iterator[Statement]:
         if value.dtype is not DType.UNDEFINED and actual.dtype is not None:
-            yield Claim(name, "dtype", None, str(value.dtype), str(actual.dtype))
+            yield Statement(name, "dtype", None, str(value.dtype), str(actual.dtype))
         if value.shape.rank is None:
             self.notes.append(f"{name}: its rank is unknown")
         elif value.shape.rank != len(actual.shape):
-            yield Claim(name, "rank", None, Dim(value.shape.rank), len(actual.shape))
+            yield Statement(name, "rank", None, Dim(value.shape.rank), len(actual.shape))
             return
         else:
             for axis, (dim, size) in enumerate(zip(value.shape.dims, actual.shape, strict=True)):
-                yield Claim(name, "dim", axis, dim, size)
+                yield Statement(name, "dim", axis, dim, size)
         if isinstance(value, Tensor) and (value.contents is not None or value.ramps) and actual.has_elements:
             try:
                 if value.contents is not None:
@@ -128,7 +128,7 @@ def _kind(actual: Actual) -> str:
     return "tensor" if isinstance(actual, Array) else "sequence" if isinstance(actual, list) else "map"
 
 
-def _elements(name: str, contents: Contents, actual: Array) -> Iterator[Claim]:
+def _elements(name: str, contents: Contents, actual: Array) -> Iterator[Statement]:
     if contents.is_fill:
         for number in _extremes(actual.elements()):
             yield from _element(name, None, contents.elements[0], number)
@@ -137,13 +137,13 @@ def _elements(name: str, contents: Contents, actual: Array) -> Iterator[Claim]:
             yield from _element(name, place, claimed, number)
 
 
-def _growing(name: str, ramps: Ramps, actual: Array) -> Iterator[Claim]:
+def _growing(name: str, ramps: Ramps, actual: Array) -> Iterator[Statement]:
     """The elements of ramps: all of a small tensor; of a large one the first and the last, and some between."""
     numbers = actual.elements()
     step = max(1, numbers.size // MAX_PLACES)
     for place in sorted({*range(0, numbers.size, step), *range(numbers.size)[-1:]}):
         index = [int(i) for i in np.unravel_index(place, actual.shape)]
-        yield Claim(name, "element", place, element(ramps, index), numbers[place].item())
+        yield Statement(name, "element", place, element(ramps, index), numbers[place].item())
 
 
 def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
@@ -154,10 +154,10 @@ def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
     return ends if ends[0] < ends[1] else ends[:1]  # type: ignore[operator]
 
 
-def _element(name: str, place: int | None, claimed: Element, number: Number) -> Iterator[Claim]:
+def _element(name: str, place: int | None, claimed: Element, number: Number) -> Iterator[Statement]:
     if claimed is not OPAQUE:
         assert isinstance(claimed, (Dim, Relation, Real))
-        yield Claim(name, "element", place, claimed, number)
+        yield Statement(name, "element", place, claimed, number)
 
 
-__all__ = ["Claim", "Claims", "Number", "Part"]
+__all__ = ["Number", "Part", "Statement", "Statements"]

@@ -29,7 +29,7 @@ _HINT: Final = (
 )
 
 
-def recorded(folder: Path) -> Mapping[str, dict[str, Json]]:
+def known_runs(folder: Path) -> Mapping[str, dict[str, Json]]:
     """Model without suffix -> its sizes and data. Raises UsageError for a file that says something else."""
     path = folder / FILE
     if not path.is_file():
@@ -60,7 +60,7 @@ def _is_binding(sizes: Mapping[str, object]) -> bool:
 
 
 def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
-    """The inputs of the recorded runs of a model; one that cannot be made is left out."""
+    """The inputs of the known runs of a model; one that cannot be made is left out."""
     from absint.runs.run import feeds_for
 
     for sizes in runs.get("sizes", ()):
@@ -73,4 +73,4 @@ def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
             yield {**feeds, **given}
 
 
-__all__ = ["FILE", "feeds_of", "recorded"]
+__all__ = ["FILE", "feeds_of", "known_runs"]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
-from absint.study.tasks import Task, analysed, said
+from absint.study.tasks import Task, analysed, claims_of
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.auditing import Said
+    from absint.auditing import Claims
     from absint.auditing.claims import Claim
     from absint.runs.pool import Job, Json
     from absint.solver.prove import Prover, Tier
@@ -61,15 +61,15 @@ def perform(job: Job) -> Json:
     """The queries of what a source claims of a model."""
     task = Task.from_job(job)
     result = analysed(task)
-    spoken = said(task, result)
-    found, left_out = collected(result, _claims(result, spoken))
-    return {"failure": spoken.failure, "queries": found, "left_out": left_out}
+    claims = claims_of(task, result)
+    found, left_out = collected(result, _claims(result, claims))
+    return {"failure": claims.failure, "queries": found, "left_out": left_out}
 
 
-def _claims(result: Result, spoken: Said) -> Iterable[Claim]:
+def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
     from absint.auditing.claims import read_claims
 
-    return (claim for claim in read_claims(result, spoken).claims if claim.place.axis is not None)
+    return (claim for claim in read_claims(result, claims).claims if claim.place.axis is not None)
 
 
 def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict[str, Json]]:

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from absint.errors import UsageError
 from absint.lattices.text.escapes import json_text
-from absint.report.files import write_file
+from absint.model.writing import write_file
 from absint.runs.pool import Done, Json
 from absint.study.queries import PERFORM, Status
 from absint.study.sources import read_sources

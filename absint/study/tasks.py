@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from absint.errors import ModelError, UsageError
-from absint.study.known_runs import feeds_of, recorded
+from absint.study.known_runs import feeds_of, known_runs
 from absint.study.sources import Source, versions
 
 if TYPE_CHECKING:
     from absint.api import Result
-    from absint.auditing import Audit, Judged, Said
+    from absint.auditing import Audit, Claims, Judged
     from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.study.tasks:perform"
@@ -49,7 +49,7 @@ class Task:
     confirm: bool
     """Run counterexamples."""
     runs: Mapping[str, Json] = field(default_factory=dict)
-    """Recorded runs of the model."""
+    """Known runs of the model."""
 
     def to_job(self) -> Job:
         """As a JSON object."""
@@ -67,14 +67,14 @@ def pairs(
 ) -> list[list[Task]]:
     """The pairs of each model below a folder, models in the order of their paths.
 
-    Raises UsageError for a folder that is none or has no model, and for recorded runs that do not parse.
+    Raises UsageError for a folder that is none or has no model, and for known runs that do not parse.
     """
     known = {source: versions(source) for source in sources}
     found = []
     runs: dict[Path, Mapping[str, dict[str, Json]]] = {}
     for name, path, digest in models(Path(folder)):
         if path.parent not in runs:
-            runs[path.parent] = recorded(path.parent)
+            runs[path.parent] = known_runs(path.parent)
         own = runs[path.parent].get(path.stem, {})
         found.append(
             [
@@ -86,7 +86,7 @@ def pairs(
 
 
 def _runs(own: Mapping[str, Json]) -> str:
-    """A result depends on the runs that are recorded."""
+    """A result depends on the known runs."""
     return f", runs {hashlib.sha256(json.dumps(own).encode()).hexdigest()[:8]}" if own else ""
 
 
@@ -128,9 +128,9 @@ def audit(task: Task) -> Audit:
     from absint.auditing import judge
 
     result = analysed(task)
-    spoken = said(task, result)
+    claims = claims_of(task, result)
     runs = list(feeds_of(result, task.runs)) if task.confirm else []
-    return judge(result, spoken, confirm=task.confirm, runs=runs, budget=task.seconds * _PROVING)
+    return judge(result, claims, confirm=task.confirm, runs=runs, budget=task.seconds * _PROVING)
 
 
 _latest: dict[tuple[str, str], Result] = {}
@@ -151,7 +151,7 @@ def analysed(task: Task) -> Result:
     return _latest[key]
 
 
-def said(task: Task, result: Result) -> Said:
+def claims_of(task: Task, result: Result) -> Claims:
     """What the source says of the model."""
     from absint.auditing import by_policy, declared, peer
 
@@ -196,5 +196,14 @@ def _refutation(claim: Judged) -> Json:
 
 
 __all__ = [
-    "PERFORM", "Task", "analysed", "answer", "audit", "digest_of", "models", "pairs", "perform", "said",
+    "PERFORM",
+    "Task",
+    "analysed",
+    "answer",
+    "audit",
+    "claims_of",
+    "digest_of",
+    "models",
+    "pairs",
+    "perform",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Claims held against the values of one run. What is wrong raises AssertionError, with the claim and what ran."""
+"""Statements held against the values of one run. What is wrong raises AssertionError, with the claim and what ran."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.runs.arrays import Actual, read_actual
 from absint.runs.comparison import Sizes
-from absint.runs.statements import Claim, Claims
+from absint.runs.statements import Statement, Statements
 from absint.testing.cases import Binding, Case
 from absint.transfer.op import HOLE, Applied
 
@@ -40,14 +40,14 @@ def check_value(where: str, value: Value, actual: object, known: Binding) -> Non
 
 def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
     """Hold one dim against a number."""
-    judge(where, [Claim("dim", "length", None, claim, actual)], known)
+    judge(where, [Statement("dim", "length", None, claim, actual)], known)
 
 
-def claims_of(name: str, value: Value, actual: object) -> Iterator[Claim]:
+def claims_of(name: str, value: Value, actual: object) -> Iterator[Statement]:
     """What an abstract value says of a real one; nothing of one that the run did not give."""
     if isinstance(value, Top) or (actual is None and not isinstance(value, OptionalOf)):
         return
-    yield from Claims().of(name, value, _read(name, actual))
+    yield from Statements().of(name, value, _read(name, actual))
 
 
 def _read(name: str, actual: object) -> Actual:
@@ -58,7 +58,7 @@ def _read(name: str, actual: object) -> Actual:
     return read_actual(name, actual)
 
 
-def judge(where: str, claims: Sequence[Claim], binding: Binding) -> Mapping[str, int]:
+def judge(where: str, claims: Sequence[Statement], binding: Binding) -> Mapping[str, int]:
     """The sizes of all symbols, those that the run shows included. Raises AssertionError for the first wrong claim."""
     found = Sizes()
     found.known.update(binding)

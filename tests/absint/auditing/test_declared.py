@@ -88,16 +88,16 @@ def test_the_analysis_proves_what_it_says() -> None:
 
 
 def test_sizes_that_only_data_decide_have_anonymous_names() -> None:
-    said = by_result("sound", absint.analyze(model("(float[N] x) => (y) {y = NonZero(x)}")))
-    assert said.shapes == {"y": (1, "_d0")}
-    assert said.anonymous == {"_d0"}
+    claims = by_result("sound", absint.analyze(model("(float[N] x) => (y) {y = NonZero(x)}")))
+    assert claims.shapes == {"y": (1, "_d0")}
+    assert claims.anonymous == {"_d0"}
 
 
 def test_a_policy_is_judged() -> None:
     proto = model(SUM)
-    said = by_policy("max", proto)
-    assert (said.source, by_policy("sound", proto).source) == ("unsound policy max", "policy sound")
-    (item,) = judge(absint.analyze(proto), said).of(Judgement.REFUTED)
+    claims = by_policy("max", proto)
+    assert (claims.source, by_policy("sound", proto).source) == ("unsound policy max", "policy sound")
+    (item,) = judge(absint.analyze(proto), claims).of(Judgement.REFUTED)
     assert item.relation == "z[0] == max(M, N)"
     with pytest.raises(UsageError, match="unknown policy"):
         by_policy("nobody's", proto)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import absint
-from absint.auditing import Audit, Judgement, Place, Said, declared, judge
+from absint.auditing import Audit, Claims, Judgement, Place, declared, judge
+from absint.auditing.audit import Stated
 from absint.auditing.runs import Runs
-from absint.auditing.said import Stated
 from tests.absint.auditing.models import LIE, SUM, model
 
 PROVED, REFUTED = Judgement.PROVED, Judgement.REFUTED
@@ -83,7 +83,7 @@ CASES: list[tuple[str, dict[str, tuple[Stated, ...] | None], dict[str, Judgement
 
 
 def judged(text: str, shapes: dict[str, tuple[Stated, ...] | None], *, confirm: bool = True) -> Audit:
-    return judge(absint.analyze(model(text)), Said("somebody", shapes), confirm=confirm)
+    return judge(absint.analyze(model(text)), Claims("somebody", shapes), confirm=confirm)
 
 
 @pytest.mark.parametrize(("text", "shapes", "expected"), CASES)
@@ -141,11 +141,11 @@ def test_data_that_decide_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_known_sizes_and_feeds_are_run_first() -> None:
     result = absint.analyze(model(TARGET))
-    said = Said("somebody", {"y": ("N", 1)})
+    claims = Claims("somebody", {"y": ("N", 1)})
     feeds = {"x": np.zeros(6, np.float32), "s": np.array([2, 3])}
-    (item,) = (item for item in judge(result, said, runs=[feeds]).judged if item.relation == "y[0] == N")
+    (item,) = (item for item in judge(result, claims, runs=[feeds]).judged if item.relation == "y[0] == N")
     assert (item.counterexample, item.because) == ({"N": 6, "K": 2}, ("y[0] is 2, not 6",))
-    assert judge(absint.analyze(model(SUM)), Said("somebody", {"z": ("M",)}), sizes=[{"N": 6, "M": 1}]).of(REFUTED)[
+    assert judge(absint.analyze(model(SUM)), Claims("somebody", {"z": ("M",)}), sizes=[{"N": 6, "M": 1}]).of(REFUTED)[
         0
     ].counterexample == {"N": 6, "M": 1}
 
@@ -164,9 +164,9 @@ def test_runs_that_are_not_of_the_claim_refute_nothing(
     sizes: list[dict[str, int]], feeds: list[dict[str, np.ndarray]]
 ) -> None:
     result = absint.analyze(model(SUM), assume=["N == M"])
-    assert judge(result, Said("somebody", {"z": ("M",)}), sizes=sizes, runs=feeds).counts[REFUTED] == 0
+    assert judge(result, Claims("somebody", {"z": ("M",)}), sizes=sizes, runs=feeds).counts[REFUTED] == 0
     result = absint.analyze(model(SUM.replace("M", "N")))
-    assert judge(result, Said("somebody", {"z": (6,)}), runs=feeds, sizes=sizes).of(REFUTED)[0].counterexample in (
+    assert judge(result, Claims("somebody", {"z": (6,)}), runs=feeds, sizes=sizes).of(REFUTED)[0].counterexample in (
         {"N": size} for size in range(30) if size != 6
     )
 
@@ -176,20 +176,20 @@ def test_equal_relations_are_asked_once_and_runs_are_shared() -> None:
     nodes = " ".join(f"{new} = Relu({old})" for old, new in zip(["z", *names], names, strict=False))
     body = f"z = Identity(x) m = MatMul(x, w) {nodes}"
     result = absint.analyze(model(f"(float[N, K] x, float[D, 2] w) => (m) {{{body}}}"))
-    said = Said("somebody", dict.fromkeys(names, ("N", "D")))
-    first = judge(result, said)
+    claims = Claims("somebody", dict.fromkeys(names, ("N", "D")))
+    first = judge(result, claims)
     assert first.counts[PROVED] == 60
     assert first.solver_calls <= 1
 
 
 def test_counts() -> None:
     result = absint.analyze(model(JOIN))
-    said = Said("somebody", {"x": ("N",), "z": ("u",), "nowhere": (3,)}, anonymous=frozenset({"u"}))
-    found = judge(result, said)
+    claims = Claims("somebody", {"x": ("N",), "z": ("u",), "nowhere": (3,)}, anonymous=frozenset({"u"}))
+    found = judge(result, claims)
     assert (found.dims, found.resolved) == (1, 0)
-    assert judge(result, Said("somebody", {"z": (None,)})).dims == 1
-    assert judge(result, Said("somebody", {"z": ("N + M",)})).resolved == 1
-    wrong = [judge(result, Said("somebody", {"z": shape})) for shape in (("N",), ("N", 2))]
+    assert judge(result, Claims("somebody", {"z": (None,)})).dims == 1
+    assert judge(result, Claims("somebody", {"z": ("N + M",)})).resolved == 1
+    wrong = [judge(result, Claims("somebody", {"z": shape})) for shape in (("N",), ("N", 2))]
     assert [(found.counts[REFUTED], found.resolved) for found in wrong] == [(1, 0), (1, 0)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import absint
-from absint.auditing import TOOLS, Judgement, Said, judge, peer
+from absint.auditing import TOOLS, Claims, Judgement, judge, peer
 from absint.auditing.peers import is_installed, undeclared
 from absint.errors import UsageError
 from tests.absint.auditing.models import LIE, SUM, model
@@ -43,9 +43,9 @@ def test_what_is_recorded_of_a_tool_is_judged(builder: Path) -> None:
     """ShapeBuilder gives the maximum, written N^M, for a symbol against a symbol."""
     builder.write_text(BUILDER.format(run="pass", shapes={"x": ("N",), "z": ("N^M",)}))
     proto = model(SUM)
-    said = peer("yobx", proto)
-    assert (said.source, said.failure, said.shapes) == ("yobx", "", {"x": ("N",), "z": ("N^M",)})
-    (item,) = judge(absint.analyze(proto), said).of(Judgement.REFUTED)
+    claims = peer("yobx", proto)
+    assert (claims.source, claims.failure, claims.shapes) == ("yobx", "", {"x": ("N",), "z": ("N^M",)})
+    (item,) = judge(absint.analyze(proto), claims).of(Judgement.REFUTED)
     assert item.relation == "z[0] == max(M, N)"
 
 
@@ -61,16 +61,16 @@ def test_what_is_recorded_of_a_tool_is_judged(builder: Path) -> None:
 )
 def test_a_tool_that_fails_takes_nothing_down(builder: Path, run: str, failure: str) -> None:
     builder.write_text(BUILDER.format(run=run, shapes={}))
-    said = peer("yobx", model(SUM), None, 3 if "sleep" in run else 60)
-    assert said.shapes == {}
-    assert "\n" not in said.failure
-    assert re.fullmatch(failure, said.failure)
+    claims = peer("yobx", model(SUM), None, 3 if "sleep" in run else 60)
+    assert claims.shapes == {}
+    assert "\n" not in claims.failure
+    assert re.fullmatch(failure, claims.failure)
 
 
 def test_a_tool_that_is_not_there() -> None:
     absent = [name for name in TOOLS if name not in INSTALLED]
     for name in absent:
-        assert peer(name, model(SUM)) == Said(name, {}, f"{TOOLS[name].package} is not installed")
+        assert peer(name, model(SUM)) == Claims(name, {}, f"{TOOLS[name].package} is not installed")
         assert not is_installed(name)
     with pytest.raises(UsageError, match="unknown tool 'onix': it is one of onnx, "):
         peer("onix", model(SUM))
@@ -79,10 +79,10 @@ def test_a_tool_that_is_not_there() -> None:
 @pytest.mark.parametrize("tool", INSTALLED)
 def test_an_installed_tool_speaks(tool: str) -> None:
     proto = model(JOIN)
-    said = peer(tool, proto)
-    assert not said.failure
-    assert said.source.startswith(TOOLS[tool].package)
-    found = judge(absint.analyze(proto), said)
+    claims = peer(tool, proto)
+    assert not claims.failure
+    assert claims.source.startswith(TOOLS[tool].package)
+    found = judge(absint.analyze(proto), claims)
     assert found.seconds > 0
     assert {item.relation for item in found.of(Judgement.PROVED)} >= {"rank(z) == 1", "rank(w) == 1"}
     assert found.dims == 2
@@ -90,10 +90,10 @@ def test_an_installed_tool_speaks(tool: str) -> None:
 
 def test_names_that_a_tool_makes_up_are_not_resolved() -> None:
     proto = model("(float[N] x, float[M] y) => (z) {z = NonZero(x)}")
-    said = peer("onnx", proto)
-    assert said.shapes["z"] is not None
-    assert said.anonymous >= {dim for dim in said.shapes["z"] if isinstance(dim, str)}
-    assert judge(absint.analyze(proto), said).resolved == 1
+    claims = peer("onnx", proto)
+    assert claims.shapes["z"] is not None
+    assert claims.anonymous >= {dim for dim in claims.shapes["z"] if isinstance(dim, str)}
+    assert judge(absint.analyze(proto), claims).resolved == 1
 
 
 def test_a_tool_does_not_see_what_the_author_says() -> None:
@@ -112,6 +112,6 @@ def test_equalities_that_are_made_up_are_refuted() -> None:
 
 def test_what_a_tool_leaves_behind_counts() -> None:
     """onnxruntime's tool gives up on a symbol against a symbol, with what it has found until then in a file."""
-    said = peer("onnxruntime", model("(float[N] x, float[M] y) => (z) {a = Relu(x) z = Add(a, y)}"))
-    assert said.failure == "Exception: Incomplete symbolic shape inference"
-    assert said.shapes["a"] == ("N",)
+    claims = peer("onnxruntime", model("(float[N] x, float[M] y) => (z) {a = Relu(x) z = Add(a, y)}"))
+    assert claims.failure == "Exception: Incomplete symbolic shape inference"
+    assert claims.shapes["a"] == ("N",)

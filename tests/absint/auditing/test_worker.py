@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto
 
 import absint
-from absint.auditing import Judgement, Said, judge
+from absint.auditing import Claims, Judgement, judge
 from absint.auditing.runs import Observed, Runs
 from absint.runs.allowance import allowing
 from absint.runs.serve import Failure
@@ -163,7 +163,7 @@ def test_each_visit_of_a_body_is_seen() -> None:
 def test_where_onnxruntime_is_missing_the_reference_implementation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("absint.auditing.runs.find_spec", lambda name: None)
     proto = model(SUM)
-    (item,) = judge(absint.analyze(proto), Said("somebody", {"z": ("M",)})).of(Judgement.REFUTED)
+    (item,) = judge(absint.analyze(proto), Claims("somebody", {"z": ("M",)})).of(Judgement.REFUTED)
     assert item.confirmed
 
 

@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from absint import analyze
 from absint.errors import UsageError
-from absint.study.known_runs import feeds_of, recorded
+from absint.study.known_runs import feeds_of, known_runs
 from absint.study.sources import DECLARED
 from absint.study.tasks import Task, audit, pairs
 from tests.absint.cli_models import BOOL, FLOAT, node, save, value
@@ -26,8 +26,8 @@ def test_feeds(tmp_path: Path) -> None:
     )
     runs = {"sizes": [{"N": 0}, {"N": 3}], "data": [{"k": 7, "other": 1}, {"x": "no number"}]}
     (tmp_path / "sizes.json").write_text(json.dumps({"m": runs}))
-    assert recorded(tmp_path) == {"m": runs}
-    found = list(feeds_of(analyze(tmp_path / "m.onnx"), recorded(tmp_path)["m"]))
+    assert known_runs(tmp_path) == {"m": runs}
+    found = list(feeds_of(analyze(tmp_path / "m.onnx"), known_runs(tmp_path)["m"]))
     assert [(feeds["x"].shape, feeds["k"].tolist(), sorted(feeds)) for feeds in found] == [  # type: ignore[attr-defined]
         ((0,), 7, ["k", "x"]),
         ((3,), 7, ["k", "x"]),
@@ -91,6 +91,6 @@ def test_a_result_depends_on_recorded_runs(tmp_path: Path) -> None:
 def test_a_bad_file_is_one_line(content: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / "sizes.json").write_text(content)
     with pytest.raises(UsageError) as error:
-        recorded(tmp_path)
+        known_runs(tmp_path)
     assert complaint in str(error.value)
     assert len(str(error.value).splitlines()) == 1
