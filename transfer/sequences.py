@@ -21,8 +21,8 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, E
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
+from absint.transfer.concat import joined
 from absint.transfer.elements.cases import choose
-from absint.transfer.layout import joined
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 

@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import Tensor, Value
 from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
-from absint.transfer.indexing import gather_nd
+from absint.transfer.gather import gather_nd
 from absint.transfer.op import Op
 from absint.transfer.padding import pad
 from absint.transfer.reduction import by_attribute

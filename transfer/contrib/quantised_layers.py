@@ -15,11 +15,11 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer import normalisation, recurrent
+from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
 from absint.transfer.contrib.fused_products import swapped
 from absint.transfer.contrib.parameters import is_one_value, may_refuse_parameters
 from absint.transfer.contrib.views import restate, retyped
-from absint.transfer.layout import joined
 from absint.transfer.op import ANY_TENSOR, Op
 from absint.transfer.rule import MICROSOFT, rule
 

@@ -164,3 +164,16 @@ def bitwise(compute: Callable[[int, int], int]) -> Binary:
 def bitwise_not(op: Op, dtype: DType, a: Element) -> Element:
     """Every bit inverted."""
     return INTEGER_RANGES[dtype][1] + INTEGER_RANGES[dtype][0] - integer(a) if dtype.is_integer else OPAQUE
+
+
+def whole_numbers(op: Op, name: str) -> list[Dim] | None:
+    """The elements of a vector, of floats that are integers too: version 1 of some operators has no others."""
+    found = op.elements(name)
+    return op.integers(name) if found is None else [_whole(element) for element in found.ravel().tolist()]
+
+
+def _whole(element: Element) -> Dim:
+    if isinstance(element, Real):
+        value = element.fraction
+        return UNKNOWN_DIM if value is None or value.denominator != 1 else Dim(value.numerator)
+    return element if isinstance(element, Dim) else UNKNOWN_DIM

@@ -32,7 +32,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "joined-fill-of-nothing",
         "what inputs without elements are joined to has the elements of them all",
-        "absint.transfer.layout",
+        "absint.transfer.concat",
         "return first if agree else None",
         "return first",
         "str(graph('(int64[2] s, int64[2] t) => (float[N, M] y) { a = ConstantOfShape(s) b = ConstantOfShape(t) "

@@ -267,7 +267,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "concat-has-the-length-of-the-first",
         "Concat takes the first size, not the sum",
-        "absint.transfer.layout",
+        "absint.transfer.concat",
         "total = total + s[at]",
         "total = shapes[0][at]",
         "node('Concat', floats('N'), floats('M'), axis=0)",
@@ -276,7 +276,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "concat-takes-other-dims-of-the-first",
         "an input without elements may give the other axes",
-        "absint.transfer.layout",
+        "absint.transfer.concat",
         "result = choose(op, _is_empty(op, s), result, s[axis])",
         "pass",
         "node('Concat', floats('N', 'M'), floats('N', 'K'), axis=0)",
@@ -285,7 +285,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "split-rounds-down",
         "uneven parts have the size of an even one",
-        "absint.transfer.layout",
+        "absint.transfer.split",
         "size = ceildiv(total, count)",
         "size = total // count",
         "node('Split', floats('N'), num_outputs=3, outputs=3)",
@@ -379,7 +379,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.transfer.indexing",
         "lt(found[1], extent))",
         "lt(found[1], extent + 1))",
-        "module('absint.transfer.indexing')._reach("
+        "module('absint.transfer.indexing').reach("
         "module('absint.lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')], Dim('M'))",
         "pytest tests/transfer/test_ramps.py",
     ),

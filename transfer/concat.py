@@ -1,0 +1,152 @@
+"""Concat, and what else joins tensors along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from absint.lattices.contents import OPAQUE, Contents, ObjectArray, is_small
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import NO_RAMPS, side_by_side
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import choose, is_positive
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+
+
+@rule("Concat", inputs="inputs*", outputs="concat_result", complete=True, elements=True)
+def concat(op: Op) -> Tensor:
+    """numpy.concatenate along `axis`.
+
+    onnxruntime (not ONNX) lets an input without elements differ on the other axes: the first input that has
+    elements gives them.
+    """
+    return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
+
+
+def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
+    """The inputs along an axis; what must agree stated."""
+    dtype = op.same_dtype(*(x.dtype for x in inputs))
+    shapes = [x.shape for x in inputs if not x.shape.is_top]
+    if len(shapes) < len(inputs):
+        op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
+    if not shapes:
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
+    if len({len(s) for s in shapes}) > 1:
+        if all(is_positive(op, d) for s in shapes for d in s):
+            op.reject(f"inputs of different rank: {', '.join(map(str, shapes))}")
+        op.may_fail("the inputs have different ranks")
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
+    known = len(shapes) == len(inputs)
+    if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # one without elements may have another rank
+    at = op.axis(axis, len(shapes[0]))
+    total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
+    for s in shapes if known else ():
+        total = total + s[at]
+    dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
+    result = shape_of(tuple(dims))
+    ramps = NO_RAMPS
+    if at == len(dims) - 1 and all(x.ramps for x in inputs):
+        ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
+    return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
+
+
+_MAX_PAIRED: Final = 12
+"""Of more inputs that may be empty and differ, not every two are compared."""
+
+
+def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
+    """The dim of another axis; what must agree stated. Any input that has elements gives it, else the first."""
+    first = shapes[0][axis]
+    distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
+    filled = [s[axis] for s in distinct if all(is_positive(op, d) for d in s)]
+    if all(op.is_equal(s[axis], first) is YES for s in distinct):
+        return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
+    many = len(distinct) > _MAX_PAIRED
+    full = [s for s in distinct if all(is_positive(op, d) for d in s)] if many else []
+    for i, s in enumerate(distinct):
+        for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
+            if op.is_equal(s[axis], other[axis]) is not YES:
+                agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
+                found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
+                if s[axis].is_concrete and other[axis].is_concrete:
+                    op.load_risk(f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}")
+                op.require(agree, f"the inputs agree on axis {axis}", found=found)
+    if many and not full:
+        op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, but for empty ones")
+    if known and op.policy.equal is not None:
+        return op.unified(*(s[axis] for s in shapes))
+    if filled or not known:
+        return filled[-1] if filled else UNKNOWN_SIZE
+    if many:
+        return UNKNOWN_SIZE
+    result = first
+    for s in distinct:
+        result = choose(op, _is_empty(op, s), result, s[axis])
+    return result
+
+
+def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
+    """Orders shapes so that the one whose dim and emptiness are easiest to say comes last."""
+    return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
+
+
+def _is_empty(op: Op, shape: Shape) -> Relation:
+    return disjunction(*(eq(d, 0) for d in shape if not is_positive(op, d)))
+
+
+def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
+    """The one element that all are, where those of all inputs are the same.
+
+    Inputs without elements that differ on another axis give one with elements in onnxruntime, which nobody has written.
+    """
+    first = inputs[0].contents if inputs else None
+    if first is None or not first.is_fill or any(x.contents is not first for x in inputs):
+        return None
+    if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
+        return first
+    shapes = [x.shape for x in inputs]
+    agree = axis is not None and all(
+        op.is_equal(a, b) is YES
+        for s in shapes[1:]
+        for i, (a, b) in enumerate(zip(shapes[0], s, strict=True))
+        if i != axis
+    )
+    return first if agree else None
+
+
+def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | None:
+    """The elements one after another; those of an input of unknown contents and known size are opaque."""
+    if shape.concrete is None or all(x.contents is None for x in inputs):
+        return None
+    if len(shape) == 1 and all(x.contents is not None and not x.contents.is_fill for x in inputs):
+        elements = [e for x in inputs if x.contents is not None for e in x.contents.elements]
+        return Contents.of(shape.concrete, elements) if shape.concrete == (len(elements),) else None
+    parts = [_elements(x) for x in inputs]
+    if any(part is None for part in parts):
+        return None
+    filled = [part for part in parts if part is not None and part.size]  # one without elements may differ elsewhere
+    if not filled:
+        return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
+    joined = np.concatenate(filled, axis)
+    return Contents.from_array(joined) if joined.shape == shape.concrete else None
+
+
+def _elements(x: Tensor) -> ObjectArray | None:
+    sizes = x.shape.concrete
+    if x.contents is not None:
+        return x.contents.array(sizes)
+    if sizes is None or not is_small(sizes):
+        return None
+    unknown = np.empty(sizes, dtype=object)
+    unknown.fill(OPAQUE)
+    return unknown
+
+
+__all__ = ["concat", "joined"]

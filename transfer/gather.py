@@ -1,0 +1,195 @@
+"""Reading elements by index: the Gather operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+import numpy as np
+
+from absint.lattices.contents import OPAQUE, Contents, Element, is_small
+from absint.lattices.logic.relation import (
+    FALSE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+)
+from absint.lattices.logic.truth import YES
+from absint.lattices.ramp import Ramp
+from absint.lattices.shape import Shape, shape_of
+from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
+from absint.lattices.value import Tensor
+from absint.transfer.indexing import (
+    IN_RANGE,
+    choose,
+    positions_of,
+    reach,
+    require_cover,
+    require_in_range,
+    require_tuples,
+    tuple_length,
+)
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+
+
+@rule("Gather", inputs="data indices", complete=True, elements=True)
+def gather(op: Op) -> Tensor:
+    """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
+    data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
+    if data.shape.is_top:
+        op.may_fail("every index lies inside the axis")
+        return Tensor(dtype, contents=_fill_only(data))
+    axis = op.axis(op.integer("axis", 0), len(data.shape))
+    require_in_range(op, indices, data.shape[axis])
+    if indices.shape.is_top:
+        return Tensor(dtype, contents=_fill_only(data))
+    shape = shape_of((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
+    return Tensor(dtype, shape, _fill_only(data) or _gathered(op, shape, axis))
+
+
+def _fill_only(data: Tensor) -> Contents | None:
+    """The contents if all elements are alike: they survive any selection."""
+    return data.contents if data.contents is not None and data.contents.is_fill else None
+
+
+def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
+    """The elements of numpy.take, where those of the data are known."""
+    sizes, x, known = shape.concrete, op.tensor("data"), op.tensor("indices").contents
+    if x.contents is None or sizes is None:
+        return None
+    if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
+        return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
+    data, indices = op.elements("data"), _index_elements(op, "indices")
+    if data is None or indices is None or not is_small(sizes):
+        return None
+    lanes = np.moveaxis(data, axis, -1)
+    picked = np.empty((*lanes.shape[:-1], len(indices)), dtype=object)
+    for at in np.ndindex(lanes.shape[:-1]):
+        lane = lanes[at].tolist()
+        for position, index in enumerate(indices):
+            picked[(*at, position)] = choose(lane, index)
+    at_axis = np.moveaxis(picked, -1, axis)
+    return Contents.from_array(at_axis.reshape(sizes))
+
+
+def _index_elements(op: Op, name: str) -> list[Element] | None:
+    """The indices in row-major order, unknown ones included; None if their number is unknown or too large."""
+    found = op.elements(name)
+    if found is not None:
+        return cast("list[Element]", found.ravel().tolist())
+    sizes = op.tensor(name).shape.concrete
+    return [OPAQUE] * prod(sizes) if sizes is not None and is_small(sizes) else None
+
+
+@rule("GatherElements", inputs="data indices", complete=True, elements=True)
+def gather_elements(op: Op) -> Tensor:
+    """numpy.take_along_axis; the result has the shape of the indices, which the data must cover on every other axis."""
+    data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
+    shape, axis = _same_rank(op, data, indices)
+    if axis is None:
+        op.may_fail(IN_RANGE)
+        return Tensor(dtype, shape, _fill_only(data))
+    require_cover(op, data.shape, indices.shape, axis)
+    require_in_range(op, indices, data.shape[axis])
+    return Tensor(dtype, shape, _fill_only(data) or _gathered_elements(op, axis))
+
+
+def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None]:
+    """The shape of the indices (its rank from the data if need be), and the axis where both ranks are known."""
+    ranks = [s.rank for s in (data.shape, indices.shape) if s.rank is not None]
+    if not ranks:
+        return indices.shape, None
+    axis = op.axis(op.integer("axis", 0), ranks[0])
+    if len(ranks) == 2:
+        op.require_rank(indices.shape, ranks[0], "indices")
+        return indices.shape, axis
+    return (Shape([None] * ranks[0]) if indices.shape.is_top else indices.shape), None
+
+
+def _gathered_elements(op: Op, axis: int) -> Contents | None:
+    data, indices = op.elements("data"), op.elements("indices")
+    if data is None or indices is None:
+        return None
+    result = np.empty(indices.shape, dtype=object)
+    for at in np.ndindex(indices.shape):
+        lane = data[(*at[:axis], slice(None), *at[axis + 1 :])]
+        result[at] = choose(lane.tolist(), cast(Element, indices[at]))
+    return Contents.from_array(result)
+
+
+@rule("GatherND", inputs="data indices", complete=True, elements=True)
+def gather_nd(op: Op) -> Tensor:
+    """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
+    data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
+    batch = op.integer("batch_dims", 0)
+    indexed = tuple_length(op, data, indices, batch)
+    if indexed is None:
+        op.may_fail(IN_RANGE)
+        return Tensor(dtype, contents=_fill_only(data))
+    shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
+    _require_batch(op, data.shape, indices.shape, batch, shape)
+    known = op.elements("indices")
+    reaches = _tuple_reaches(data.shape[batch : batch + indexed], indices)
+    if known is None and reaches and UNKNOWN_RELATION not in reaches:
+        nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
+        for relation in reaches:
+            op.require(disjunction(nothing, relation), IN_RANGE)
+    elif known is None:
+        for axis in range(batch, batch + indexed):
+            _require_nonempty(op, indices, data.shape[axis], product((*data.shape[batch + indexed :],)))
+        if indexed and indices.shape.size is not ZERO_EXPR:
+            op.may_fail(IN_RANGE)
+    else:
+        require_tuples(op, known, data.shape[batch:], op.decide(ge(product(data.shape[batch + indexed :]), 1)) is YES)
+    return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))
+
+
+def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
+    """For each axis that is indexed where the indices lie inside it, if they grow along axes."""
+    ramps, sizes = indices.ramps, indices.shape[:-1]
+    if len(ramps) == 1 and len(extents) == 1:
+        ramps = (Ramp(ramps[0].base, ramps[0].steps[:-1]),)
+    return (
+        [reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
+        if (len(ramps) == len(extents))
+        else []
+    )
+
+
+def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
+    """The batches agree. onnxruntime looks at the number of tuples, which must be a multiple of the batch of the data,
+    and takes anything where there is nothing to do."""
+    mine, theirs = product(data[:batch]), product(indices[:-1])
+    if mine is product(indices[:batch]) and isinstance(mine, Expr):
+        return
+    fits = conjunction(ge(mine, 1), divisible(theirs, mine)) if mine is not ZERO_EXPR else FALSE
+    op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices fit those of data")
+
+
+def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> None:
+    """Some index into an empty axis fails, unless there is nothing to copy."""
+    relation = disjunction(eq(product(indices.shape[:-1]), 0), ge(extent, 1), eq(slice_size, 0))
+    if relation is not UNKNOWN_RELATION:
+        op.require(relation, "an axis that is indexed is not empty")
+
+
+def _gathered_tuples(op: Op) -> Contents | None:
+    data, indices = op.elements("data"), op.elements("indices")
+    if data is None or indices is None:
+        return None
+    found = positions_of(indices, data.shape)
+    rest = data.shape[indices.shape[-1] :]
+    if found is None or not is_small((*indices.shape[:-1], *rest)):
+        return None
+    places = list(np.ndindex(rest))
+    elements = [data[(*position, *place)] for position in found for place in places]
+    return Contents.of((*indices.shape[:-1], *rest), elements)
+
+
+__all__ = ["gather", "gather_elements", "gather_nd"]

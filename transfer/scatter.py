@@ -1,0 +1,131 @@
+"""Writing elements by index: the Scatter operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, join_elements
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import ZERO_EXPR, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic
+from absint.transfer.indexing import (
+    IN_RANGE,
+    constant_of,
+    positions_of,
+    require_cover,
+    require_in_range,
+    require_tuples,
+    tuple_length,
+)
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+
+
+@rule("ScatterElements Scatter", inputs="data indices updates", complete=True, elements=True)
+def scatter_elements(op: Op) -> Tensor:
+    """The data with updates written along an axis; indices and updates share one shape."""
+    data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
+    dtype = op.common_dtype("data", "updates")
+    ranks = [t.shape.rank for t in (data, indices, updates) if t.shape.rank is not None]
+    if ranks:
+        axis = op.axis(op.integer("axis", 0), ranks[0])
+        for tensor, name in ((indices, "indices"), (updates, "updates")):
+            op.require_rank(tensor.shape, ranks[0], name)
+    if not (indices.shape.is_top or updates.shape.is_top):
+        for at, (a, b) in enumerate(zip(indices.shape, updates.shape, strict=True)):
+            op.require_equal(a, b, f"indices and updates agree on axis {at}")
+    if data.shape.is_top:
+        op.may_fail(IN_RANGE)
+        return Tensor(dtype, Shape([None] * ranks[0]) if ranks else data.shape)
+    if indices.shape.is_top or updates.shape.is_top:
+        op.may_fail(IN_RANGE)
+        return Tensor(dtype, data.shape)
+    require_cover(op, data.shape, indices.shape, axis)
+    require_in_range(op, indices, data.shape[axis])
+    return Tensor(dtype, data.shape, _scattered(op, axis))
+
+
+def _scattered(op: Op, axis: int) -> Contents | None:
+    data, indices, updates = op.elements("data"), op.elements("indices"), op.elements("updates")
+    if data is None or indices is None or updates is None or indices.shape != updates.shape:
+        return None
+    extent = data.shape[axis]
+    writes: list[tuple[tuple[int, ...], Element]] = []
+    for at in np.ndindex(indices.shape):
+        index = constant_of(cast(Element, indices[at]))
+        if index is None or not -extent <= index < extent:
+            return None
+        writes.append(((*at[:axis], index % extent, *at[axis + 1 :]), cast(Element, updates[at])))
+    return _written(op, data, writes)
+
+
+def _written(op: Op, data: ObjectArray, writes: Sequence[tuple[tuple[int, ...], Element]]) -> Contents | None:
+    """The data after the writes; without a reduction the order of two writes to one place is open."""
+    reduction, dtype = op.string("reduction", "none"), op.common_dtype("data", "updates")
+    combine = _REDUCTIONS.get(reduction) if dtype.is_integer else None
+    result, written = data.copy(), set()
+    for position, update in writes:
+        old = cast(Element, result[position])
+        if reduction == "none":
+            result[position] = join_elements(old, update) if position in written else update
+        else:
+            result[position] = OPAQUE if combine is None else combine(op, dtype, old, update)
+        written.add(position)
+    return Contents.from_array(result)
+
+
+_REDUCTIONS: Final = {
+    "add": arithmetic.add,
+    "mul": arithmetic.mul,
+    "max": arithmetic.maximum,
+    "min": arithmetic.minimum,
+}
+
+
+@rule("ScatterND", inputs="data indices updates", complete=True, elements=True)
+def scatter_nd(op: Op) -> Tensor:
+    """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
+    data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
+    dtype = op.common_dtype("data", "updates")
+    if data.shape.rank == 0:
+        op.reject("data is a scalar; ScatterND needs rank 1 or more")
+    indexed = tuple_length(op, data, indices)
+    if indexed is None:
+        op.may_fail(IN_RANGE)
+        return Tensor(dtype, data.shape)
+    expected = (*indices.shape[:-1], *data.shape[indexed:])
+    op.require_rank(updates.shape, len(expected), "updates")
+    for axis, (a, b) in enumerate(_zip(updates.shape, expected)):
+        op.require_equal(a, b, f"updates have the shape of the slices on axis {axis}")
+    if updates.shape.is_top:
+        op.may_fail("updates have the shape of the slices")
+    known = op.elements("indices")
+    if known is not None:
+        require_tuples(op, known, data.shape.dims, True)
+    elif indexed and indices.shape.size is not ZERO_EXPR:
+        op.may_fail(IN_RANGE)
+    return Tensor(dtype, data.shape, _scattered_tuples(op, known))
+
+
+def _zip(shape: Shape, dims: Sequence[Dim]) -> Iterator[tuple[Dim, Dim]]:
+    return iter(()) if shape.is_top else zip(shape, dims, strict=True)
+
+
+def _scattered_tuples(op: Op, indices: ObjectArray | None) -> Contents | None:
+    data, updates = op.elements("data"), op.elements("updates")
+    if data is None or indices is None or updates is None:
+        return None
+    found = positions_of(indices, data.shape)
+    if found is None:
+        return None
+    rest = data.shape[indices.shape[-1] :]
+    slices = updates.reshape((len(found), *rest))
+    places = list(np.ndindex(rest))
+    return _written(op, data, [((*p, *r), slices[(i, *r)]) for i, p in enumerate(found) for r in places])
+
+
+__all__ = ["scatter_elements", "scatter_nd"]

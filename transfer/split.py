@@ -1,0 +1,154 @@
+"""Split: a tensor cut into parts along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+
+from absint.lattices.contents import ObjectArray
+from absint.lattices.logic.relation import divisible, eq, ge
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.terms.normal import ceildiv
+from absint.lattices.value import Tensor
+from absint.transfer.elements.cases import greatest, is_positive, least
+from absint.transfer.elements.conversion import whole_numbers
+from absint.transfer.elements.rearrange import moved
+from absint.transfer.op import Op
+from absint.transfer.rule import rule
+
+
+@rule("Split", inputs="input split", outputs="outputs*", until=1, elements=True)
+def split_1(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an attribute or, as floats, in an input; the axis has no default."""
+    if op.integer("axis") is None:
+        x = op.tensor("input")
+        op.may_fail("the specification gives no default axis")
+        return [Tensor(x.dtype, Shape([None] * x.shape.rank) if x.shape.rank is not None else TOP_SHAPE)] * op.outputs
+    if op.has("split"):
+        return _split(op, whole_numbers(op, "split") or [UNKNOWN_SIZE] * op.outputs)
+    return _split_by_attribute(op)
+
+
+@rule("Split", inputs="input", outputs="outputs*", since=2, until=12, complete=True, elements=True)
+def split_attribute(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an attribute; equal parts without it."""
+    return _split_by_attribute(op)
+
+
+def _split_by_attribute(op: Op) -> list[Tensor]:
+    sizes = op.ints("split")
+    if sizes == []:  # kernels take it for one that is left out
+        op.load_risk("split must have a size for each output, found none")
+    return _split(op, [Dim(size) for size in sizes] if sizes else None)
+
+
+@rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
+def split(op: Op) -> list[Tensor]:
+    """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
+    if not op.has("split"):
+        if op.version >= 18 and op.integer("num_outputs") is None:
+            op.load_risk("one of split and num_outputs must be given, found none")
+        return _split(op, None)
+    if op.integer("num_outputs") is not None:
+        op.reject("both split and num_outputs are given")
+    op.require_rank(op.tensor("split").shape, 1, "split")
+    sizes = op.integers("split")
+    if sizes is None:
+        op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
+        sizes = [UNKNOWN_SIZE] * op.outputs
+    if not sizes:
+        op.may_fail("split has sizes: onnxruntime takes an empty list for one that is left out")
+    return _split(op, sizes or None)
+
+
+def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
+    x, count = op.tensor("input"), op.outputs
+    if sizes is not None and len(sizes) != count:
+        op.reject(f"{len(sizes)} split sizes for {count} outputs")
+    if x.shape.is_top:
+        op.may_fail("the split sizes must fit the axis, and the rank is unknown")
+        return [moved(x, TOP_SHAPE, lambda array: array)] * count
+    axis = op.axis(op.integer("axis", 0), len(x.shape))
+    total = x.shape[axis]
+    if sizes is not None:
+        parts = _given_parts(op, total, sizes)
+    elif op.integer("num_outputs", -1) == -1:
+        if op.integer("num_outputs") is not None:
+            op.may_fail("num_outputs is -1, which onnxruntime takes for one that is left out")
+        found = f"size {total}" if total.is_concrete else ""
+        op.require(divisible(total, count), f"the split axis divides into {count} equal parts", found=found)
+        parts = [total // count] * count
+    else:
+        parts = _rounded_parts(op, total, count)
+    if x.contents is None or x.contents.is_fill:
+        starts: list[Dim] = [ZERO_EXPR] * count  # where a part begins matters to elements alone
+    else:
+        starts = list(accumulate(parts[:-1], initial=ZERO_EXPR))
+    return [_part(x, axis, part, start) for part, start in zip(parts, starts, strict=True)]
+
+
+_MAX_PARTS: Final = 256
+"""Of more parts the sizes over symbols are not said."""
+
+
+def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
+    """The sizes as given; a single unknown one is what the others leave."""
+    for part in sizes:
+        if isinstance(part, Expr):
+            op.require(ge(part, 0), "split sizes are not negative")
+    unknown = [i for i, part in enumerate(sizes) if not isinstance(part, Expr)]
+    parts = list(sizes)
+    if len(unknown) == 1 and isinstance(total, Expr):
+        op.may_fail("the split sizes must add up to the size of the axis")
+        parts[unknown[0]] = total - _sum_of(part for part in parts if isinstance(part, Expr))
+        return parts
+    if len(unknown) > _MAX_PARTS:
+        op.may_fail("the split sizes must add up to the size of the axis")
+        return [part if isinstance(part, Expr) else UNKNOWN_SIZE for part in parts]
+    for i in unknown:
+        parts[i] = op.fresh(f"part{i}")
+    if unknown:
+        op.may_fail("the split sizes must add up to the size of the axis")
+        op.define(eq(_sum_of(parts), total), "the parts add up to the size of the axis")
+    else:
+        op.require_equal(_sum_of(parts), total, "the split sizes add up to the size of the axis")
+    return parts
+
+
+def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
+    """Parts of ceil(total / count) while they last; onnxruntime (not ONNX) refuses to leave an end part empty."""
+    if op.integer("num_outputs") != count:
+        op.may_fail(f"num_outputs is {op.integer('num_outputs')} with {count} outputs, which ONNX rejects")
+    size = ceildiv(total, count)
+    if not is_positive(op, total - size * (count - 1)):
+        op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
+    if count == 2:
+        return [size, total // 2]
+    if count > _MAX_PARTS and not total.is_concrete:
+        return [size, *[UNKNOWN_SIZE] * (count - 1)]
+    return [size, *(greatest(op, 0, least(op, size, total - size * i)) for i in range(1, count))]
+
+
+def _sum_of(dims: Iterable[Dim]) -> Dim:
+    """The sum of the dims."""
+    total: Dim = ZERO_EXPR
+    for dim in dims:
+        total = total + dim
+    return total
+
+
+def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
+    result = shape_of((*x.shape[:axis], size, *x.shape[axis + 1 :]))
+
+    def cut(array: ObjectArray) -> ObjectArray:
+        at = int(start)
+        return np.take(array, range(at, at + int(size)), axis)
+
+    return moved(x, result, cut) if start.is_concrete else moved(x, result, lambda array: array[:0])
+
+
+__all__ = ["split", "split_1", "split_attribute"]
