@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from absint.costs.memory import Memory
     from absint.declared.annotate import Annotated, MergePolicy
     from absint.diagnostics import Diagnostic
-    from absint.explain import Explanation
+    from absint.explain.explanation import Explanation
     from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
@@ -332,7 +332,7 @@ class Result(Analysed):
 
         Raises UsageError for a name that is not there, an axis out of range, a value of unknown rank.
         """
-        from absint.explain import explain
+        from absint.explain.question import explain
 
         return explain(self, value, axis)
 

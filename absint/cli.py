@@ -28,7 +28,7 @@ from absint.commands.export_queries import export_queries
 from absint.commands.prove import prove
 from absint.commands.study import study
 from absint.errors import AbsintError
-from absint.report.plain import plain
+from absint.lattices.text.escapes import plain
 from absint.version import VERSION
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}

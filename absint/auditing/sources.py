@@ -60,7 +60,7 @@ def by_policy(policy: str, model: ModelLike | Loaded) -> Claims:
 
 def by_result(source: str, result: Result) -> Claims:
     """What an analysis says of the values of the main graph. Invented symbols are its anonymous names."""
-    from absint.declared.annotate import Writer
+    from absint.declared.type_writer import Writer
     from absint.lattices.value import Tensor
 
     writer = Writer(result, set())

@@ -58,7 +58,7 @@ def explain(
     back if it is negative; without it all dims are explained, and elements that are known. A value of a subgraph is
     named with its path, as loop1/body/y.
     """
-    from absint.explain import explain as explained
+    from absint.explain.question import explain as explained
 
     result = analysed(model, assume, sizes, policy=policy, settings=settings)
     path, name = "", value

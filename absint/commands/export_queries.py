@@ -114,7 +114,7 @@ def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
 
 
 def _exported(found: Export) -> Iterator[Line]:
-    from absint.report.plain import plain
+    from absint.lattices.text.escapes import plain
     from absint.report.relations import plural
     from absint.report.text import Line
 

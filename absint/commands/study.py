@@ -141,7 +141,7 @@ def progress(what: str) -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from absint.report.plain import plain
+    from absint.lattices.text.escapes import plain
 
     last = TextColumn("{task.fields[last]}", markup=False)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), last)

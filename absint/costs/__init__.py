@@ -1,7 +1,9 @@
-"""What one run of an operator costs, operator by operator.
+"""What a run costs, as expressions over the input symbols.
 
-instance    what a rule sees: one operator instance, with its inputs and outputs as abstract values
-rules       the table: operator -> rule, and the operators that have none
-counted     rules that count elements: element-wise operators, reductions, normalisations, windows
-products    rules of operators that multiply and accumulate: products, convolutions, recurrent layers, attention
+cost, totals         arithmetic, traffic and parameters: per node, and over all runs of the nodes
+memory, schedule     the peak of live memory, and the order of steps behind it
+loop_sums            sum and maximum of a term over all iterations
+dominance            drops sums that another one is never below
+bindings             sizes given to symbols, and the value of a term there; default_sizes where none are given
+operators/           what one run of each operator costs
 """

@@ -9,43 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.declared import FalseDeclaration, false_declarations
+from absint.declared.findings import FalseDeclaration, false_declarations
 from absint.declared.merge import Merger
+from absint.declared.type_writer import Writer
 from absint.errors import UsageError
-from absint.lattices.dtype import DType
-from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute, symbol
-from absint.lattices.text import format_dim_param
-from absint.lattices.value import (
-    BOTTOM,
-    AnyTensor,
-    Container,
-    MapOf,
-    OptionalOf,
-    SequenceOf,
-    SparseTensor,
-    Tensor,
-    Value,
-)
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import BOTTOM, AnyTensor, Container, Tensor, Value
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Operand, Scope
-from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 MergePolicy = Literal["skip", "override", "refine", "strict"]
 POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "strict")
-MAX_SIZE: Final = 1000
-"""Operations and operands of the largest dim that is written as an expression."""
 
-_LARGEST: Final = (1 << 63) - 1
-"""A file holds no greater size."""
 
 POLICY_KEY: Final = "absint.policy"
 """The metadata that says of an annotated model that its shapes are claims."""
@@ -177,105 +159,6 @@ def _fill(
             if info is None:
                 info = graph.value_info.add(name=name)
             info.type.CopyFrom(inferred)
-
-
-class Writer:
-    """Abstract values as TypeProtos, with names for the symbols that the analysis invented."""
-
-    def __init__(self, result: Analysed, foreign: set[str]) -> None:
-        self._taken = foreign | set(result.symbols)
-        self._numbers = count()
-        shown = {born: str(dim) for born, dim in result.names.items()}
-        self._names = {born: text for born, text in shown.items() if text not in self._taken}
-        self._taken.update(self._names.values())
-        self._texts: dict[Dim, str] = {}
-        self.aliases: set[str] = set()
-        """Names given to dims that no text can express."""
-        self._types: dict[Value, TypeProto | None] = {}
-
-    def _unused(self) -> str:
-        return next(text for n in self._numbers if (text := f"_d{n}") not in self._taken)
-
-    def _symbol(self, found: Symbol) -> Dim | None:
-        """The symbol as a name of the model; None for one that may be negative, which no `dim_param` can be."""
-        if found.bounds.lo is None or found.bounds.lo < 0:
-            return None
-        if birthplace(found) is None:
-            return symbol(found.name)
-        if found not in self._names:
-            self._names[found] = self._unused()
-        return symbol(self._names[found])
-
-    def printed(self, dim: Expr) -> Dim | None:
-        """The dim over names of the model, or None if some symbol has none."""
-        mapping = {s: self._symbol(s) for s in dim.symbols}
-        named = {s: d for s, d in mapping.items() if d is not None}
-        return substitute(dim, named) if len(named) == len(mapping) else None
-
-    def text(self, dim: Dim) -> int | str | None:
-        """What is written for a dim: a size, a text, or None for an unknown one."""
-        if not isinstance(dim, Expr):
-            return None
-        if dim.const is not None:
-            return dim.const if 0 <= dim.const <= _LARGEST else None
-        if dim not in self._texts:
-            text = self.expression(dim)
-            if not text:
-                text = self._unused()
-                self.aliases.add(text)
-            self._texts[dim] = text
-        return self._texts[dim]
-
-    def expression(self, dim: Dim) -> str:
-        """The text of a symbolic dim; empty if it has none, or one too large to be of use."""
-        printed = self.printed(dim) if isinstance(dim, Expr) else None
-        return format_dim_param(printed) if isinstance(printed, Expr) and printed.size <= MAX_SIZE else ""
-
-    def type_of(self, value: Value) -> TypeProto | None:
-        """The type of a value; None where not even the element type is known. Not to be changed."""
-        if value not in self._types:
-            self._types[value] = self._type(value)
-        return self._types[value]
-
-    def _type(self, value: Value) -> TypeProto | None:
-        proto = TypeProto()
-        if isinstance(value, Tensor):
-            return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, SparseTensor):
-            return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, Container):
-            element = self.type_of(value.element)
-            if element is None:
-                return None
-            if isinstance(value, SequenceOf):
-                proto.sequence_type.elem_type.CopyFrom(element)
-            elif isinstance(value, OptionalOf):
-                proto.optional_type.elem_type.CopyFrom(element)
-            elif isinstance(value, MapOf) and value.key > 0:
-                proto.map_type.key_type = int(value.key)
-                proto.map_type.value_type.CopyFrom(element)
-            else:
-                return None
-            return proto
-        return None
-
-    def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, dtype: DType, shape: Shape) -> bool:
-        if dtype in (DType.UNDEFINED, DType.CONFLICT):
-            return False
-        proto.elem_type = int(dtype)
-        if shape.rank is not None:
-            proto.shape.SetInParent()
-            for dim in shape.dims:
-                self.write(proto.shape.dim.add(), dim)
-        return True
-
-    def write(self, proto: object, dim: Dim) -> None:
-        """Write a dim into a Dimension that is empty or holds another one."""
-        text = self.text(dim)
-        if isinstance(text, int):
-            proto.dim_value = text  # type: ignore[attr-defined]
-        elif text:
-            proto.dim_param = text  # type: ignore[attr-defined]
 
 
 class _Declared:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
-from absint.declared.reading import Dims, Group, Inferred, Stated, dims, groups, problem
+from absint.declared.reading import Dims, Group, Inferred, Stated, dims, groups
 from absint.declared.trips import first_trips
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.shapes.loops.loop import LoopBody
 from absint.solution.constraints import Recorder, all_names
+from absint.solution.described import brief
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -149,8 +151,6 @@ class _Finder:
         return text
 
     def _shape(self, group: Group) -> str:
-        from absint.report.summary import brief
-
         found = dims(group.members[0].type, self._result.value_of(group.members[0].operand))
         assert found is not None
         return brief(found.value.shape)

@@ -25,7 +25,7 @@ from absint.shapes.loops.loop import LoopBody
 from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:
-    from absint.declared.annotate import Writer
+    from absint.declared.type_writer import Writer
     from absint.solution.analysed import Analysed
 
 _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from absint.lattices.dtype import DType
-from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
+from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS
-from absint.model.initialisers import dtype_of
 from absint.program.declarations import Declaration, declarations
 from absint.program.graph import Operand
 from absint.shapes.loops.loop import LoopHead
@@ -81,36 +79,6 @@ class Inferred:
         return self._restored[value]
 
 
-def problem(proto: TypeProto, value: Value) -> str | None:
-    """Why no value of the inferred kind and element type is of the declared type; None if one is."""
-    kind = proto.WhichOneof("value")
-    found = FIELDS.get(type(value))
-    if kind is None or found is None:
-        return None
-    if kind != found:
-        return f"declared {_article(kind)}, but it is {_article(found)}"
-    if isinstance(value, AnyTensor):
-        return _other(dtype_of(getattr(proto, kind).elem_type), value.dtype)
-    if isinstance(value, MapOf):
-        return _other(dtype_of(proto.map_type.key_type), value.key, "keys of ") or problem(
-            proto.map_type.value_type, value.element
-        )
-    assert isinstance(value, (SequenceOf, OptionalOf))
-    inner = problem(getattr(proto, kind).elem_type, value.element)
-    return None if inner is None else f"{inner.replace('declared', f'declared {_article(kind)} of', 1)} there"
-
-
-def _other(stated: DType, found: DType, what: str = "") -> str | None:
-    if DType.UNDEFINED in (stated, found) or stated is found:
-        return None
-    return f"declared {what}{stated}, but it is {what}{found}"
-
-
-def _article(kind: str) -> str:
-    noun = kind.removesuffix("_type").replace("_", " ")
-    return f"{'an' if noun.startswith('o') else 'a'} {noun}"
-
-
 def dims(proto: TypeProto, value: Value) -> Dims | None:
     """The declared dims of a tensor of known rank; of the elements of a sequence or optional that surely has one."""
     while True:
@@ -141,4 +109,4 @@ def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
     return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
 
 
-__all__ = ["Dims", "Group", "Inferred", "Stated", "dims", "groups", "problem", "stated_dim"]
+__all__ = ["Dims", "Group", "Inferred", "Stated", "dims", "groups", "stated_dim"]

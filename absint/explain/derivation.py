@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from absint.explain import MAX_STEPS, Kind
 from absint.explain.dependence import Trials
+from absint.explain.derived import Kind
 from absint.explain.flow_sources import FlowSources, Part, Slot
 from absint.explain.places import as_integer, number_at
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
@@ -18,6 +18,10 @@ from absint.transfer.op import HOLE
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+
+
+MAX_STEPS: Final = 60_000
+"""Numbers that one explanation follows; how many sources are left out beyond that is told."""
 
 
 @dataclass(frozen=True)

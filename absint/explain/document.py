@@ -6,20 +6,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import Element
-from absint.lattices.text.escapes import json_text
-from absint.report.document import Json
-from absint.report.text import described
+from absint.lattices.text.escapes import Json, json_text
+from absint.solution.described import described
+from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.explain import Explanation, Number, Source, Stated, Step
+    from absint.explain.derived import Derived, Number, Source, Stated, Step
 
 SCHEMA: Final = "absint.explain/1"
 
 
-def document(explanation: Explanation) -> str:
+def document(explanation: Derived) -> str:
     """The whole explanation, one step a line."""
-    from absint.version import VERSION
-
     head: dict[str, Json] = {
         "schema": SCHEMA,
         "absint": VERSION,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.explain import Explanation, Number, Source, Stated, Step
 from absint.explain.dependence import variable
 from absint.explain.derivation import Derivation, Origin
+from absint.explain.derived import Number, Source, Stated, Step
+from absint.explain.explanation import Explanation
 from absint.explain.flow_sources import Part, Slot
 from absint.explain.places import number_at
 from absint.lattices.contents import Element, element_symbols, replace_in

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import MAX_DIM
-from absint.report.plain import plain
-from absint.report.text import described
+from absint.lattices.text.escapes import plain
+from absint.solution.described import described
 
 if TYPE_CHECKING:
-    from absint.explain import Explanation, Number, Source, Stated, Step
+    from absint.explain.derived import Derived, Number, Source, Stated, Step
 
 MAX_ENTRIES: Final = 200
 """Entries of a text; how many are left out beyond that is told."""
@@ -51,7 +51,7 @@ class _Entry:
 class _Text:
     """Writes one explanation."""
 
-    def __init__(self, explanation: Explanation) -> None:
+    def __init__(self, explanation: Derived) -> None:
         self.explanation = explanation
         self.steps = explanation.steps
         self.said: set[str] = set()
@@ -240,7 +240,7 @@ class _Text:
             yield f"    and {len(fresh) - _MAX_STATED:,} more"
 
 
-def text(explanation: Explanation) -> Iterator[str]:
+def text(explanation: Derived) -> Iterator[str]:
     """The lines of an explanation."""
     return _Text(explanation).lines()
 

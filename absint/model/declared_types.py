@@ -7,10 +7,11 @@ from typing import Final
 from onnx import TensorShapeProto, TypeProto
 
 from absint.errors import ModelError
+from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.text import read_dim_param
-from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
 
 FIELDS: Final = {
@@ -59,3 +60,33 @@ def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
             raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
         return read_dim_param(proto.dim_param, (), total=total).dim
     return UNKNOWN_SIZE
+
+
+def problem(proto: TypeProto, value: Value) -> str | None:
+    """Why no value of the inferred kind and element type is of the declared type; None if one is."""
+    kind = proto.WhichOneof("value")
+    found = FIELDS.get(type(value))
+    if kind is None or found is None:
+        return None
+    if kind != found:
+        return f"declared {_article(kind)}, but it is {_article(found)}"
+    if isinstance(value, AnyTensor):
+        return _other(dtype_of(getattr(proto, kind).elem_type), value.dtype)
+    if isinstance(value, MapOf):
+        return _other(dtype_of(proto.map_type.key_type), value.key, "keys of ") or problem(
+            proto.map_type.value_type, value.element
+        )
+    assert isinstance(value, (SequenceOf, OptionalOf))
+    inner = problem(getattr(proto, kind).elem_type, value.element)
+    return None if inner is None else f"{inner.replace('declared', f'declared {_article(kind)} of', 1)} there"
+
+
+def _other(stated: DType, found: DType, what: str = "") -> str | None:
+    if DType.UNDEFINED in (stated, found) or stated is found:
+        return None
+    return f"declared {what}{stated}, but it is {what}{found}"
+
+
+def _article(kind: str) -> str:
+    noun = kind.removesuffix("_type").replace("_", " ")
+    return f"{'an' if noun.startswith('o') else 'a'} {noun}"

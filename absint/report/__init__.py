@@ -1,8 +1,8 @@
-"""What commands print; nothing here is imported before a command needs it.
+"""What commands print. Nothing below imports it, and a command imports it when it prints.
 
-summary      rows and totals of a result; text and document render them, tracing records how a value changes
-proofs, contracts, checks, feeds, constraints, classes, explaining, explanation     the answers of the other commands
-relations    relations and who states them, in one line each
-study        the table of a study
-text, plain  lines that fit a terminal, and texts of strangers made safe
+summary        rows and totals of an analysis; text and document render them, tracing shows how a value changed
+relations      relations and who states them, in one line each
+study          the table of a study
+proofs, contracts, constraints, checks, feeds, classes, costs, audit, audit_sarif    answers of the other commands
+files          files that are written as a whole
 """

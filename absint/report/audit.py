@@ -10,10 +10,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from absint.auditing.audit import Judgement
-from absint.lattices.text.escapes import json_text
-from absint.report.document import Json
+from absint.lattices.text.escapes import Json, json_text, plain
 from absint.report.relations import plural, sizes
-from absint.report.text import Line, aligned, plain, wrapped
+from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from absint.auditing.audit import Judgement
-from absint.lattices.text.escapes import json_text
-from absint.report.document import Json
+from absint.lattices.text.escapes import Json, json_text
 from absint.report.relations import sizes
 from absint.version import VERSION
 

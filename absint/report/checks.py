@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.terms.expr import MAX_DIM
+from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
-from absint.report.plain import plain
 from absint.report.relations import doubts_by_reason, plural, reason, sizes, stated
 from absint.report.text import Line, aligned, wrapped
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
 
-from absint.lattices.text.escapes import json_text
-from absint.report.plain import plain
+from absint.lattices.text.escapes import json_text, plain
 from absint.report.relations import in_short, located, plural, sizes
 from absint.report.text import Line, aligned, wrapped
 

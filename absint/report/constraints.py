@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import TRUE, Relation
-from absint.report.plain import plain
+from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, doubts_by_reason, plural, reason
 from absint.report.text import Line, wrapped
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
-from absint.report.plain import plain
+from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, doubts_by_reason, in_short, plural, reason, stated
 from absint.report.text import Line, wrapped
 

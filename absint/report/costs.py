@@ -9,8 +9,7 @@ from absint.costs.memory import SHORT
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
-from absint.lattices.text.escapes import json_text
-from absint.report.plain import plain
+from absint.lattices.text.escapes import json_text, plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from absint.api import Result
     from absint.costs.cost import Cost, Quantity, Ranked
     from absint.costs.memory import Memory, Peak
-    from absint.report.document import Json
+    from absint.lattices.text.escapes import Json
 
 Found = TypeVar("Found")
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.lattices.contents import Contents
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
+from absint.report.relations import located
 from absint.report.summary import computed, totals
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
     from absint.shapes.profiling import Profile
 
 SCHEMA = "absint.analyze/1"
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 def document(
@@ -27,16 +27,13 @@ def document(
     profile: Profile | None = None,
 ) -> str:
     """The whole result; every dim is a text of the grammar."""
-    from absint.report.relations import located
-    from absint.version import VERSION
-
     counts = totals(result)
-    inputs: list[Json] = [{"name": name, **described(result[name])} for name in result.inputs]
+    inputs: list[Json] = [{"name": name, **as_json(result[name])} for name in result.inputs]
     outputs: list[Json] = [
-        {"name": name, **described(result.values[name])} for name in result.outputs if name in result.values
+        {"name": name, **as_json(result.values[name])} for name in result.outputs if name in result.values
     ]
     values: list[Json] = [
-        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **described(row.value)}
+        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **as_json(row.value)}
         for row in computed(result)
     ]
     whole: dict[str, Json] = {
@@ -78,7 +75,7 @@ def document(
             {
                 "value": history.place,
                 "node": history.node,
-                "changes": [{"visit": change.visit, **described(change.value)} for change in history.changes],
+                "changes": [{"visit": change.visit, **as_json(change.value)} for change in history.changes],
             }
             for history in traced
         ]
@@ -104,7 +101,7 @@ def _text(item: Json) -> str:
     return json_text(item)
 
 
-def described(value: Value) -> dict[str, Json]:
+def as_json(value: Value) -> dict[str, Json]:
     """A value as JSON: `kind`, and what the kind has."""
     if isinstance(value, AnyTensor):
         shape: list[Json] | None = None if value.shape.rank is None else [str(dim) for dim in value.shape.dims]
@@ -115,11 +112,11 @@ def described(value: Value) -> dict[str, Json]:
             result["contents"] = _contents(value.contents)
         return result
     if isinstance(value, SequenceOf):
-        return {"kind": "sequence", "length": str(value.length), "element": described(value.element)}
+        return {"kind": "sequence", "length": str(value.length), "element": as_json(value.element)}
     if isinstance(value, OptionalOf):
-        return {"kind": "optional", "present": value.present, "element": described(value.element)}
+        return {"kind": "optional", "present": value.present, "element": as_json(value.element)}
     if isinstance(value, MapOf):
-        return {"kind": "map", "key": str(value.key), "element": described(value.element)}
+        return {"kind": "map", "key": str(value.key), "element": as_json(value.element)}
     return {"kind": "never computed" if value is BOTTOM else "unknown"}
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import json_text, plain
 from absint.report.checks import listed, verdict
-from absint.report.plain import plain
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
-from absint.lattices.text.escapes import json_text
-from absint.report.document import Json
+from absint.lattices.text.escapes import Json, json_text, plain
 from absint.report.relations import brief, located, plural, sizes, stated
-from absint.report.text import Line, aligned, plain, wrapped
+from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
     from absint.api import Result

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.report.document import Json
-from absint.report.summary import MAX_SHOWN_SIZE
+from absint.lattices.text.escapes import Json
+from absint.solution.described import MAX_SHOWN_SIZE
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation

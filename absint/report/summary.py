@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
-from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
+from absint.solution.described import brief
 
 if TYPE_CHECKING:
     from absint.api import Result
 
 Requirement = Literal["shapes", "ranks", "rules"]
-
-MAX_SHOWN_SIZE: Final = 80
-"""Operations and operands of the largest dim that a text shows as it is; terms share parts, so texts grow fast."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +51,6 @@ def kind_of(dim: Dim, result: Result) -> Literal["concrete", "expression", "unkn
     if dim.is_concrete:
         return "concrete"
     return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(result.symbols) else "unknown"
-
-
-def brief(shape: Shape) -> str:
-    """A shape in which a dim too large to read is told by its size: JSON has it whole."""
-    if shape.rank is None:
-        return "of unknown rank" if shape.is_top else str(shape)
-    return f"[{', '.join(map(_brief_dim, shape.dims))}]"
-
-
-def _brief_dim(dim: Dim) -> str:
-    if isinstance(dim, Expr) and dim.size > MAX_SHOWN_SIZE:
-        return f"<{dim.size:,} terms over {', '.join(sorted(dim.free_symbols)[:4])}>"
-    return str(dim)
 
 
 def computed(result: Result) -> Iterator[Row]:

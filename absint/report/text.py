@@ -12,10 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.lattices.contents import Contents, Element
-from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.report.plain import plain
-from absint.report.summary import MAX_SHOWN_SIZE, Row, brief, computed, totals
+from absint.lattices.text.escapes import plain
+from absint.report.summary import computed, totals
+from absint.solution.described import described
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20
 _LONGEST: Final = 1000
-_SHOWN_ELEMENTS: Final = 16
 _UNBROKEN: Final = 1 << 30
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
@@ -200,42 +198,6 @@ def _missing(requirement: str, lines: Sequence[str], width: int) -> Iterator[Lin
         yield Line(f"  and {len(lines) - SHOWN_MISSING:,} more (all: --format json)")
 
 
-def described(value: Value) -> str:
-    """A value in one line: `INT64 [2] = [batch, seq]`."""
-    if isinstance(value, Tensor):
-        known = "" if value.contents is None else f" = {_elements(value.contents)}"
-        return f"{value.dtype} {brief(value.shape)}{known}"
-    if isinstance(value, SparseTensor):
-        return f"sparse {value.dtype} {brief(value.shape)}"
-    if isinstance(value, SequenceOf):
-        return f"sequence of {value.length} x {described(value.element)}"
-    if isinstance(value, OptionalOf):
-        state = {None: "optional", True: "optional (present)", False: "optional (absent)"}[value.present]
-        return f"{state} {described(value.element)}"
-    if isinstance(value, MapOf):
-        return f"map of {value.key} to {described(value.element)}"
-    return "never computed" if value is BOTTOM else "unknown" if value is TOP else repr(value)
-
-
-def _elements(contents: Contents) -> str:
-    """The elements if they are few and short, else how many there are."""
-    elements = contents.elements
-    if not contents.is_fill and len(elements) > 1 and all(e == elements[0] for e in elements):
-        return f"all {_element(elements[0])}"
-    if len(elements) <= _SHOWN_ELEMENTS and all(_size(e) <= MAX_SHOWN_SIZE for e in elements):
-        return str(contents)
-    start = ", ".join(map(_element, elements[:4]))
-    return f"[{start}, ...]  {len(elements):,} elements" if len(elements) > 4 else f"[{start}]"
-
-
-def _element(element: Element) -> str:
-    return str(element) if _size(element) <= MAX_SHOWN_SIZE else f"<{_size(element):,} terms>"
-
-
-def _size(element: Element) -> int:
-    return getattr(element, "size", 1)
-
-
 def aligned(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """Two columns. The second is broken at spaces; a name that takes over half of the width has a line for itself."""
     cells = [(plain(name), plain(text)) for name, text in rows]
@@ -265,4 +227,4 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     yield text
 
 
-__all__ = ["Line", "Row", "aligned", "described", "diagnostics", "plain", "report", "width_of", "wrapped", "write"]
+__all__ = ["Line", "aligned", "diagnostics", "report", "width_of", "wrapped", "write"]

@@ -1,1 +1,11 @@
-"""."""
+"""What an analysis found, and no question about it. Questions import `analysed`, never the facade in api.
+
+analysed            a model, its program, the states of its nodes, and a memo for what questions derive from them
+by_name             values and shapes of one graph by name
+constraints         what the nodes state, each with its origin and the condition of its path
+load_errors         why no runtime loads the model, though no run meets the error
+node_diagnostics    nodes that cannot run, and operators without a rule
+claimed             what an unsound policy takes for granted
+described           values as text
+verify              the states are a post-fixpoint
+"""

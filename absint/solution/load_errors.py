@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from absint.declared.reading import problem
 from absint.engine import fixpoint
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.model.declared_types import read_type
+from absint.model.declared_types import problem, read_type
 from absint.program.graph import ABSENT
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.loops.loop import LoopBody, LoopHead

@@ -6,6 +6,9 @@ import json
 import re
 from typing import Final
 
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+"""What `json_text` writes."""
+
 _UNPRINTABLE: Final = re.compile(r"[^\n -~]")
 
 
@@ -39,4 +42,4 @@ def _escape(found: re.Match[str]) -> str:
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
-__all__ = ["json_text", "message", "plain"]
+__all__ = ["Json", "json_text", "message", "plain"]

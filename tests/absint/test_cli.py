@@ -300,7 +300,7 @@ def test_strict_passes_over_what_is_no_fault_of_the_model(small: str) -> None:
 
 def test_dims_too_large_to_read_are_told_by_their_size() -> None:
     term = absint.parse(" + ".join(f"max(n{k}, m{k})*k{k}" for k in range(60)))
-    from absint.report.summary import brief
+    from absint.solution.described import brief
 
     assert brief(absint.Shape([term, 2])).startswith("[<")
     assert brief(absint.Shape([term, 2])).endswith(" terms over k0, k1, k10, k11>, 2]")

@@ -16,7 +16,9 @@ from onnx import ModelProto, helper
 import absint.explain.derivation
 from absint import UsageError, analyze
 from absint.api import Result
-from absint.explain import Explanation, Stated, Step, explain
+from absint.explain.derived import Stated, Step
+from absint.explain.explanation import Explanation
+from absint.explain.question import explain
 from absint.lattices.contents import element_symbols
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Expr

@@ -6,7 +6,7 @@ from absint import Result
 from absint.auditing import declared
 from absint.auditing.claims import Claim, read_claims
 from absint.auditing.runs import Runs
-from absint.declared import FalseDeclaration, false_declarations
+from absint.declared.findings import FalseDeclaration, false_declarations
 
 
 def unshown(result: Result) -> list[FalseDeclaration]:

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.declared import false_declarations
+from absint.declared.findings import false_declarations
 from tests.absint.auditing.models import model
 from tests.absint.declared.runs import unshown
 

@@ -1,0 +1,24 @@
+"""The answer to where a size comes from, which prints itself as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from absint.explain.derived import Derived
+from absint.explain.document import document
+from absint.explain.text import text
+
+
+@dataclass(frozen=True)
+class Explanation(Derived):
+    """The derivation of one number or of all of a value. `str()` folds what passes through unchanged."""
+
+    def to_json(self) -> str:
+        """Every step, nothing folded or cut. The form is `absint.explain/1`; dims are texts of the grammar."""
+        return document(self)
+
+    def __str__(self) -> str:
+        return "\n".join(text(self))
+
+
+__all__ = ["Explanation"]

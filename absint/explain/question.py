@@ -1,0 +1,89 @@
+"""Where a dim comes from: its derivation, node by node, back to inputs, initialisers and data-dependent sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.errors import UsageError
+from absint.explain.explanation import Explanation
+from absint.explain.flow_sources import Slot
+from absint.explain.places import Place, number_at, numbers_of
+from absint.explain.steps import Steps
+from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.value import BOTTOM, TOP, AnyTensor
+from absint.program.graph import ABSENT, Operand
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+MAX_ELEMENTS: Final = 16
+"""Elements of one value that are explained where no axis is asked for."""
+
+
+def explain(
+    result: Analysed, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
+) -> Explanation:
+    """Where the dim of an axis comes from; without an axis, all dims and known elements of the value.
+
+    `element` asks for one element instead, by its row-major index. `path` is that of a subgraph or inlined function
+    (`loop1/body`) whose value is meant. A negative axis counts from the back.
+
+    Raises UsageError for a value, axis or element that is not there, or of which nothing is known.
+    """
+    operand = _found(result, value, path)
+    slots = _slots(result, value, operand, axis, element)
+    return Steps(result).explanation(value, path, operand, slots)
+
+
+# What is asked for
+
+
+def _found(result: Analysed, value: str, path: str) -> Operand:
+    view = result.at(path) if path else result.values
+    if value not in view:
+        scopes = result.scopes
+        inner = [p for p, scope in scopes.items() if value in scope.names]
+        where = f"{path!r} has" if path else "the main graph has"
+        if inner:
+            hint = f"; there is one in {', '.join(repr(p) if p else 'the main graph' for p in inner[:3])}"
+        else:
+            near = did_you_mean(value, list(view))
+            hint = f"; {near}" if near else ""
+        raise UsageError(f"{where} no value {value!r}{hint}")
+    operand = result.scopes[path].names[value]
+    if operand == ABSENT:
+        raise UsageError(f"{value!r} is an input of the function that this call leaves out")
+    return operand
+
+
+def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
+    if axis is not None and element is not None:
+        raise UsageError("ask for an axis or for an element, not for both")
+    found = result.value_of(operand)
+    if found is BOTTOM:
+        raise UsageError(f"{value!r} is never computed: no run reaches {result.nodes[operand[0]]}")
+    if not isinstance(found, AnyTensor):
+        kind = "nothing is known of it" if found is TOP else f"it is {found!r}"
+        raise UsageError(f"{value!r} is not known to be a tensor: {kind}")
+    if element is not None:
+        place = Place("element", element)
+        if element < 0 or number_at(found, place) is None:
+            raise UsageError(f"nothing is known of element {element} of {value!r}: it is {found!r}")
+        return [Slot(*operand, place)]
+    rank = found.shape.rank
+    if rank is None:
+        raise UsageError(
+            f"the rank of {value!r} is unknown, so it has no dim to explain (it is computed by "
+            f"{result.nodes[operand[0]]})"
+        )
+    if axis is not None:
+        if not -rank <= axis < rank:
+            raise UsageError(f"axis {axis} of {value!r} is out of range: it has rank {rank}, shape {found.shape}")
+        return [Slot(*operand, Place("axis", axis % rank))]
+    places = [place for place, _ in numbers_of(found) if place.kind == "element"]
+    dims = [Place("axis", at) for at in range(rank)]
+    return [Slot(*operand, place) for place in (*dims, *(places if len(places) <= MAX_ELEMENTS else ()))]
+
+
+__all__ = ["MAX_ELEMENTS", "explain"]
