@@ -3,12 +3,17 @@
 Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and `ForwardAnalysis` say what to write,
 `absint.fixpoint` runs it, and `check_laws` tests a domain.
 
-Modules: `load` and `lower` read a model into one graph, `fixpoint` iterates any analysis over any graph, `dataflow` is
-for analyses of values, `shapes` is the shape analysis, `templates` what one application of a rule gives, `kernels` what
-analyses share, `control`, `loops` and `scans` control flow, `rounds` what requirements teach, `api` the result.
-`recording`, `proving`, `checking`, `boxes`, `contracts`, `classes` and `explain` answer what is asked of a result;
-`comparing` and `running` hold it against real tensors; `commands` and `report` are the command line. The packages
-`lattices`, `transfer` and `solver` beside this one hold the domains, the operators and the proofs.
+The way of a model through the rooms, each of which has its map in the docstring of its folder:
+
+model, rules, program    an ONNX file as data, the rule of each operator, and one graph for all of the file's graphs
+engine, shapes           any dataflow analysis over any graph; the shape analysis
+solution                 what an analysis found
+analyses, runs, queries, declared, costs, explain    questions about it; `api` has them as methods of `Result`
+auditing, study          what authors, policies and other tools claim, held against it
+testing                  for rules and domains of your own
+commands, report         the command line, and what it prints
+
+Below these stand lattices (the domains), transfer (the rules of operators) and solver (proofs).
 """
 
 from __future__ import annotations
