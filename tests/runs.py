@@ -19,8 +19,7 @@ from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
-from absint.program.graph import Operand
-from absint.shapes.branches import Gate, IfJoin
+from absint.program.steps import Gate, IfJoin, Operand
 from tests.soundness.claims import against, learn, truth
 
 ort.set_default_logger_severity(4)

@@ -23,7 +23,7 @@ from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.lattices.value_lattice import VALUES
-from absint.shapes.analysis import STATES
+from absint.shapes.interpretation import STATES
 from tests.laws import Domain, Env
 
 N, M = symbol("N"), symbol("M")

@@ -21,7 +21,10 @@ ORDER: Final = tuple(
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.export
     absint.version absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
-    absint.shapes.memo absint.shapes absint.shapes.loops absint.solution absint.analyses absint.runs absint.queries
+    absint.shapes.summaries absint.shapes.profiling absint.shapes.memo
+    absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
+    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
+    absint.solution absint.analyses absint.runs absint.queries
     absint.declared absint.costs.operators absint.costs absint.explain absint.api absint.auditing absint.study
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint
     """.split()  # noqa: SIM905

@@ -15,14 +15,10 @@ from absint.engine import Analysis, Solution
 from absint.lattices.lattice import Lattice
 from absint.lattices.rows import Rows
 from absint.lattices.value import BOTTOM
-from absint.program.graph import Operand
-from absint.shapes.branches import Gate, IfJoin
-from absint.shapes.loops.loop import LoopExit, LoopHead
-from absint.shapes.loops.scan import ScanExit, ScanHead
-from absint.shapes.loops.sequence_map import MapExit, MapHead
+from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, Operand, ScanExit, ScanHead
 
 if TYPE_CHECKING:
-    from absint.shapes.branches import Control
+    from absint.program.steps import Step
     from absint.solution.analysed import Analysed
 
 T = TypeVar("T")
@@ -76,7 +72,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
             return (self.source(node),)
         return tuple(self.operator(node, [None if o[0] < 0 else self._of(o, states) for o in item.operands]))
 
-    def _control(self, node: int, step: Control, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
+    def _control(self, node: int, step: Step, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
         """What the outputs of a node of a branch or loop are made of."""
         operands = self.nodes[node].operands
         match step:

@@ -25,12 +25,11 @@ from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
-from absint.program.graph import Node, Operand
-from absint.shapes.loops.loop import LoopBody, LoopExit
+from absint.program.graph import Node
+from absint.program.steps import LoopBody, LoopExit, Operand
 
 if TYPE_CHECKING:
-    from absint.shapes.loops.scan import ScanExit
-    from absint.shapes.loops.sequence_map import MapExit
+    from absint.program.steps import MapExit, ScanExit
     from absint.solution.analysed import Analysed
 
 Moments = tuple[int, ...]

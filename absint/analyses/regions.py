@@ -14,10 +14,9 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge,
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
 from absint.lattices.value import BOTTOM
-from absint.shapes.branches import Gate, condition_of
-from absint.shapes.loops.loop import LoopBody, LoopExit
-from absint.shapes.loops.scan import ScanExit
-from absint.shapes.loops.sequence_map import MapExit
+from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
+from absint.shapes.branches import condition_of
+from absint.shapes.loops.body import BodySymbols
 from absint.shapes.refinement import teachings
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Regions:
         region = Region(number, around, close, runs=close >= 0 and self._reached(number, around))
         if not region.runs:
             return region
-        region.number = head.iteration
+        region.number = BodySymbols(head).iteration
         trips = self._result.analysis.trips.get(number, UNKNOWN_SIZE)
         region.trips = substitute(trips, self._originals) if isinstance(trips, Expr) else trips
         at_least_one = ge(region.trips, 1)

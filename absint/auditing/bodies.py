@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from absint.model.protos import domain_of, overload_of
-from absint.shapes.branches import LOWERED
+from absint.program.steps import LOWERED
 
 MAX_NODES: Final = 1_000_000
 """Nodes that are visited; what calls of functions multiply beyond that is left out."""

@@ -20,7 +20,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
-from absint.program.graph import Operand
+from absint.program.steps import Operand
 from absint.queries.text import Symbols
 
 if TYPE_CHECKING:

@@ -14,9 +14,7 @@ from absint.costs.loop_sums import largest_over
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
-from absint.program.graph import Operand
-from absint.shapes.branches import Gate, IfJoin
-from absint.shapes.loops.loop import LoopBody
+from absint.program.steps import Gate, IfJoin, LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -163,10 +161,13 @@ class Schedule:
         if isinstance(control, IfJoin):
             operands = self._nodes[number].operands
             width = (len(operands) - 1) // 2
-            bodies = [(control.then_gate, operands[1 : 1 + width]), (control.else_gate, operands[1 + width :])]
+            bodies: list[tuple[int, Sequence[Operand]]] = [
+                (control.then_gate, operands[1 : 1 + width]),
+                (control.else_gate, operands[1 + width :]),
+            ]
         elif isinstance(control, EXITS):
             head = self._nodes[control.head].control
-            back = head.back if isinstance(head, LoopBody) else []
+            back = head.back if isinstance(head, LoopBody) else ()
             bodies = [(control.head, back[len(back) - carried(control) :])]
         else:
             return False

@@ -20,7 +20,8 @@ from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import BOTTOM, AnyTensor, Container, Tensor, Value
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
-from absint.program.graph import Operand, Scope
+from absint.program.graph import Scope
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

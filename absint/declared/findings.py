@@ -16,7 +16,8 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
-from absint.shapes.loops.loop import LoopBody
+from absint.program.steps import LoopBody
+from absint.shapes.loops.body import BodySymbols
 from absint.solution.constraints import Recorder, all_names
 from absint.solution.described import brief
 
@@ -120,7 +121,7 @@ class _Finder:
         """The claim; inside of loops that of the first trip, and that of the second."""
         reached = self._reached(group)
         symbols = claim.relation.symbols
-        loop = next((loop for loop in self._loops(group) if any(map(loop.is_inside, symbols))), None)
+        loop = next((loop for loop in self._loops(group) if any(map(BodySymbols(loop).has, symbols))), None)
         if loop is None:
             yield Condition(claim.relation, reached), ""
             return

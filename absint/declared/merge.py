@@ -21,7 +21,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import AnyTensor, Container, MapOf, Tensor, Value
 from absint.model.declared_types import FIELDS, read_dim
-from absint.shapes.loops.loop import LoopBody
+from absint.program.steps import LoopBody
 from absint.shapes.summaries import birthplace
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS
 from absint.program.declarations import Declaration, declarations
-from absint.program.graph import Operand
-from absint.shapes.loops.loop import LoopHead
+from absint.program.steps import LoopHead, Operand
+from absint.shapes.loops.head_values import condition_at_runtime
 
 if TYPE_CHECKING:
     from onnx import TensorShapeProto, TypeProto
@@ -71,7 +71,7 @@ class Inferred:
         value = state[at] if at < len(state) else BOTTOM
         loop = self._nodes[node].control
         if at == 1 and isinstance(loop, LoopHead):
-            return loop.handed(value)
+            return condition_at_runtime(value)
         if not self._back or node in self._inputs:
             return value
         if value not in self._restored:

@@ -17,8 +17,9 @@ from absint.lattices.logic.relation import Relation, boolean
 from absint.lattices.terms.expr import NATURAL, Expr, Symbol, expr_of
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Value
-from absint.program.graph import Kernel, Operand
-from absint.shapes.summaries import Template, name_unknowns
+from absint.program.operations import Operation
+from absint.program.steps import Operand
+from absint.shapes.summaries import RuleSummary, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import HOLE, AttributeValue, Op
 
@@ -101,7 +102,7 @@ class _Trial:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Operation,
         inputs: tuple[Value | None, ...],
         facts: Facts,
         first: tuple[int, ...],
@@ -260,7 +261,7 @@ class _Trial:
         inputs: tuple[Value | None, ...],
         attributes: Mapping[str, AttributeValue] | None = None,
         facts: Facts | None = None,
-    ) -> Template | None:
+    ) -> RuleSummary | None:
         kernel = self.kernel
         self.left -= 1
         if kernel.rule is None:

@@ -13,7 +13,8 @@ from absint.explain.places import as_integer, number_at
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import TOP, AnyTensor, Value
-from absint.program.graph import Kernel, Node
+from absint.program.graph import Node
+from absint.program.operations import Operation
 from absint.transfer.op import HOLE
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Derivation:
         return "only a run decides it"
 
 
-def _formal(kernel: Kernel, position: int) -> str:
+def _formal(kernel: Operation, position: int) -> str:
     """What the operator calls an input; empty where it has no name for it."""
     formals = kernel.rule.inputs if kernel.rule is not None else ()
     name = formals[position] if position < len(formals) else ""

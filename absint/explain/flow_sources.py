@@ -10,10 +10,9 @@ from absint.lattices.contents import Element
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub, substitute
 from absint.lattices.value import BOTTOM, Tensor, Value
-from absint.program.graph import ABSENT, Node, Operand
-from absint.shapes.branches import IfJoin
-from absint.shapes.loops.loop import LoopBody, LoopExit, LoopHead
-from absint.shapes.loops.scan import ScanExit, ScanHead, ScanSettings
+from absint.program.graph import Node
+from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings
+from absint.shapes.loops.body import BodySymbols
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
@@ -106,15 +105,16 @@ class FlowSources:
 
     def _carried(self, head: LoopBody, slot: Slot, start: Operand, back: Operand, start_place: Place) -> Flow:
         """A carried number. The place of its start differs from its own where a batch axis is dropped."""
+        body = BodySymbols(head)
         parts = self._parts(("start", start, start_place), ("back edge", back, slot.place))
         number = self.number(slot)
-        if not isinstance(number, Expr) or not head.mentions(number):
+        if not isinstance(number, Expr) or not body.occur_in(number):
             return Flow("carried, the same in every trip", parts)
-        trip = expr_of(head.iteration)
-        if head.iteration not in number.symbols:
+        trip = expr_of(body.iteration)
+        if body.iteration not in number.symbols:
             return Flow("carried: its value at the start of one trip", parts)
-        step = sub(substitute(number, {head.iteration: trip + 1}), number)
-        if not _is_polynomial(step, head.iteration):
+        step = sub(substitute(number, {body.iteration: trip + 1}), number)
+        if not _is_polynomial(step, body.iteration):
             return Flow("carried: its value at the start of trip {0}, counted from 0", parts, (trip,))
         return Flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
 
@@ -131,9 +131,10 @@ class FlowSources:
 
     def _final(self, head: Operand, place: Place, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
         loop = self._analysis.nodes[head[0]].control
+        assert isinstance(loop, LoopBody)
         last = self._parts(("last trip", head, place))
         numbers = [self.number(part.slot) for part in last]
-        if not any(isinstance(n, Expr) and isinstance(loop, LoopBody) and loop.mentions(n) for n in numbers):
+        if not any(isinstance(n, Expr) and BodySymbols(loop).occur_in(n) for n in numbers):
             return Flow("after the last trip, as in each" if last else "after the last trip", last)
         count = self._analysis.trips.get(head[0])
         parts = (*last, *self._parts(*trips))

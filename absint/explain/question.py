@@ -12,7 +12,7 @@ from absint.explain.places import Place, number_at, numbers_of
 from absint.explain.steps import Steps
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
-from absint.program.graph import ABSENT, Operand
+from absint.program.steps import ABSENT, Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -17,7 +17,8 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Symbol, expr_of, substitute
 from absint.lattices.value import Tensor
-from absint.program.graph import Node, Operand, Path
+from absint.program.graph import Node, Path
+from absint.program.steps import Operand
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Learned
 from absint.shapes.summaries import birthplace, born

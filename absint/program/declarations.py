@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.model.declared_types import read_type
-from absint.program.graph import Operand
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, TypeProto, ValueInfoProto

@@ -7,29 +7,18 @@ that the engine needs to know nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from absint.engine import WeakTopologicalOrder, weak_topological_order
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Value
-from absint.transfer.op import AttributeValue
-from absint.transfer.rule import Rule
+from absint.program.operations import Operation
+from absint.program.steps import LoopBody, Operand, Step
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from absint.model.schemas import Form
-    from absint.model.signatures import Signature
-    from absint.shapes.branches import Control
-    from absint.shapes.summaries import Template
-
-Operand = tuple[int, int]
-"""Producing node and index among its outputs."""
-
-ABSENT: Final[Operand] = (-1, 0)
-"""An optional input that is left out."""
 
 
 class Path:
@@ -66,65 +55,6 @@ class Scope:
         return None
 
 
-class Kernel:
-    """What equal operator instances share: operator, version, rule, decoded attributes, arity; with their memo."""
-
-    __slots__ = (
-        "attributes",
-        "domain",
-        "doubts",
-        "form",
-        "is_shared",
-        "is_standard",
-        "malformed",
-        "memo",
-        "op_type",
-        "outputs",
-        "rule",
-        "types",
-        "version",
-    )
-
-    def __init__(
-        self,
-        domain: str,
-        op_type: str,
-        version: int,
-        rule: Rule | None,
-        attributes: Mapping[str, AttributeValue],
-        outputs: int,
-        doubts: tuple[str, ...] = (),
-        malformed: tuple[str, ...] = (),
-        is_standard: bool = False,
-        form: Form | None = None,
-        types: Signature | None = None,
-    ) -> None:
-        self.domain = domain
-        self.op_type = op_type
-        self.version = version
-        self.rule = rule
-        self.attributes = attributes
-        self.outputs = outputs
-        self.doubts = doubts
-        """Why a run may fail, as far as the attributes tell."""
-        self.malformed = malformed
-        """Why no runtime loads such a node."""
-        self.is_standard = is_standard
-        """The rule is a shipped one."""
-        self.form = form
-        """What the schema of the operator says of its nodes."""
-        self.types = types
-        """The types that the operator takes and gives; None if a rule of the user says it all."""
-        self.is_shared = False
-        """Later analyses use it too."""
-        self.memo: dict[object, Template] = {}
-
-    @property
-    def operator(self) -> str:
-        """Name with its domain, as users write it."""
-        return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
-
-
 class Node:
     """One node: an operator (`kernel`), control flow (`control`), or an input or initialiser (`value`)."""
 
@@ -137,8 +67,8 @@ class Node:
         operands: list[Operand],
         outputs: tuple[str, ...],
         gate: int,
-        kernel: Kernel | None = None,
-        control: Control | None = None,
+        kernel: Operation | None = None,
+        control: Step | None = None,
         value: Value | None = None,
     ) -> None:
         self.name = name
@@ -171,7 +101,8 @@ class Program:
         """Rules may take numeric premises for granted (`Op.assume`)."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
-        self._back: list[tuple[int, int]] = []
+        self._heads: list[int] = []
+        """Of the loops."""
 
     def add(self, node: Node) -> int:
         """Append a node, which depends on its operands and its gate; its id."""
@@ -179,9 +110,11 @@ class Program:
         nodes.append(node)
         return len(nodes) - 1
 
-    def connect_back(self, node: int, operands: list[Operand]) -> None:
-        """Add the edges that close a loop."""
-        self._back.extend((producer, node) for producer, _ in operands if producer >= 0)
+    def complete(self, node: int, step: Step) -> None:
+        """Say all of a step whose branch or body has been lowered since it was added."""
+        self.nodes[node].control = step
+        if isinstance(step, LoopBody):
+            self._heads.append(node)
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """From each node to those that depend on it; all but those that close a loop lead to a higher number."""
@@ -194,7 +127,10 @@ class Program:
             if node.control is not None:
                 for before in node.control.after:
                     yield before, number
-        yield from self._back
+        for head in self._heads:
+            step = self.nodes[head].control
+            if isinstance(step, LoopBody):
+                yield from ((producer, head) for producer, _ in step.back if producer >= 0)
 
     def networkx(self) -> nx.DiGraph[int]:
         """The graph, built in bulk."""
@@ -216,7 +152,7 @@ class Program:
 
     def _order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
         count = len(self.nodes)
-        if not self._back:
+        if not self._heads:
             return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
         neighbours: list[list[int]] = [[] for _ in range(count)]
         for before, after in self.edges():

@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from absint.diagnostics import Diagnostic
 from absint.lattices.value import Tensor
 from absint.model.protos import name_of
-from absint.program.graph import Kernel, Operand, Path, Program, Scope
+from absint.program.graph import Path, Program, Scope
+from absint.program.operations import Operation
+from absint.program.steps import Operand, Step
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
     from absint.program.limits import Watch
+    from absint.transfer.op import AttributeValue
 
 
 @dataclass
@@ -93,7 +96,7 @@ class Frame:
         path: Path,
         gate: int,
         imports: Mapping[str, int],
-        kernels: dict[object, Kernel | None],
+        kernels: dict[object, Operation | None],
         done: Callable[[], None],
         attributes: Mapping[str, AttributeProto] | None = None,
         stack: tuple[str, ...] = (),
@@ -135,3 +138,40 @@ def place_of(node: NodeProto, number: int, frame: Frame) -> str:
     """An operator instance, in words of the model."""
     where = str(frame.path)
     return f"{node.op_type} {where + '/' if where else ''}{name_of(node, number)}"
+
+
+class Lowerer(Protocol):
+    """Whatever lowers a model, as the lowering of control flow sees it."""
+
+    @property
+    def program(self) -> Program:
+        """The program so far."""
+        ...
+
+    def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
+        """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
+        ...
+
+    def body(
+        self,
+        graph: GraphProto,
+        frame: Frame,
+        label: str,
+        gate: int,
+        bindings: Mapping[str, Operand],
+        done: Callable[[list[Operand]], None],
+    ) -> None:
+        """Lower a subgraph whose inputs are bound, some time; `done` then gets its outputs."""
+        ...
+
+    def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
+        """Attributes as rules see them."""
+        ...
+
+    def error(self, code: str, where: str, message: str) -> None:
+        """Report a fault of the model."""
+        ...
+
+    def opaque(self, call: Call) -> None:
+        """Add the instance as one node of which nothing but output types is known."""
+        ...

@@ -6,6 +6,7 @@ Iterative: bodies are frames on an explicit stack, so nesting depth is no limit 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import Final
@@ -33,15 +34,15 @@ from absint.model.protos import (
 )
 from absint.model.sources import initialiser_fault, input_fault
 from absint.program.declarations import check_texts
-from absint.program.graph import ABSENT, Kernel, Node, Operand, Path, Program, Scope
+from absint.program.graph import Node, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, Signature, place_of
 from absint.program.lowering_control import lower_control
+from absint.program.operations import INTERNED, Operation
 from absint.program.overridable import overridable_diagnostic, replaceable
+from absint.program.steps import ABSENT, LOWERED, Operand, Step
 from absint.rules.lookup import Lookup
-from absint.shapes import branches as control
-from absint.shapes.memo.cache import SHARED
 from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
@@ -69,7 +70,7 @@ class Lowerer:
         self._refused: list[tuple[int, str]] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
-        self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Kernel | None]] = {}
+        self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
         proto = loaded.proto
         self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
         self._sizes = expanded_sizes(self._functions)
@@ -302,15 +303,15 @@ class Lowerer:
 
     def _kernel(
         self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
-    ) -> Kernel | None:
+    ) -> Operation | None:
         """The kernel of an operator instance, its first; None for what is lowered to more than one node."""
         domain, op_type = domain_of(node.domain), node.op_type
-        if self._function(node) is not None or (not domain and op_type in control.LOWERED):
+        if self._function(node) is not None or (not domain and op_type in LOWERED):
             return None
         version = frame.imports.get(domain, 1)
         is_shipped = self.lookup.table is shipped()
         identity = (version, key)
-        shared = SHARED.find(identity) if is_shipped else None
+        shared = INTERNED.find(identity) if is_shipped else None
         if shared is not None:
             return shared
         said = len(self.diagnostics)
@@ -322,12 +323,12 @@ class Lowerer:
             and len(self.diagnostics) == said
             and not any(map(is_elsewhere, attributes))
         ):
-            SHARED.share(identity, kernel)
+            INTERNED.intern(identity, kernel)
         return kernel
 
     def _new_kernel(
         self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
-    ) -> Kernel | None:
+    ) -> Operation | None:
         domain, op_type = domain_of(node.domain), node.op_type
         rule = self.lookup.rule(domain, op_type, version)
         if rule is None:
@@ -337,7 +338,7 @@ class Lowerer:
         decoded, outputs = self.decoded(attributes), len(node.output)
         if rule is None or rule is not shipped().lookup(domain, op_type, version):
             types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
-            return Kernel(domain, op_type, version, rule, decoded, outputs, types=types)
+            return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
         fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
         form = schemas.form(domain, op_type, version)
         for text in () if form is not None else fatal:
@@ -346,7 +347,7 @@ class Lowerer:
             self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
         form = form or schemas.contrib_form(domain, op_type, rule)
         types = schemas.signature(domain, op_type, version, rule)
-        return Kernel(
+        return Operation(
             domain,
             op_type,
             version,
@@ -383,7 +384,7 @@ class Lowerer:
     def _special(self, call: Call) -> None:
         node, frame = call.node, call.frame
         function = self._function(node)
-        if function is None and domain_of(node.domain) == "" and node.op_type in control.LOWERED:
+        if function is None and domain_of(node.domain) == "" and node.op_type in LOWERED:
             self._control(call)
             return
         domain = domain_of(node.domain)
@@ -414,7 +415,7 @@ class Lowerer:
 
     def _control(self, call: Call) -> None:
         graphs = {a.name: a.g for a in call.attributes if a.type == AttributeProto.GRAPH}
-        missing = [name for name in control.LOWERED[call.node.op_type] if name not in graphs]
+        missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
         if missing:
             self.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
             self.opaque(call)
@@ -431,30 +432,26 @@ class Lowerer:
     def opaque(self, call: Call) -> None:
         """Add the instance as one node of which nothing but output types is known."""
         domain = domain_of(call.node.domain)
-        kernel = Kernel(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
-        self.add(call, call.operands, kernel=kernel)
+        kernel = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
+        self._add(call, Node(_name(call), call.frame.path, call.operands, call.outputs, call.frame.gate, kernel))
 
-    def add(
-        self,
-        call: Call,
-        operands: list[Operand],
-        *,
-        kernel: Kernel | None = None,
-        step: control.Control | None = None,
-        inner: bool = False,
-    ) -> int:
+    def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
-        frame = call.frame
-        if step is not None and not inner:
-            step.types = schemas.signature("", call.node.op_type, frame.imports.get("", 1))
-        outputs = () if inner else call.outputs
-        name = call.node.name or f"#{call.number}"
-        item = self.program.add(Node(name, frame.path, operands, outputs, frame.gate, kernel=kernel, control=step))
-        for index, output in enumerate(outputs):
+        if not inner:
+            step = replace(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
+        return self._add(
+            call,
+            Node(_name(call), call.frame.path, operands, () if inner else call.outputs, call.frame.gate, control=step),
+        )
+
+    def _add(self, call: Call, node: Node) -> int:
+        item = self.program.add(node)
+        names = call.frame.scope.names
+        for index, output in enumerate(node.outputs):
             if output:
-                if output in frame.scope.names:
-                    self._duplicate(output, call.node, call.number, frame)
-                frame.scope.names[output] = (item, index)
+                if output in names:
+                    self._duplicate(output, call.node, call.number, call.frame)
+                names[output] = (item, index)
         return item
 
     def _inline(self, call: Call, function: FunctionProto, key: str) -> None:
@@ -516,6 +513,10 @@ class Lowerer:
 
     def _warn(self, code: str, where: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(Severity.WARNING, code, where, message))
+
+
+def _name(call: Call) -> str:
+    return call.node.name or f"#{call.number}"
 
 
 def _excess(call: Call, function: FunctionProto) -> str:

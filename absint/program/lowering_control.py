@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
-from absint.program.graph import ABSENT, Operand
-from absint.shapes.branches import Gate, IfJoin
-from absint.shapes.loops.loop import LoopExit, LoopHead
-from absint.shapes.loops.scan import ScanError, ScanExit, ScanHead, ScanSettings
-from absint.shapes.loops.sequence_map import MapExit, MapHead
+from absint.program.lowered import Call, Lowerer
+from absint.program.steps import (
+    ABSENT,
+    Gate,
+    IfJoin,
+    LoopBody,
+    LoopExit,
+    LoopHead,
+    MapExit,
+    MapHead,
+    Operand,
+    ScanError,
+    ScanExit,
+    ScanHead,
+    ScanSettings,
+)
 
 if TYPE_CHECKING:
     from onnx import GraphProto
 
-    from absint.program.lowered import Call
-    from absint.program.lowering import Lowerer
-
 
 def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
-    """Lower an instance of one of `absint.shapes.branches.LOWERED`; `graphs` are its graph attributes."""
+    """Lower an instance of one of `absint.program.steps.LOWERED`; `graphs` are its graph attributes."""
     if call.node.op_type == "If":
         _lower_if(lowerer, call, graphs)
     elif call.node.op_type == "Loop":
@@ -37,7 +46,7 @@ def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
     condition = call.operands[0] if call.operands else ABSENT
     gates = Gate(taken=True), Gate(taken=False)
-    then_gate, else_gate = (lowerer.add(call, [condition], step=gate, inner=True) for gate in gates)
+    then_gate, else_gate = (lowerer.add_step(call, [condition], gate, inner=True) for gate in gates)
 
     def close(then_results: list[Operand], else_results: list[Operand]) -> None:
         if not len(then_results) == len(else_results) == len(call.outputs):
@@ -46,9 +55,9 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) ->
             return
         infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
         types = tuple(read_type(info.type) for info in infos)
-        join = lowerer.add(call, [condition, *then_results, *else_results], step=IfJoin(then_gate, else_gate, types))
-        for gate in gates:
-            gate.join = join
+        join = lowerer.add_step(call, [condition, *then_results, *else_results], IfJoin(then_gate, else_gate, types))
+        for node, gate in zip((then_gate, else_gate), gates, strict=True):
+            lowerer.program.complete(node, replace(gate, join=join))
 
     def after_then(then_results: list[Operand]) -> None:
         label = f"{call.label}/else_branch"
@@ -75,17 +84,15 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     condition = read_type(body.input[1].type) if operands[1] == ABSENT else None
     stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
     head_step = LoopHead(carried, ranks, DType.BOOL if stated is DType.UNDEFINED else stated)
-    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    head = lowerer.add_step(call, list(operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
-        head_step.back = results[: carried + 1]
-        head_step.last = len(lowerer.program.nodes) - 1
-        lowerer.program.connect_back(head, head_step.back)
+        _close(lowerer, head, head_step, results[: carried + 1])
         declared = [info.type for info in body.output[carried + 1 :]]
         ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
         inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add(call, inputs, step=LoopExit(head, carried, ranks, types))
+        lowerer.add_step(call, inputs, LoopExit(head, carried, ranks, types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 
@@ -102,16 +109,14 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.opaque(call)
         return
     head_step = ScanHead(settings)
-    head = lowerer.add(call, list(operands), step=head_step, inner=True)
+    head = lowerer.add_step(call, list(operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
-        head_step.back = results[: settings.states]
-        head_step.last = len(lowerer.program.nodes) - 1
-        lowerer.program.connect_back(head, head_step.back)
+        _close(lowerer, head, head_step, results[: settings.states])
         inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
         types = tuple(read_type(info.type) for info in (*body.input, *body.output))
-        lowerer.add(call, inputs, step=ScanExit(head, settings, types))
+        lowerer.add_step(call, inputs, ScanExit(head, settings, types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 
@@ -122,13 +127,18 @@ def _lower_map(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.opaque(call)
         return
     head_step = MapHead(len(call.operands))
-    head = lowerer.add(call, list(call.operands), step=head_step, inner=True)
-    head_step.first = head
+    head = lowerer.add_step(call, list(call.operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
-        head_step.last = len(lowerer.program.nodes) - 1
+        _close(lowerer, head, head_step, [])
         types = tuple(read_type(info.type) for info in body.output)
-        lowerer.add(call, [*call.operands, *results], step=MapExit(head, len(call.operands), types))
+        lowerer.add_step(call, [*call.operands, *results], MapExit(head, len(call.operands), types))
 
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
+
+
+def _close(lowerer: Lowerer, head: int, step: LoopBody, back: list[Operand]) -> None:
+    """Complete the head of a loop whose body has just been lowered."""
+    program = lowerer.program
+    program.complete(head, replace(step, first=head, last=len(program.nodes) - 1, back=tuple(back)))

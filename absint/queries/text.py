@@ -20,7 +20,7 @@ from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.references import UnresolvedError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
-from absint.program.graph import Operand
+from absint.program.steps import Operand
 from absint.shapes.names import symbols_of
 from absint.shapes.summaries import State, birthplace
 

@@ -12,7 +12,7 @@ from absint.lattices.text.nearest import did_you_mean
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.lattices.value import Value
-    from absint.program.graph import Operand
+    from absint.program.steps import Operand
     from absint.shapes.summaries import State
 
 

@@ -13,9 +13,9 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const,
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.text.escapes import json_text
+from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array, check_names, read_actual
 from absint.runs.statements import Number, Part, Statement, Statements
-from absint.shapes.branches import IfJoin
 from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import all_names, constraints
 

@@ -18,9 +18,10 @@ from absint.errors import AbsintError, UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
+from absint.model.dtypes import numpy_dtype
 from absint.model.opening import check_file, reason_of
 from absint.runs.allowance import explained
-from absint.runs.arrays import check_names, numpy_dtype
+from absint.runs.arrays import check_names
 from absint.runs.worker import WorkerError, ask_once
 
 if TYPE_CHECKING:

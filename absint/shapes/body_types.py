@@ -7,28 +7,23 @@ the other branch gives, or that the construct carries; after no trip at all ther
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, ge, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
 from absint.model.signatures import Signature, agree, type_text
-from absint.shapes.branches import Control, IfJoin, condition_of, integer_of
-from absint.shapes.loops.loop import LoopExit, LoopHead
-from absint.shapes.loops.scan import ScanExit
-from absint.shapes.loops.sequence_map import MapExit
+from absint.program.graph import Node
+from absint.program.steps import IfJoin, LoopExit, LoopHead, MapExit, ScanExit, Step
+from absint.shapes.branches import condition_of, integer_of
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.summaries import State
 from absint.transfer.op import Statement
-
-if TYPE_CHECKING:
-    from absint.program.graph import Node
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
 
 Values = Sequence[Value | None]
 
 
-def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> None:
+def check_types(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> None:
     """State how a construct breaks its types, at the node that ends it."""
     control = item.control
     if control is None or control.types is None:
@@ -42,7 +37,7 @@ def check_types(run: ShapeAnalysis, node: int, item: Node, states: Sequence[Stat
         run.applied[node] = said._replace(statements=stated, rejected=wrong, refusal="ill-typed")
 
 
-def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) -> str | None:
+def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
     """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
     assert isinstance(item.control, LoopExit)
     back = values[2 + 2 * item.control.count]
@@ -68,7 +63,7 @@ def _wrong_condition(run: ShapeAnalysis, node: int, item: Node, values: Values) 
 
 
 def _wrong_types(
-    control: Control, types: Signature, run: ShapeAnalysis, item: Node, states: Sequence[State]
+    control: Step, types: Signature, run: Interpretation, item: Node, states: Sequence[State]
 ) -> str | None:
     values = [run.operand(operand, states) for operand in item.operands]
     if isinstance(control, IfJoin):

@@ -1,10 +1,9 @@
-"""Nodes that control flow is lowered to, and those of an If: gates at the entry of branches, and the join."""
+"""What the steps of an If mean: gates at the entry of branches, and the join. And how steps read their operands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
@@ -26,39 +25,11 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
+from absint.program.graph import Node
+from absint.program.steps import Gate, IfJoin
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.summaries import State, birthplace
 from absint.transfer.op import HOLE, Statement
-
-if TYPE_CHECKING:
-    from absint.model.signatures import Signature
-    from absint.program.graph import Node
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
-
-LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
-    "If": ("then_branch", "else_branch"),
-    "Loop": ("body",),
-    "Scan": ("body",),
-    "SequenceMap": ("body",),
-}
-"""Operators of ai.onnx that are lowered, with the graph attributes they need."""
-
-
-class Control:
-    """A node that control flow was lowered to."""
-
-    operator: str = ""
-    width: int = 1
-    types: Signature | None = None
-    """The types of the operator, at the node that ends it."""
-
-    @property
-    def after(self) -> tuple[int, ...]:
-        """Nodes that it reads beside those of its operands."""
-        return ()
-
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        """The state of the node."""
-        raise NotImplementedError
 
 
 def condition_of(value: Value | None) -> Relation | None:
@@ -117,58 +88,38 @@ def may_lie(declared: Value, actual: Value | None) -> bool:
     return any(d.is_concrete and d != e for d, e in zip(declared.shape, actual.shape, strict=True))
 
 
-@dataclass
-class Gate(Control):
-    """The entry of a branch: reachable or not, and what holds below it."""
-
-    taken: bool
-    operator: str = "If"
-    width: int = 1
-    join: int = -1
-    """The node that joins the branches."""
-
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        value = run.operand(item.operands[0], states)
-        if value is BOTTOM:
-            return (BOTTOM,)
-        condition = condition_of(value)
-        condition = TRUE if condition is None else condition if self.taken else negation(condition)
-        facts = run.facts_at(item.gate)
-        if facts.decide(condition) is NO:
-            return (BOTTOM,)
-        run.guard(node, condition)
-        return (TOP,)
+def enter_branch(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """A gate: reachable or not, and what holds below it."""
+    gate = item.control
+    assert isinstance(gate, Gate)
+    value = run.operand(item.operands[0], states)
+    if value is BOTTOM:
+        return (BOTTOM,)
+    condition = condition_of(value)
+    condition = TRUE if condition is None else condition if gate.taken else negation(condition)
+    if run.facts_at(item.gate).decide(condition) is NO:
+        return (BOTTOM,)
+    run.guard(node, condition)
+    return (TOP,)
 
 
-@dataclass
-class IfJoin(Control):
+def join_branches(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """The outputs of an If from those of its branches."""
-
-    then_gate: int
-    else_gate: int
-    declared: tuple[Value, ...] = ()
-    """The types that the branches declare of their outputs, one branch after the other."""
-    operator: str = "If"
-    width: int = 1
-
-    @property
-    def after(self) -> tuple[int, ...]:
-        return self.then_gate, self.else_gate
-
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        values = [run.operand(o, states) for o in item.operands]
-        width = (len(values) - 1) // 2
-        branches = values[1 : 1 + width], values[1 + width :]
-        required, doubts = single("condition", values[0], DType.BOOL)
-        if any(map(may_lie, self.declared, values[1:])):
-            doubts.append(ALLOTTED)
-        reachable = [states[gate][0] is not BOTTOM for gate in (self.then_gate, self.else_gate)]
-        if not all(reachable):
-            taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
-            return run.record(node, tuple(taken), required, doubts)
-        join = _Join(condition_of(values[0]), self.then_gate, node)
-        outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
-        return run.record(node, outputs, [*required, *join.statements], doubts)
+    step = item.control
+    assert isinstance(step, IfJoin)
+    values = [run.operand(o, states) for o in item.operands]
+    width = (len(values) - 1) // 2
+    branches = values[1 : 1 + width], values[1 + width :]
+    required, doubts = single("condition", values[0], DType.BOOL)
+    if any(map(may_lie, step.declared, values[1:])):
+        doubts.append(ALLOTTED)
+    reachable = [states[gate][0] is not BOTTOM for gate in (step.then_gate, step.else_gate)]
+    if not all(reachable):
+        taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
+        return run.record(node, tuple(taken), required, doubts)
+    join = _Join(condition_of(values[0]), step.then_gate, node)
+    outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
+    return run.record(node, outputs, [*required, *join.statements], doubts)
 
 
 class _Join:
@@ -223,8 +174,6 @@ class _Join:
         return named
 
     def _inside(self, symbol: Symbol) -> bool:
-        from absint.shapes.summaries import birthplace
-
         place = birthplace(symbol)
         return place is not None and self.first <= place <= self.last
 

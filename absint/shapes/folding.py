@@ -21,9 +21,9 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
+from absint.model.dtypes import dtype_of_array, numpy_dtype
 from absint.model.initialisers import element_maker
-from absint.program.graph import Kernel
-from absint.runs.arrays import dtype_of_array, numpy_dtype
+from absint.program.operations import Operation
 
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
 """Operators that only compare floats, or move them about."""
@@ -49,7 +49,7 @@ SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
 """Operators whose output is never larger than rank times the input."""
 
 
-def evaluated(kernel: Kernel, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
+def evaluated(kernel: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
     """The outputs of a rule, with elements where the inputs decide them; as they are where nothing can be added."""
     if not kernel.is_standard or kernel.domain or kernel.op_type not in EXACT or not any(map(_is_open, outputs)):
         return outputs
@@ -107,7 +107,7 @@ def _array(value: Tensor) -> npt.NDArray[Any]:
     return numbers.reshape(elements.shape)
 
 
-def _run(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
+def _run(kernel: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
     """What onnx.reference computes; None if it cannot."""
     from onnx.reference import ReferenceEvaluator
 
@@ -119,7 +119,7 @@ def _run(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any]
         return None
 
 
-def _model(kernel: Kernel, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
+def _model(kernel: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
     """The node alone, its inputs as initialisers."""
     names = ["" if array is None else f"i{at}" for at, array in enumerate(arrays)]
     # All outputs are asked for: alone, the first one of Unique comes in another order.

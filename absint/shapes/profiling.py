@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-
-from absint.lattices.logic.facts import Facts
-from absint.lattices.value import Value
-from absint.program.graph import Kernel
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.summaries import State, Template
 
 
 @dataclass
@@ -56,20 +50,6 @@ class Profile:
             yield
 
 
-class ProfiledAnalysis(ShapeAnalysis):
-    """The shape analysis, its visits counted and its rules timed."""
-
-    profile: Profile
-
-    def transfer(self, node: int, states: Sequence[State]) -> State:
-        self.profile.visits += self.nodes[node].kernel is not None
-        return super().transfer(node, states)
-
-    def _run_rule(self, node: int, kernel: Kernel, inputs: tuple[Value | None, ...], facts: Facts) -> Template:
-        with self.profile.rule(kernel.operator):
-            return super()._run_rule(node, kernel, inputs, facts)
-
-
 @contextmanager
 def _timed(tally: Tally) -> Iterator[None]:
     start = perf_counter()
@@ -80,4 +60,4 @@ def _timed(tally: Tally) -> Iterator[None]:
         tally.seconds += perf_counter() - start
 
 
-__all__ = ["Profile", "ProfiledAnalysis", "Tally"]
+__all__ = ["Profile", "Tally"]

@@ -25,9 +25,12 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
-from absint.shapes.analysis import Renewed, ShapeAnalysis, Trace
+from absint.shapes.analysis import ShapeAnalysis, Trace
+from absint.shapes.memo.cache import SHARED
+from absint.shapes.memo.reuse import FirstRound
+from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
-from absint.shapes.profiling import Profile, ProfiledAnalysis
+from absint.shapes.profiling import Profile
 from absint.shapes.summaries import State, birthplace
 from absint.transfer.op import Statement
 from absint.transfer.ordinary import DATA_TAG
@@ -81,15 +84,14 @@ def run_rounds(
 
     Where a limit stops the first run, what it did not reach is unknown; a later run that is stopped counts for nothing.
     """
-    make = ShapeAnalysis if profile is None else ProfiledAnalysis
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
-        renews = rounds and not facts and not known.remainders
-        renewed = Renewed(known, rounds[0].analysis, memoise) if renews else None
-        analysis = make(lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, renewed=renewed)
-        if isinstance(analysis, ProfiledAnalysis) and profile is not None:
-            analysis.profile = profile
+        renews = memoise and is_on() and rounds and not facts and not known.remainders
+        first = FirstRound(SHARED.reuse(known), rounds[0].analysis.applied) if renews else None
+        analysis = ShapeAnalysis(
+            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, profile=profile
+        )
         with profile.phase("fixpoint") if profile is not None else nullcontext():
             states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
         return None if states is None else Round(analysis, states, learned)

@@ -27,7 +27,7 @@ _BORN: Final = "%"
 _NATURAL: Final = Interval(0, MAX_DIM)
 
 
-class Template(NamedTuple):
+class RuleSummary(NamedTuple):
     """The result of one rule application, with holes for the symbols that it invents."""
 
     outputs: State
@@ -55,9 +55,9 @@ def birthplace(symbol: Symbol) -> int | None:
     return int(place) if place.isdecimal() else None
 
 
-def own_symbols(node: int, template: Template, prefix: str = "") -> Mapping[Symbol, Dim]:
+def own_symbols(node: int, summary: RuleSummary, prefix: str = "") -> Mapping[Symbol, Dim]:
     """A node's own symbol for each hole of a template. `prefix` begins their tags."""
-    return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}
+    return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}
 
 
 def is_named(value: Value) -> bool:
@@ -174,11 +174,11 @@ def name_unknowns(
     caveats: tuple[Caveat, ...] = (),
     refusal: str = "",
     load_risks: tuple[str, ...] = (),
-) -> Template:
+) -> RuleSummary:
     """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
     named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
     for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
         namer._keep(relation.symbols)
     stated = (*statements, *namer.statements)
-    return Template(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, refusal, load_risks)
+    return RuleSummary(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, refusal, load_risks)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from absint.lattices.unify import Policy
     from absint.model.load import Loaded
-    from absint.program.graph import Node, Operand, Program, Scope
+    from absint.program.graph import Node, Program, Scope
     from absint.program.lowered import Lowered
+    from absint.program.steps import Operand
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.inputs import Inputs
     from absint.shapes.refinement import Round, Rounds

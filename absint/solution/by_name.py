@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from absint.lattices.shape import Shape
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.graph import Operand, Scope
+from absint.program.graph import Scope
+from absint.program.steps import Operand
 
 
 class Shapes(Mapping[str, Shape | None]):

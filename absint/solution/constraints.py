@@ -11,9 +11,9 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node
-from absint.shapes.branches import Gate, condition_of
+from absint.program.steps import Gate, LoopBody
+from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
-from absint.shapes.loops.loop import LoopBody
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Round, narrowed
 from absint.shapes.summaries import birthplace

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.engine import fixpoint
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import problem, read_type
-from absint.program.graph import ABSENT
+from absint.program.steps import ABSENT, LoopBody, LoopHead
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.loops.loop import LoopBody, LoopHead
 
 if TYPE_CHECKING:
     from onnx import TypeProto
 
-    from absint.program.graph import Node, Operand
+    from absint.program.graph import Node
     from absint.program.lowered import Declaring, Lowered
+    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 

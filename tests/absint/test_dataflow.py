@@ -15,10 +15,7 @@ from absint import ForwardAnalysis
 from absint.engine import fixpoint
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.value import BOTTOM, OptionalOf, SequenceOf, Tensor, Value
-from absint.shapes.branches import Gate
-from absint.shapes.loops.loop import LoopExit, LoopHead
-from absint.shapes.loops.scan import ScanExit, ScanHead
-from absint.shapes.loops.sequence_map import MapExit
+from absint.program.steps import Gate, LoopExit, LoopHead, MapExit, ScanExit, ScanHead
 from tests.absint import flows
 
 

@@ -460,11 +460,14 @@ def test_trying_a_rule_leaves_no_trace() -> None:
     made = model([node("Fussy", ["X"], ["Y"], domain="my")], [floats("X", "N")], ["Y"])
     made.opset_import.append(helper.make_opsetid("my", 1))
     result = analyze(made, table=absint.TABLE.extended([fussy]))
-    applications, memo = result.analysis.applications, len(result.nodes[1].kernel.memo)  # type: ignore[union-attr]
+    operation = result.nodes[1].kernel
+    assert operation is not None
+    assert result.analysis.memo is not None
+    applications, kept = result.analysis.applications, len(result.analysis.memo[operation])
     found = explain(result, "Y", 0)
     assert sources(claim(found)) == ["X[0] = N"]
     assert result.analysis.applications == applications
-    assert len(result.nodes[1].kernel.memo) == memo  # type: ignore[union-attr]
+    assert len(result.analysis.memo[operation]) == kept
     assert not result.analysis.crashes
     result.verify()
 

@@ -12,7 +12,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.shapes.memo import cache as kernels
+from absint.program import operations
+from absint.shapes.memo import cache
 from tests.adversarial import MODELS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
@@ -182,25 +183,25 @@ def test_a_failure_of_a_rule_is_not_remembered() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {path: answers(onnx.load(path)) for path in EXAMPLES}
-    monkeypatch.setattr(kernels, "MAX_TEMPLATES", 7)
-    monkeypatch.setattr(kernels, "MAX_KERNELS", 3)
-    monkeypatch.setattr(kernels, "MAX_RENEWALS", 1)
+    monkeypatch.setattr(cache, "MAX_SUMMARIES", 7)
+    monkeypatch.setattr(cache, "MAX_REUSES", 1)
+    monkeypatch.setattr(operations, "MAX_OPERATIONS", 3)
     absint.purge()
     for path in EXAMPLES:
         assert answers(onnx.load(path)) == alone[path]
-        assert len(kernels.SHARED) <= 3
+        assert len(operations.INTERNED) <= 3
 
 
-def test_a_renewal_that_has_grown_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reuse_that_has_grown_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts such as `seq >= 1` are those of many models."""
     result = absint.analyze(EXAMPLES[0])
     facts = result.last.analysis.facts
-    renewal = kernels.SHARED.renewal(facts)
-    for template in result.base.analysis.applied.values():
-        renewal.template(template)
-    assert kernels.SHARED.renewal(facts) is renewal
-    monkeypatch.setattr(kernels, "MAX_TEMPLATES", len(renewal) - 1)
-    assert len(kernels.SHARED.renewal(facts)) == 0
+    reuse = cache.SHARED.reuse(facts)
+    for summary in result.base.analysis.applied.values():
+        reuse.summary(summary)
+    assert cache.SHARED.reuse(facts) is reuse
+    monkeypatch.setattr(cache, "MAX_SUMMARIES", len(reuse) - 1)
+    assert len(cache.SHARED.reuse(facts)) == 0
 
 
 def test_threads_may_share() -> None:

@@ -14,7 +14,7 @@ import absint
 from absint.cli import run
 from absint.program.limits import UNFINISHED, LimitError
 from absint.queries.outcomes import Outcome
-from absint.shapes.analysis import STATES
+from absint.shapes.interpretation import STATES
 from absint.solver.export import to_json
 from tests.adversarial import MODELS
 

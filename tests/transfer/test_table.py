@@ -13,7 +13,7 @@ import pytest
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 from absint.lattices.value import Tensor
-from absint.shapes.branches import LOWERED
+from absint.program.steps import LOWERED
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule

@@ -7,14 +7,15 @@ it. The lists below are measured: tests/soundness/test_inferred_ranks.py runs ea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.value import Tensor, Value
-from absint.program.graph import ABSENT, Operand
-
-if TYPE_CHECKING:
-    from absint.program.graph import Kernel, Node
+from absint.program.graph import Node
+from absint.program.operations import Operation
+from absint.program.steps import ABSENT, IfJoin, LoopHead, Operand, ScanHead
+from absint.transfer.application import apply
+from absint.transfer.op import Op
 
 BY_RANKS: Final = frozenset(
     """
@@ -65,10 +66,6 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
 
     Type inference passes no shape from one trip to the next, so what a loop carries has no rank of its own.
     """
-    from absint.shapes.branches import IfJoin
-    from absint.shapes.loops.loop import LoopHead
-    from absint.shapes.loops.scan import ScanHead
-
     alike: list[Alike] = []
     stack, seen = [operand], {ABSENT}
     while stack:
@@ -155,10 +152,7 @@ def _constant(nodes: Sequence[Node], operand: Operand) -> Tensor | None:
     return None if any(map(element_symbols, value.contents.elements)) else value
 
 
-def _of_attribute(kernel: Kernel) -> Tensor | None:
-    from absint.transfer.application import apply
-    from absint.transfer.op import Op
-
+def _of_attribute(kernel: Operation) -> Tensor | None:
     assert kernel.rule is not None
     applied = apply(kernel.rule, Op(kernel.rule, (), kernel.attributes, version=kernel.version))
     return applied.outputs[0] if applied.outputs and isinstance(applied.outputs[0], Tensor) else None

@@ -9,8 +9,8 @@ itself (an induction). So a head is stable after finitely many visits without an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES
@@ -19,10 +19,8 @@ from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Exp
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
+from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.closed_forms import MAX_PERIOD, Form, Sum, candidates, going_round
-
-if TYPE_CHECKING:
-    from absint.shapes.loops.loop import LoopBody
 
 Place = tuple[object, ...]
 
@@ -35,7 +33,7 @@ _MAX_PROBES: Final = 3
 
 
 @dataclass
-class _Claim:
+class Invariant:
     """What a head says of one carried dim or element in iteration i."""
 
     start: Dim
@@ -70,10 +68,10 @@ class _Claim:
 
 
 @dataclass
-class Carried:
-    """The carried values of one loop."""
+class Invariants:
+    """What is claimed of the carried values of one loop."""
 
-    claims: dict[Place, _Claim] = field(default_factory=dict)
+    claims: dict[Place, Invariant] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     """Of the head's symbols, by their names."""
     sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
@@ -81,39 +79,44 @@ class Carried:
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 
-    def value(self, loop: LoopBody, k: int, start: Value, back: Value | None) -> Value:
+    def copy(self) -> Invariants:
+        """The same claims, to go on with apart from these."""
+        claims = {place: replace(claim, forms=list(claim.forms)) for place, claim in self.claims.items()}
+        return Invariants(claims, dict(self.places), dict(self.sources), set(self.lost), dict(self.joined))
+
+    def value(self, body: BodySymbols, k: int, start: Value, back: Value | None) -> Value:
         """What carried value k is at the head: its start joined with what the body gives back."""
         if back is None or back is BOTTOM or start is BOTTOM:
             return start
         if isinstance(start, Tensor) and isinstance(back, Tensor):
-            return self._tensor(loop, k, start, back)
+            return self._tensor(body, k, start, back)
         if isinstance(start, SequenceOf) and isinstance(back, SequenceOf):
-            if start is back and k not in self.joined and not loop.varies(start):
+            if start is back and k not in self.joined and not body.vary(start):
                 return start
-            element = self._widened(loop, k, start.element, back.element)
-            return SequenceOf(element, self._number(loop, (k, "length"), start.length, back.length, _DIM_RANGE))
-        return self._widened(loop, k, start, back)
+            element = self._widened(body, k, start.element, back.element)
+            return SequenceOf(element, self._number(body, (k, "length"), start.length, back.length, _DIM_RANGE))
+        return self._widened(body, k, start, back)
 
-    def _widened(self, loop: LoopBody, k: int, start: Value, back: Value) -> Value:
+    def _widened(self, body: BodySymbols, k: int, start: Value, back: Value) -> Value:
         """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
         old = self.joined.get(k, start)
-        found = VALUES.widen(old, VALUES.join(start, loop.leave(back)))
+        found = VALUES.widen(old, VALUES.join(start, body.leave(back)))
         if isinstance(found, Tensor) and isinstance(start, Tensor):
             found = Tensor(start.dtype, found.shape, found.contents)
         self.joined[k] = found
         return found
 
-    def _tensor(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Tensor:
+    def _tensor(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Tensor:
         dtype = start.dtype  # what is carried keeps its type: `absint.shapes.body_types` looks at what the body gives
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
             self.lost.add((k, "shape"))
         if (k, "shape") in self.lost:
             return Tensor(dtype)
         pairs = enumerate(zip(start.shape, back.shape, strict=True))
-        dims = [self._number(loop, (k, "dim", axis), a, b, _DIM_RANGE) for axis, (a, b) in pairs]
-        return Tensor(dtype, shape_of(tuple(dims)), self._contents(loop, k, start, back))
+        dims = [self._number(body, (k, "dim", axis), a, b, _DIM_RANGE) for axis, (a, b) in pairs]
+        return Tensor(dtype, shape_of(tuple(dims)), self._contents(body, k, start, back))
 
-    def _contents(self, loop: LoopBody, k: int, start: Tensor, back: Tensor) -> Contents | None:
+    def _contents(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Contents | None:
         x, y = start.contents, back.contents
         if x is None or y is None or x.shape != y.shape or (x.is_fill and x is not y):
             self.lost.add((k, "contents"))
@@ -125,31 +128,31 @@ class Carried:
         for at, (a, b) in enumerate(zip(x.elements, y.elements, strict=True)):
             place = (k, "element", at)
             if isinstance(a, Dim) and isinstance(b, Dim) and start.dtype in INTEGER_RANGES:
-                elements.append(self._number(loop, place, a, b, Interval(*INTEGER_RANGES[start.dtype])))
+                elements.append(self._number(body, place, a, b, Interval(*INTEGER_RANGES[start.dtype])))
                 continue
             if a != b:
                 self.lost.add(place)
             elements.append(OPAQUE if place in self.lost else a)
         return Contents.of(x.shape or (), elements)
 
-    def _number(self, loop: LoopBody, place: Place, start: Dim, back: Dim, full: Interval) -> Dim:
-        claim = self.claims.setdefault(place, _Claim(start))
+    def _number(self, body: BodySymbols, place: Place, start: Dim, back: Dim, full: Interval) -> Dim:
+        claim = self.claims.setdefault(place, Invariant(start))
         if claim.start is not start:
             self._restart(claim, start, full)
         elif claim.kind == "start" and back is not start:
             step = sub(back, start)
             claim.kind = "probe"
-            if isinstance(step, Expr) and not loop.mentions(step):
-                claim.try_forms(loop.iteration, [Sum((step,))])
+            if isinstance(step, Expr) and not body.occur_in(step):
+                claim.try_forms(body.iteration, [Sum((step,))])
         elif claim.kind in ("probe", "symbol"):
-            self._learn(loop, place, claim, back, full)
+            self._learn(body, place, claim, back, full)
         elif claim.kind == "next":
             claim.kind = "form"
-        elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):
-            claim.drop_form(loop.iteration)
-        return self._stated(loop, place, claim, full)
+        elif claim.kind == "form" and not claim.forms[0].proves(start, back, body.iteration):
+            claim.drop_form(body.iteration)
+        return self._stated(body, place, claim, full)
 
-    def _restart(self, claim: _Claim, start: Dim, full: Interval) -> None:
+    def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
         """An outer loop has come round with another start: keep the form; the next visit proves it again."""
         claim.start = start
         if claim.kind in ("form", "next"):
@@ -159,9 +162,9 @@ class Carried:
         elif claim.bounds is not None:
             claim.bounds = full
 
-    def _learn(self, loop: LoopBody, place: Place, claim: _Claim, back: Dim, full: Interval) -> None:
+    def _learn(self, body: BodySymbols, place: Place, claim: Invariant, back: Dim, full: Interval) -> None:
         """What the body gives back for the symbol: forms to try, or bounds."""
-        (symbol,) = self._symbol(loop, place, claim, full).symbols
+        (symbol,) = self._symbol(body, place, claim, full).symbols
         depends = isinstance(back, Expr) and symbol in back.symbols
         if claim.kind == "probe" and claim.bounds is None:
             claim.followed = depends
@@ -170,35 +173,35 @@ class Carried:
             return
         if claim.kind == "probe" and isinstance(claim.start, Expr) and isinstance(back, Expr):
             claim.probes += 1
-            if claim.try_forms(loop.iteration, candidates(symbol, loop.iteration, back, loop.is_inside)):
+            if claim.try_forms(body.iteration, candidates(symbol, body.iteration, back, body.has)):
                 return
-            if self._goes_round(loop, place, back):
+            if self._goes_round(body, place, back):
                 return
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
         elif not _stays(back, claim.bounds, full):
             claim.bounds = full
 
-    def _stated(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Dim:
+    def _stated(self, body: BodySymbols, place: Place, claim: Invariant, full: Interval) -> Dim:
         if claim.kind == "start":
             return claim.start
         if claim.kind in ("form", "next"):
-            return claim.forms[0].at(claim.start, expr_of(loop.iteration))
-        found = self._symbol(loop, place, claim, full)
+            return claim.forms[0].at(claim.start, expr_of(body.iteration))
+        found = self._symbol(body, place, claim, full)
         self.places.update((symbol.name, place) for symbol in found.symbols)
         return found
 
-    def _symbol(self, loop: LoopBody, place: Place, claim: _Claim, full: Interval) -> Expr:
-        return loop.symbol(place, claim.bounds or full, probe=claim.kind == "probe" and claim.bounds is None)
+    def _symbol(self, body: BodySymbols, place: Place, claim: Invariant, full: Interval) -> Expr:
+        return body.carried(place, claim.bounds or full, probe=claim.kind == "probe" and claim.bounds is None)
 
-    def _goes_round(self, loop: LoopBody, place: Place, back: Expr) -> bool:
+    def _goes_round(self, body: BodySymbols, place: Place, back: Expr) -> bool:
         """Numbers that become each other, plus something, in a circle that this one closes.
 
         All of them change to their forms before one is proved. Until then they are symbols, so the head is not stable.
         """
         others = [symbol for symbol in back.symbols if symbol.name in self.places]
         step = sub(back, expr_of(others[0])) if len(others) == 1 else UNKNOWN_DIM
-        if not isinstance(step, Expr) or loop.mentions(step):
+        if not isinstance(step, Expr) or body.occur_in(step):
             return False
         self.sources[place] = self.places[others[0].name], step
         circle = self._circle(place)
@@ -209,7 +212,7 @@ class Carried:
         added = [self.sources[member][1] for member in circle]
         for k, claim in enumerate(claims):
             starts = [other.start for other in (*claims[k:], *claims[:k])]
-            if not claim.try_forms(loop.iteration, [going_round(starts, (*added[k:], *added[:k]))]):
+            if not claim.try_forms(body.iteration, [going_round(starts, (*added[k:], *added[:k]))]):
                 return False
         for claim in claims:
             claim.kind = "next"
@@ -246,4 +249,4 @@ def _stays(back: Dim, bounds: Interval, full: Interval) -> bool:
     return reached.leq(bounds)
 
 
-__all__ = ["Carried"]
+__all__ = ["Invariant", "Invariants"]

@@ -3,51 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, implies, le
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.loops.body import BodySymbols
 from absint.transfer.op import Statement
 from absint.transfer.ordinary import ordinary
 
-if TYPE_CHECKING:
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.loops.loop import LoopBody
 
-
-def premises(run: ShapeAnalysis, loop: LoopBody, trips: Dim) -> Iterator[Statement]:
+def premises(run: Interpretation, body: BodySymbols, trips: Dim) -> Iterator[Statement]:
     """Numeric premises of the body, if there is a trip: what they say of all trips, over symbols of the outside."""
-    for node in range(loop.first + 1, loop.last + 1):
-        template = run.applied.get(node)
-        if template is None or not any(statement.role == "assumed" for statement in template.statements):
+    for node in range(body.body.first + 1, body.body.last + 1):
+        summary = run.applied.get(node)
+        if summary is None or not any(statement.role == "assumed" for statement in summary.statements):
             continue
         for statement in run.statements(node):
             if statement.role != "assumed":
                 continue
             relation = statement.relation
             for part in relation.parts if relation.op == "and" else (relation,):
-                for said in _of_all_trips(loop, part, trips):
+                for said in _of_all_trips(body, part, trips):
                     premise = implies(ge(trips, 1), said) if isinstance(trips, Expr) else said
                     if premise not in (TRUE, UNKNOWN_RELATION):
                         yield statement._replace(relation=premise)
 
 
-def _of_all_trips(loop: LoopBody, premise: Relation, trips: Dim) -> Iterator[Relation]:
+def _of_all_trips(body: BodySymbols, premise: Relation, trips: Dim) -> Iterator[Relation]:
     """Relations outside of the loop that make a premise hold in every trip.
 
     One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
     one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of
     a trip, nothing outside can say so; see `absint.solution.constraints`.
     """
-    inside = [symbol for symbol in premise.symbols if loop.is_inside(symbol)]
+    inside = [symbol for symbol in premise.symbols if body.has(symbol)]
     if (
         isinstance(trips, Expr)
-        and inside == [loop.iteration]
+        and inside == [body.iteration]
         and premise.op == ">="
-        and _is_linear(premise.expr, loop.iteration)
+        and _is_linear(premise.expr, body.iteration)
     ):
         for at in (ZERO_EXPR, trips - 1):
-            yield premise.substitute({loop.iteration: at})
+            yield premise.substitute({body.iteration: at})
     elif inside:
         for symbol in sorted(premise.symbols - {*inside}, key=lambda s: s.key):
             lo, hi = ordinary(symbol).bounds

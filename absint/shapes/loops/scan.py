@@ -1,106 +1,50 @@
-"""Heads and exits of an ONNX Scan: a loop over the slices of its inputs."""
+"""What the steps of a Scan mean: a loop over the slices of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.transfer.op import AttributeValue, Statement
-
-if TYPE_CHECKING:
-    from absint.lattices.logic.facts import Facts
-    from absint.program.graph import Node
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
-
-from absint.program.graph import Operand
-from absint.shapes.branches import ALLOTTED, Control, may_lie
+from absint.program.graph import Node
+from absint.program.steps import Operand, ScanExit, ScanHead, ScanSettings
+from absint.shapes.branches import ALLOTTED, may_lie
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.inferred_ranks import agree, inferred
-from absint.shapes.loops.loop import Carried, LoopBody, slices_may_differ, stacked
+from absint.shapes.loops.loop import returned, slices_may_differ, stacked
 from absint.shapes.loops.premises import premises
+from absint.shapes.summaries import State
+from absint.transfer.op import Statement
 
 
-@dataclass(frozen=True)
-class ScanSettings:
-    """The attributes of a Scan. `batched` is the form of opset 8, in which every input has a leading batch axis."""
-
-    states: int
-    scans: int
-    input_axes: tuple[int, ...]
-    output_axes: tuple[int, ...]
-    batched: bool
-
-    @staticmethod
-    def read(attributes: Mapping[str, AttributeValue], operands: int, results: int, batched: bool) -> ScanSettings:
-        """From the attributes of a Scan with so many operands and outputs. Raises ScanError if they do not fit."""
-        scans = attributes.get("num_scan_inputs")
-        if not isinstance(scans, int) or not 0 < scans <= operands:
-            raise ScanError(f"num_scan_inputs is {scans}, of {operands} inputs")
-        states = operands - scans
-        if results < states:
-            raise ScanError(f"it has {states} state variables and {results} outputs")
-        lists = {
-            name: _one_each(attributes, name, what, count)
-            for what, count, names in (("inputs", scans, _OF_INPUTS), ("outputs", results - states, _OF_OUTPUTS))
-            for name in names
-        }
-        for name, ways in lists.items():
-            if name.endswith("directions") and not {*ways} <= {0, 1}:
-                raise ScanError(f"{name} is {list(ways)}; a direction is 0 or 1")
-        return ScanSettings(states, scans, lists["scan_input_axes"], lists["scan_output_axes"], batched)
+def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """A head: state variables of every iteration, and one slice of each scan input."""
+    head = item.control
+    assert isinstance(head, ScanHead)
+    settings = head.settings
+    values = [run.operand(o, states) for o in item.operands]
+    if BOTTOM in values:
+        return (BOTTOM,) * head.width
+    count = settings.states
+    backs, invariants = returned(run, head, states, head.back)
+    starts = [drop_axis(v, 0) if settings.batched else v or TOP for v in values[:count]]
+    body = BodySymbols(head)
+    carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
+    return (*carried, *_slices(settings, values[count:]))
 
 
-class ScanError(Exception):
-    """The attributes of a Scan contradict each other or the number of its operands."""
-
-
-_OF_INPUTS: Final = ("scan_input_axes", "scan_input_directions", "directions")
-_OF_OUTPUTS: Final = ("scan_output_axes", "scan_output_directions")
-
-
-def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, count: int) -> tuple[int, ...]:
-    """An attribute with one integer for each scan input or output; zeros if it is left out or empty."""
-    found = attributes.get(name) or [0] * count
-    if not isinstance(found, list) or not all(isinstance(n, int) for n in found):
-        raise ScanError(f"{name} is not a list of integers")
-    if len(found) != count:
-        raise ScanError(f"{name} has {len(found)} elements for {count} scan {what}")
-    return tuple(cast("list[int]", found))
-
-
-class ScanHead(LoopBody):
-    """Head of an ONNX Scan: state variables and one slice of each scan input."""
-
-    operator = "Scan"
-
-    def __init__(self, settings: ScanSettings) -> None:
-        super().__init__(settings.states + settings.scans)
-        self.settings = settings
-
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        self.first = node
-        values = [run.operand(o, states) for o in item.operands]
-        if BOTTOM in values:
-            return (BOTTOM,) * self.width
-        count = self.settings.states
-        backs = self.backs(run, states, self.back)
-        starts = [drop_axis(v, 0) if self.settings.batched else v or TOP for v in values[:count]]
-        claims = run.carried.setdefault(node, Carried())
-        carried = [claims.value(self, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
-        return (*carried, *self._slices(values[count:]))
-
-    def _slices(self, values: Sequence[Value | None]) -> Iterator[Value]:
-        for value, axis in zip(values, self.settings.input_axes, strict=True):
-            if self.settings.batched:
-                yield drop_axis(drop_axis(value, 0), 0)
-            else:
-                yield drop_axis(value, axis)
+def _slices(settings: ScanSettings, values: Sequence[Value | None]) -> Iterator[Value]:
+    for value, axis in zip(values, settings.input_axes, strict=True):
+        if settings.batched:
+            yield drop_axis(drop_axis(value, 0), 0)
+        else:
+            yield drop_axis(value, axis)
 
 
 def drop_axis(value: Value | None, axis: int) -> Value:
@@ -121,124 +65,121 @@ def axis_size(value: Value | None, axis: int) -> Dim:
     return value.shape[axis]
 
 
-@dataclass
-class ScanExit(Control):
-    """After an ONNX Scan: final states and stacked outputs."""
+def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """An exit: final states, and stacked outputs."""
+    step = item.control
+    assert isinstance(step, ScanExit)
+    loop = run.nodes[step.head].control
+    assert isinstance(loop, ScanHead)
+    body = BodySymbols(loop)
+    s = step.settings
+    values = [run.operand(o, states) for o in item.operands]
+    inputs, finals = values[: s.states + s.scans], values[s.states + s.scans : 2 * s.states + s.scans]
+    results = values[2 * s.states + s.scans :][s.states :]
+    statements: list[Statement] = []
+    sizes = [axis_size(v, 1 if s.batched else a) for v, a in zip(inputs[s.states :], s.input_axes, strict=True)]
+    trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
+    for size in sizes:
+        relation = eq(size, trips)
+        if not s.batched and relation not in (TRUE, UNKNOWN_RELATION):
+            statements.append(Statement(relation, _ONE_LENGTH, "required"))
+    # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
+    outputs = [body.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
+    certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
+    for k, result in enumerate(results):
+        # No runtime runs an unbatched scan over nothing, so there has been a trip.
+        value = body.leave(result or TOP)
+        outputs.append(stacked(body, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
+    outputs = [*_handed_through(item, step, values, outputs)]
+    if s.batched:
+        outputs = [_batched(inputs, v) for v in outputs]
+    run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
+    doubts = _doubts(run.facts_at(item.gate), body, s, values, sizes)
+    inside = (*states[step.head], *values[2 * s.states + s.scans :])
+    if any(map(may_lie, step.declared, inside)):
+        doubts.append(ALLOTTED)
+    if any(map(_may_differ_in_rank, step.declared, states[step.head])):
+        doubts.append("onnxruntime loads no body that declares another rank than its input has")
+    given = step.declared[s.states + s.scans :]
+    backs = values[2 * s.states + s.scans :]
+    found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
+    if not all(
+        _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
+        for declared, value, operand in found
+    ):
+        doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+    if any(operand[0] == step.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
+        doubts.append("onnxruntime gathers no input of a body whose sizes are not declared")
+    statements += premises(run, body, trips)
+    state = run.record(node, tuple(outputs), statements, doubts)
+    problem = _problem(s, inputs[s.states :], results, statements)
+    if problem:
+        refused = Statement(FALSE, problem, "required")
+        kept = run.applied[node]
+        run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
+    return state
 
-    head: int
-    settings: ScanSettings
-    declared: tuple[Value, ...] = ()
-    """The types that the body declares of its inputs and outputs."""
-    operator: str = "Scan"
-    width: int = 1
 
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        loop = run.nodes[self.head].control
-        assert isinstance(loop, ScanHead)
-        s = self.settings
-        values = [run.operand(o, states) for o in item.operands]
-        inputs, finals = values[: s.states + s.scans], values[s.states + s.scans : 2 * s.states + s.scans]
-        results = values[2 * s.states + s.scans :][s.states :]
-        statements: list[Statement] = []
-        sizes = [axis_size(v, 1 if s.batched else a) for v, a in zip(inputs[s.states :], s.input_axes, strict=True)]
-        trips = next((d for d in sizes if isinstance(d, Expr)), sizes[0])
-        for size in sizes:
-            relation = eq(size, trips)
-            if not s.batched and relation not in (TRUE, UNKNOWN_RELATION):
-                statements.append(Statement(relation, _ONE_LENGTH, "required"))
-        # In the form of opset 8, sequence_lens may end a batch early, but outputs have the length of the inputs.
-        outputs = [loop.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
-        certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
-        for k, result in enumerate(results):
-            # No runtime runs an unbatched scan over nothing, so there has been a trip.
-            value = loop.leave(result or TOP)
-            outputs.append(stacked(loop, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
-        outputs = [*self._handed_through(item, values, outputs)]
-        if s.batched:
-            outputs = [_batched(inputs, v) for v in outputs]
-        run.trips[self.head] = UNKNOWN_SIZE if s.batched else trips
-        doubts = self._doubts(run.facts_at(item.gate), loop, values, sizes)
-        inside = (*states[self.head], *values[2 * s.states + s.scans :])
-        if any(map(may_lie, self.declared, inside)):
-            doubts.append(ALLOTTED)
-        if any(map(_may_differ_in_rank, self.declared, states[self.head])):
-            doubts.append("onnxruntime loads no body that declares another rank than its input has")
-        given = self.declared[s.states + s.scans :]
-        backs = values[2 * s.states + s.scans :]
-        found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
-        if not all(
-            _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
-            for declared, value, operand in found
-        ):
-            doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
-        if any(operand[0] == self.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
-            doubts.append("onnxruntime gathers no input of a body whose sizes are not declared")
-        statements += premises(run, loop, trips)
-        state = run.record(node, tuple(outputs), statements, doubts)
-        problem = self._problem(inputs[s.states :], results, statements)
-        if problem:
-            refused = Statement(FALSE, problem, "required")
-            kept = run.applied[node]
-            run.applied[node] = kept._replace(rejected=problem, statements=(*kept.statements, refused))
-        return state
+def _handed_through(
+    item: Node, step: ScanExit, values: Sequence[Value | None], outputs: Sequence[Value]
+) -> Iterator[Value]:
+    """The outputs without the sizes that onnxruntime takes from elsewhere.
 
-    def _handed_through(self, item: Node, values: Sequence[Value | None], outputs: Sequence[Value]) -> Iterator[Value]:
-        """The outputs without the sizes that onnxruntime takes from elsewhere.
-
-        It copies what a body hands through into an output that has the declared sizes, or those of the initial state.
-        """
-        s = self.settings
-        first = 2 * s.states + s.scans
-        backs = values[first : first + s.states]
-        starts = [drop_axis(v, 0) if s.batched else v for v in values[: s.states]]
-        change = any(map(_may_reshape, starts, backs))
-        for k, output in enumerate(outputs):
-            operand, stated = item.operands[first + k], self.declared[s.states + s.scans + k]
-            if operand[0] != self.head or not isinstance(output, Tensor) or output.shape.is_top:
-                yield output
-                continue
-            back = values[first + k]
-            if (change and operand[1] < s.states) or may_lie(stated, back):
-                output = Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
+    It copies what a body hands through into an output that has the declared sizes, or those of the initial state.
+    """
+    s = step.settings
+    first = 2 * s.states + s.scans
+    backs = values[first : first + s.states]
+    starts = [drop_axis(v, 0) if s.batched else v for v in values[: s.states]]
+    change = any(map(_may_reshape, starts, backs))
+    for k, output in enumerate(outputs):
+        operand, stated = item.operands[first + k], step.declared[s.states + s.scans + k]
+        if operand[0] != step.head or not isinstance(output, Tensor) or output.shape.is_top:
             yield output
+            continue
+        back = values[first + k]
+        if (change and operand[1] < s.states) or may_lie(stated, back):
+            output = Tensor(output.dtype, output.shape.map(lambda dim: UNKNOWN_SIZE))
+        yield output
 
-    def _doubts(
-        self, facts: Facts, loop: ScanHead, values: Sequence[Value | None], lengths: Sequence[Dim]
-    ) -> list[str]:
-        """Why the node may fail at sizes that meet what it requires."""
-        s = self.settings
-        results = 2 * s.states + s.scans
-        if s.batched:
-            return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
-        doubts = slices_may_differ(loop, values[results + s.states :])
-        if not all(isinstance(length, Expr) for length in lengths):
-            doubts.append(_ONE_LENGTH)
-        if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
-            doubts.append("onnxruntime does not scan an empty axis")
-        if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
-            doubts.append("a state variable keeps its shape")
-        return doubts
 
-    def _problem(
-        self, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
-    ) -> str | None:
-        """Why the node can never run."""
-        if any(statement.relation is FALSE for statement in statements):
-            return _ONE_LENGTH
-        if self.settings.batched:
-            return None
-        for value, axis in zip(scanned, self.settings.input_axes, strict=True):
-            rank = value.shape.rank if isinstance(value, Tensor) else None
-            if rank is not None and not -rank <= axis < rank:
-                return f"scan input axis {axis} is outside rank {rank}"
-        for value, axis in zip(results, self.settings.output_axes, strict=True):
-            rank = value.shape.rank if isinstance(value, Tensor) else None
-            if rank is not None and not -rank - 1 <= axis <= rank:
-                return f"scan output axis {axis} is outside rank {rank + 1}"
+def _doubts(
+    facts: Facts, body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
+) -> list[str]:
+    """Why the node may fail at sizes that meet what it requires."""
+    results = 2 * s.states + s.scans
+    if s.batched:
+        return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
+    doubts = slices_may_differ(body, values[results + s.states :])
+    if not all(isinstance(length, Expr) for length in lengths):
+        doubts.append(_ONE_LENGTH)
+    if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
+        doubts.append("onnxruntime does not scan an empty axis")
+    if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
+        doubts.append("a state variable keeps its shape")
+    return doubts
+
+
+def _problem(
+    s: ScanSettings, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
+) -> str | None:
+    """Why the node can never run."""
+    if any(statement.relation is FALSE for statement in statements):
+        return _ONE_LENGTH
+    if s.batched:
         return None
+    for value, axis in zip(scanned, s.input_axes, strict=True):
+        rank = value.shape.rank if isinstance(value, Tensor) else None
+        if rank is not None and not -rank <= axis < rank:
+            return f"scan input axis {axis} is outside rank {rank}"
+    for value, axis in zip(results, s.output_axes, strict=True):
+        rank = value.shape.rank if isinstance(value, Tensor) else None
+        if rank is not None and not -rank - 1 <= axis <= rank:
+            return f"scan output axis {axis} is outside rank {rank + 1}"
+    return None
 
 
-def _is_inferred(run: ShapeAnalysis, states: Sequence[State], operand: Operand) -> bool:
+def _is_inferred(run: Interpretation, states: Sequence[State], operand: Operand) -> bool:
     alike = inferred(run.nodes, operand)
     return alike is not None and agree(alike, lambda one: run.operand(one, states))
 
@@ -283,3 +224,6 @@ def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
         return value
     batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
     return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
+
+
+__all__ = ["enter_scan", "leave_scan"]

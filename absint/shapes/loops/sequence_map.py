@@ -1,43 +1,36 @@
-"""Heads and exits of an ONNX SequenceMap: a body run on each element of a sequence, its results gathered again."""
+"""What the steps of a SequenceMap mean: a body run on each element of a sequence, its results gathered again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
-from absint.shapes.loops.loop import LoopBody
+from absint.program.graph import Node
+from absint.program.steps import MapExit, MapHead
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
+from absint.shapes.summaries import State
 from absint.transfer.op import Statement
-
-if TYPE_CHECKING:
-    from absint.program.graph import Node
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
-
-from absint.shapes.branches import Control
 
 _LENGTHS = "no sequence is shorter than the first"
 
 
-class MapHead(LoopBody):
-    """Head of a SequenceMap: one element of each sequence, and tensors as they are."""
-
-    operator = "SequenceMap"
-
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        values = [run.operand(o, states) for o in item.operands]
-        length = length_of(values)
-        if BOTTOM in values or length is ZERO_EXPR:
-            return (BOTTOM,) * self.width
-        run.guard(node, ge(length, 1) if isinstance(length, Expr) else TRUE)
-        return named(node, [v.element if isinstance(v, SequenceOf) else v or TOP for v in values])
+def enter_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """A head: one element of each sequence, and tensors as they are."""
+    head = item.control
+    assert isinstance(head, MapHead)
+    values = [run.operand(o, states) for o in item.operands]
+    length = length_of(values)
+    if BOTTOM in values or length is ZERO_EXPR:
+        return (BOTTOM,) * head.width
+    run.guard(node, ge(length, 1) if isinstance(length, Expr) else TRUE)
+    return named(node, [v.element if isinstance(v, SequenceOf) else v or TOP for v in values])
 
 
 def length_of(values: Sequence[Value | None]) -> Dim:
@@ -46,68 +39,62 @@ def length_of(values: Sequence[Value | None]) -> Dim:
     return first.length if isinstance(first, SequenceOf) else UNKNOWN_SIZE
 
 
-@dataclass
-class MapExit(Control):
-    """After a SequenceMap: a sequence for each result of the body. `declared` are the types the body gives them."""
+def leave_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """An exit: a sequence for each result of the body."""
+    step = item.control
+    assert isinstance(step, MapExit)
+    loop = run.nodes[step.head].control
+    assert isinstance(loop, MapHead)
+    body = BodySymbols(loop)
+    values = [run.operand(o, states) for o in item.operands]
+    inputs, results = values[: step.count], values[step.count :]
+    length = length_of(inputs)
+    statements: list[Statement] = []
+    for other in inputs[1:]:
+        relation = ge(other.length, length) if isinstance(other, SequenceOf) else TRUE
+        if relation not in (TRUE, UNKNOWN_RELATION):
+            statements.append(Statement(relation, _LENGTHS, "required"))
+    run.trips[step.head] = length
+    statements += premises(run, body, length)
+    each = _each(run, item, body, states, inputs, statements)
+    outputs: list[Value] = []
+    for k, result in enumerate(results):
+        declared = step.declared[k]
+        empty = Tensor(declared.dtype if isinstance(declared, Tensor) else DType.UNDEFINED, BOTTOM_SHAPE)
+        if each is not None:
+            outputs.append(SequenceOf.of((trip[k] for trip in each), empty))
+        else:
+            outputs.append(SequenceOf(empty if result is BOTTOM else body.leave(result or TOP), length))
+    state = run.record(node, tuple(outputs), statements)
+    if any(s.relation is FALSE for s in statements):
+        run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
+    return state
 
-    head: int
-    count: int
-    declared: tuple[Value, ...]
-    operator: str = "SequenceMap"
-    width: int = 1
 
-    def transfer(self, run: ShapeAnalysis, node: int, item: Node, states: Sequence[State]) -> State:
-        loop = run.nodes[self.head].control
-        assert isinstance(loop, MapHead)
-        values = [run.operand(o, states) for o in item.operands]
-        inputs, results = values[: self.count], values[self.count :]
-        length = length_of(inputs)
-        statements: list[Statement] = []
-        for other in inputs[1:]:
-            relation = ge(other.length, length) if isinstance(other, SequenceOf) else TRUE
-            if relation not in (TRUE, UNKNOWN_RELATION):
-                statements.append(Statement(relation, _LENGTHS, "required"))
-        run.trips[self.head] = length
-        statements += premises(run, loop, length)
-        each = self._each(run, item, loop, states, inputs, statements)
-        outputs: list[Value] = []
-        for k, result in enumerate(results):
-            declared = self.declared[k]
-            empty = Tensor(declared.dtype if isinstance(declared, Tensor) else DType.UNDEFINED, BOTTOM_SHAPE)
-            if each is not None:
-                outputs.append(SequenceOf.of((trip[k] for trip in each), empty))
-            else:
-                outputs.append(SequenceOf(empty if result is BOTTOM else loop.leave(result or TOP), length))
-        state = run.record(node, tuple(outputs), statements)
-        if any(s.relation is FALSE for s in statements):
-            run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
-        return state
-
-    def _each(
-        self,
-        run: ShapeAnalysis,
-        item: Node,
-        loop: MapHead,
-        states: Sequence[State],
-        inputs: Sequence[Value | None],
-        statements: list[Statement],
-    ) -> list[State] | None:
-        """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
-        sequences = [v for v in inputs if isinstance(v, SequenceOf)]
-        first = inputs[0] if inputs else None
-        count = len(first.each or ()) if isinstance(first, SequenceOf) else 0
-        if not 0 < count <= MAX_TRIPS or all(v.items is None for v in sequences):
+def _each(
+    run: Interpretation,
+    item: Node,
+    symbols: BodySymbols,
+    states: Sequence[State],
+    inputs: Sequence[Value | None],
+    statements: list[Statement],
+) -> list[State] | None:
+    """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
+    sequences = [v for v in inputs if isinstance(v, SequenceOf)]
+    first = inputs[0] if inputs else None
+    count = len(first.each or ()) if isinstance(first, SequenceOf) else 0
+    if not 0 < count <= MAX_TRIPS or all(v.items is None for v in sequences):
+        return None
+    if any(len(v.each or ()) < count for v in sequences):
+        return None
+    body = Body(run, symbols, states)
+    found = []
+    for trip in range(count):
+        if not body.trip(body.named(list(_elements(inputs, trip)))):
             return None
-        if any(len(v.each or ()) < count for v in sequences):
-            return None
-        body = Body(run, loop, states)
-        found = []
-        for trip in range(count):
-            if not body.trip(body.named(list(_elements(inputs, trip)))):
-                return None
-            found.append(tuple(body.value(o) for o in item.operands[self.count :]))
-        statements += body.premises
-        return None if any(BOTTOM in results for results in found) else found
+        found.append(tuple(body.value(o) for o in item.operands[len(inputs) :]))
+    statements += body.premises
+    return None if any(BOTTOM in results for results in found) else found
 
 
 def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
@@ -116,4 +103,4 @@ def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
         yield each[trip] if each else value or TOP
 
 
-__all__ = ["MapExit", "MapHead", "length_of"]
+__all__ = ["enter_map", "leave_map", "length_of"]

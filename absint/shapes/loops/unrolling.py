@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
+from typing import Final, NamedTuple, cast, overload
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
@@ -18,29 +18,18 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
-from absint.program.graph import Operand
-from absint.shapes.analysis import STATES, ShapeAnalysis
+from absint.program.steps import LoopBody, LoopHead, Operand
+from absint.shapes.branches import condition_of
+from absint.shapes.interpretation import STATES, Budget, Interpretation
+from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.head_values import counter
 from absint.shapes.summaries import State, born, name_unknowns
 from absint.transfer.op import HOLE, Statement
 from absint.transfer.ordinary import LOOP_TAG
 
-if TYPE_CHECKING:
-    from absint.shapes.loops.loop import LoopBody, LoopHead
-
 MAX_TRIPS: Final = 16
 MAX_STEPS: Final = 4096
 """Nodes that are run in all trips together, those of inner loops included."""
-
-
-class Trial(ShapeAnalysis):
-    """An analysis beside another: it shares the program, the facts and the memo, and keeps what it learns to itself."""
-
-    def __init__(self, run: ShapeAnalysis) -> None:
-        self.__dict__.update(run.__dict__)
-        self.applied, self.crashes, self.trips, self.carried = {}, {}, {}, {}
-        self._gate_facts = dict(self._gate_facts)
-        self.trace = None
-        self.budget: list[int] = run.budget if isinstance(run, Trial) else [MAX_STEPS]
 
 
 class _Local(Sequence[State]):
@@ -73,18 +62,18 @@ class _Local(Sequence[State]):
 class Body:
     """The body of a loop, run on states of its head."""
 
-    def __init__(self, run: ShapeAnalysis, loop: LoopBody, states: Sequence[State]) -> None:
-        self.trial = Trial(run)
+    def __init__(self, run: Interpretation, symbols: BodySymbols, states: Sequence[State]) -> None:
+        self.trial = run.fork()
+        self._budget = self.trial.budget = self.trial.budget or Budget(MAX_STEPS)
         self._run = run
-        self._loop = loop
-        self._states = _Local(states, loop.first, loop.last)
+        self._symbols = symbols
+        self._loop = symbols.body
+        self._states = _Local(states, self._loop.first, self._loop.last)
         self.premises: list[Statement] = []
         """Numeric premises of all trips so far, over symbols of the outside."""
 
     def trip(self, head: State) -> bool:
         """One trip from this state of the head. False if it takes too long."""
-        from absint.shapes.loops.loop import LoopBody
-
         loop, states, trial = self._loop, self._states, self.trial
         states.clear()
         states[loop.first] = head
@@ -93,8 +82,8 @@ class Body:
         open_loops: list[tuple[int, int]] = []
         node = loop.first + 1
         while node <= loop.last:
-            trial.budget[0] -= 1
-            if trial.budget[0] < 0:
+            self._budget.left -= 1
+            if self._budget.left < 0:
                 return False
             states[node] = trial.transfer(node, states)
             control = trial.nodes[node].control
@@ -112,20 +101,18 @@ class Body:
             node += 1
         self._run.applications += trial.applications - before
         for number in range(loop.first + 1, loop.last + 1):
-            template = trial.applied.get(number)
-            if template is not None and any(s.role == "assumed" for s in template.statements):
+            summary = trial.applied.get(number)
+            if summary is not None and any(s.role == "assumed" for s in summary.statements):
                 stated = (s for s in trial.statements(number) if s.role == "assumed")
-                self.premises += [s for s in stated if not any(map(loop.is_inside, s.relation.symbols))]
+                self.premises += [s for s in stated if not any(map(self._symbols.has, s.relation.symbols))]
         return True
 
     def value(self, operand: Operand) -> Value:
         """A result of the trip, without what means another number in each trip."""
-        return self._loop.leave(self.trial.operand(operand, self._states) or TOP)
+        return self._symbols.leave(self.trial.operand(operand, self._states) or TOP)
 
     def condition(self, operand: Operand) -> Relation | None:
         """The condition that the trip gives."""
-        from absint.shapes.branches import condition_of
-
         return condition_of(self.trial.operand(operand, self._states))
 
     def named(self, values: Sequence[Value]) -> State:
@@ -135,9 +122,9 @@ class Body:
 
 def named(head: int, values: Sequence[Value], prefix: str = "") -> State:
     """The values with a symbol of a loop head for each unknown size."""
-    template = name_unknowns(tuple(values))
-    mapping = {hole: expr_of(born(head, f"{prefix}{hole.name[len(HOLE) :]}", *hole.bounds)) for hole in template.holes}
-    return tuple(value.replace(mapping) for value in template.outputs) if mapping else template.outputs
+    summary = name_unknowns(tuple(values))
+    mapping = {hole: expr_of(born(head, f"{prefix}{hole.name[len(HOLE) :]}", *hole.bounds)) for hole in summary.holes}
+    return tuple(value.replace(mapping) for value in summary.outputs) if mapping else summary.outputs
 
 
 class Unrolled(NamedTuple):
@@ -153,7 +140,7 @@ class Unrolled(NamedTuple):
 
 
 def unrolled(
-    run: ShapeAnalysis,
+    run: Interpretation,
     loop: LoopHead,
     states: Sequence[State],
     start: State,
@@ -165,13 +152,13 @@ def unrolled(
     `body` are its results: carried values, condition, scan outputs.
     """
     backs, condition, results = body
-    inside = Body(run, loop, states)
+    inside = Body(run, BodySymbols(loop), states)
     carried, slices = start, []
     going = states[loop.first][1]
     for trip in range(MAX_TRIPS + 1):
         if trip == limit:
             break
-        if trip == MAX_TRIPS or not inside.trip((loop.counter(const(trip)), going, *inside.named(carried))):
+        if trip == MAX_TRIPS or not inside.trip((counter(loop, const(trip)), going, *inside.named(carried))):
             return None
         carried = tuple(map(inside.value, backs))
         slices.append(tuple(map(inside.value, results)))
@@ -241,4 +228,4 @@ def is_vague(value: Value) -> bool:
     return not value.contents.is_fill and not all(isinstance(e, (Expr, Relation)) for e in value.contents.elements)
 
 
-__all__ = ["MAX_STEPS", "MAX_TRIPS", "Body", "Trial", "Unrolled", "is_vague", "named", "unrolled"]
+__all__ = ["MAX_STEPS", "MAX_TRIPS", "Body", "Unrolled", "is_vague", "named", "unrolled"]

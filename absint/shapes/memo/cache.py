@@ -1,87 +1,104 @@
-"""Kernels that analyses share, with what their rules gave.
+"""Rule results that are kept: in the layers of a model, across its analyses, and for the next model of its family.
 
-A kernel of a shipped rule depends on the operator, its version, its attributes and its arity alone, and what the rule
-gives on the interned inputs and the facts: those that the bounds of the symbols show are in the inputs, and all others
-are part of the key. So equal work is done once in a process: in the layers of a model, in another analysis of it, and
-in the next model of its family. What is kept is bounded.
+What a rule gives depends on the operation, the interned inputs and the facts. Facts that the bounds of symbols show are
+in the inputs; all others are part of the key. Results of interned operations are shared by all programs, those of other
+operations last as long as their program. What is kept is bounded.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from absint.lattices.logic.facts import Facts
-from absint.shapes.memo.reuse import Renewal
-
-if TYPE_CHECKING:
-    from absint.program.graph import Kernel
-    from absint.shapes.summaries import Template
+from absint.program.graph import Program
+from absint.program.operations import INTERNED, Operation
+from absint.shapes.memo.reuse import Reuse
+from absint.shapes.memo.switch import is_on
+from absint.shapes.summaries import RuleSummary
 
 MAX_MEMO: Final = 1024
-"""Results that are kept for one kernel; a model that is checked at many sizes makes ever more."""
+"""Results that are kept of one operation; a model that is checked at many sizes makes ever more."""
 
-MAX_KERNELS: Final = 1 << 12
-MAX_TEMPLATES: Final = 1 << 14
-"""Of all shared kernels; then all are forgotten."""
+MAX_SUMMARIES: Final = 1 << 14
+"""Results of all interned operations together; then all are forgotten."""
 
-MAX_RENEWALS: Final = 32
+MAX_REUSES: Final = 32
+
+Results = dict[object, RuleSummary]
+"""What the rule of one operation gave, by inputs and facts."""
 
 
-class Kernels:
-    """Shared kernels by all that tells them apart, and renewals by what stands for the symbols."""
+class Cache:
+    """Results of interned operations, and first-round results by what stands for the symbols."""
 
     def __init__(self) -> None:
-        self._kernels: dict[object, Kernel] = {}
-        self._renewals: dict[object, Renewal] = {}
-        self._templates = 0
+        self._results: WeakKeyDictionary[Operation, Results] = WeakKeyDictionary()
+        self._reuses: dict[object, Reuse] = {}
+        self._count = 0
 
-    def __len__(self) -> int:
-        return len(self._kernels)
+    def results(self, operation: Operation) -> Results:
+        """Those of an interned operation."""
+        return self._results.setdefault(operation, {})
 
-    def find(self, key: object) -> Kernel | None:
-        """The kernel of this key, if there is one."""
-        return self._kernels.get(key)
-
-    def share(self, key: object, kernel: Kernel) -> None:
-        """Keep a kernel for later analyses."""
-        if len(self._kernels) >= MAX_KERNELS:
+    def counted(self) -> None:
+        """One more result is kept."""
+        self._count += 1
+        if self._count > MAX_SUMMARIES:
             self.purge()
-        kernel.is_shared = True
-        self._kernels[key] = kernel
 
-    def remember(self, kernel: Kernel, inputs: object, template: Template) -> None:
-        """Keep what the rule of a kernel gave."""
-        if len(kernel.memo) >= MAX_MEMO:
-            kernel.memo.clear()
-        kernel.memo[inputs] = template
-        if kernel.is_shared:
-            self._templates += 1
-            if self._templates > MAX_TEMPLATES:
-                self.purge()
-
-    def renewal(self, facts: Facts) -> Renewal:
-        """The renewal under facts that do no more than replace symbols."""
+    def reuse(self, facts: Facts) -> Reuse:
+        """What first-round results become under facts that do no more than replace symbols."""
         key = frozenset(facts.mapping.items())
-        found = self._renewals.get(key)
-        if found is None or len(found) > MAX_TEMPLATES:
-            if len(self._renewals) >= MAX_RENEWALS:
-                self._renewals = {}
-            found = self._renewals[key] = Renewal(facts)
+        found = self._reuses.get(key)
+        if found is None or len(found) > MAX_SUMMARIES:
+            if len(self._reuses) >= MAX_REUSES:
+                self._reuses = {}
+            found = self._reuses[key] = Reuse(facts)
         return found
 
     def purge(self) -> None:
-        """Forget all; analyses that are under way keep what they have."""
-        self._kernels = {}
-        self._renewals = {}
-        self._templates = 0
+        """Forget all; programs keep what they have."""
+        self._results = WeakKeyDictionary()
+        self._reuses = {}
+        self._count = 0
 
 
-SHARED: Final = Kernels()
+SHARED: Final = Cache()
+
+
+class Memo(dict[Operation, Results]):
+    """The results that serve one program."""
+
+    def __missing__(self, operation: Operation) -> Results:
+        found = self[operation] = SHARED.results(operation) if operation.is_interned else {}
+        return found
+
+    def remember(self, operation: Operation, key: object, summary: RuleSummary) -> None:
+        """Keep what the rule of an operation gave."""
+        results = self[operation]
+        if len(results) >= MAX_MEMO:
+            results.clear()
+        results[key] = summary
+        if operation.is_interned:
+            SHARED.counted()
+
+
+_MEMOS: Final[WeakKeyDictionary[Program, Memo]] = WeakKeyDictionary()
+
+
+def memo_of(program: Program) -> Memo | None:
+    """The results that serve the program; None while the room is switched off."""
+    if not is_on():
+        return None
+    found = _MEMOS.get(program)
+    return _MEMOS.setdefault(program, Memo()) if found is None else found
 
 
 def purge() -> None:
-    """Forget what rules gave in earlier analyses. It costs nothing but time to have it computed again."""
+    """Forget what earlier analyses computed. It costs nothing but the time to compute it again."""
+    INTERNED.purge()
     SHARED.purge()
 
 
-__all__ = ["MAX_MEMO", "SHARED", "Kernels", "purge"]
+__all__ = ["MAX_MEMO", "SHARED", "Cache", "Memo", "memo_of", "purge"]

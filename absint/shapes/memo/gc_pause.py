@@ -1,4 +1,4 @@
-"""Work without pauses for the cycle collector."""
+"""No garbage collection while an analysis allocates."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from absint.shapes.memo.switch import is_on
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def uncollected(work: Callable[P, R]) -> Callable[P, R]:
-    """The function, run while the cycle collector waits.
+    """The function, run while Python's cycle collector pauses.
 
-    An analysis makes many objects that stay and hardly any garbage in cycles, so collections meanwhile find nothing and
-    walk all that is there, again and again: half of the time on a model of 10,000 nodes.
+    An analysis allocates long-lived objects and hardly any garbage in cycles, so collections find nothing and walk all
+    that is there, again and again: half of the time on a model of 10,000 nodes.
     """
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not gc.isenabled():
+        if not gc.isenabled() or not is_on():
             return work(*args, **kwargs)
         gc.disable()
         try:

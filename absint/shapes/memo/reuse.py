@@ -1,13 +1,14 @@
-"""Results of the first round that a further one need not compute again.
+"""First-round results that a further round need not compute again.
 
 Facts that only replace symbols make most results more exact by replacing those symbols in them: a rule could add
-nothing but where it left something open. That is told from what it gave: invented symbols, doubts, dims whose form
-depends on what is known (choices, extremes, broadcasts). Those nodes run again; sound is either.
+nothing but where it left something open. What it gave shows that: invented symbols, possible failures, dims whose form
+depends on what is known (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.logic.facts import Facts
@@ -16,63 +17,61 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, postorder
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
+from absint.shapes.summaries import RuleSummary
 from absint.transfer.op import Statement
-
-if TYPE_CHECKING:
-    from absint.shapes.summaries import Template
 
 FORMED: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
 """Atoms that may have another form where more is known."""
 
 
-class Renewal:
-    """Templates of a first round over the symbols of another one, by what stands for the symbols."""
+class Reuse:
+    """RuleSummarys of a first round over the symbols of another one, by what stands for the symbols."""
 
     def __init__(self, facts: Facts) -> None:
         """`facts` do no more than replace symbols."""
         self._replaced = facts.replaced
-        self._templates: dict[int, tuple[Template, Template | None]] = {}
+        self._summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         self._values: dict[Value, Value | None] = {}
         self._dims: dict[Dim, Dim | None] = {}
         self._relations: dict[Relation, Relation] = {}
 
     def __len__(self) -> int:
-        return len(self._templates)
+        return len(self._summaries)
 
-    def template(self, first: Template) -> Template | None:
-        """What the rule that gave a template would give again; None if it has to run."""
-        found = self._templates.get(id(first))
+    def summary(self, first: RuleSummary) -> RuleSummary | None:
+        """What the rule that gave a summary would give again; None if it has to run."""
+        found = self._summaries.get(id(first))
         if found is None:
-            found = self._templates[id(first)] = (first, self._renewed(first))
+            found = self._summaries[id(first)] = (first, self._again(first))
         return found[1]
 
-    def _renewed(self, template: Template) -> Template | None:
+    def _again(self, summary: RuleSummary) -> RuleSummary | None:
         if (
-            template.holes
-            or template.may_fails
-            or template.caveats
-            or template.load_risks
-            or template.notes
-            or template.rejected is not None
+            summary.holes
+            or summary.may_fails
+            or summary.caveats
+            or summary.load_risks
+            or summary.notes
+            or summary.rejected is not None
         ):
             return None
-        outputs = [self._value(value) for value in template.outputs]
+        outputs = [self._value(value) for value in summary.outputs]
         known = tuple([value for value in outputs if value is not None])
         if len(known) < len(outputs):
             return None
-        if not template.statements:
-            return template if known == template.outputs else template._replace(outputs=known)
-        statements = [Statement(self._relation(s.relation), s.reason, s.role) for s in template.statements]
+        if not summary.statements:
+            return summary if known == summary.outputs else summary._replace(outputs=known)
+        statements = [Statement(self._relation(s.relation), s.reason, s.role) for s in summary.statements]
         if any(s.relation in (FALSE, UNKNOWN_RELATION) for s in statements):
             return None
-        return template._replace(outputs=known, statements=tuple([s for s in statements if s.relation is not TRUE]))
+        return summary._replace(outputs=known, statements=tuple([s for s in statements if s.relation is not TRUE]))
 
     def _value(self, value: Value) -> Value | None:
         if value not in self._values:
-            self._values[value] = self._renewed_value(value)
+            self._values[value] = self._value_again(value)
         return self._values[value]
 
-    def _renewed_value(self, value: Value) -> Value | None:
+    def _value_again(self, value: Value) -> Value | None:
         if not isinstance(value, Tensor) or value.shape.is_top or value.ramps:
             return None
         shape = value.shape
@@ -113,4 +112,18 @@ class Renewal:
         return found
 
 
-__all__ = ["Renewal"]
+class FirstRound:
+    """What a further round takes from the first one."""
+
+    def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary]) -> None:
+        """`applied` is what the rule of each node gave in the first round."""
+        self._reuse = reuse
+        self._applied = applied
+
+    def summary(self, node: int) -> RuleSummary | None:
+        """What the rule of a node would give again; None if it has to run."""
+        first = self._applied.get(node)
+        return None if first is None else self._reuse.summary(first)
+
+
+__all__ = ["FirstRound", "Reuse"]

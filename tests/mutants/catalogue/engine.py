@@ -1,4 +1,4 @@
-"""Faults in the engine: control flow, templates and their memo, rounds, the fixpoint."""
+"""Faults in the engine: control flow, summaries and their memo, rounds, the fixpoint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "closed-form-not-proved",
         "a guess about a carried number is believed",
         "absint.shapes.loops.invariants",
-        'elif claim.kind == "form" and not claim.forms[0].proves(start, back, loop.iteration):',
+        'elif claim.kind == "form" and not claim.forms[0].proves(start, back, body.iteration):',
         'elif claim.kind == "never":',
         "flow('loop_doubles'), flow('loop_settles_on_a_size'), flow('loop_fibonacci')",
         flows("loop_shrinks"),
@@ -94,8 +94,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "body-symbols-leak",
         "a size of one trip is used after the loop",
-        "absint.shapes.loops.loop",
-        "return Unknown(dim.bounds) if isinstance(dim, Expr) and self.mentions(dim) else dim",
+        "absint.shapes.loops.body",
+        "return Unknown(dim.bounds) if isinstance(dim, Expr) and self.occur_in(dim) else dim",
         "return dim",
         "flow('loop_scan_of_what_grows')",
         flows("loop_scan_of_what_grows"),
@@ -103,9 +103,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "last-value-of-the-trip-before",
         "a carried value after the loop is the one at the start of the last trip",
-        "absint.shapes.loops.loop",
+        "absint.shapes.loops.body",
         "value = value.replace({self.iteration: trips})",
-        "value = value.replace({self.iteration: maximum(trips - 1, 0)})",
+        "value = value.replace({self.iteration: trips - 1})",
         "flow('loop_grows_by_a_symbol')",
         flows("loop_grows_by_a_symbol"),
     ),
@@ -132,7 +132,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "else-has-the-condition-of-then",
         "the facts of the second branch are those of the first",
         "absint.shapes.branches",
-        "condition if self.taken else negation(condition)",
+        "condition if gate.taken else negation(condition)",
         "condition",
         "flow('if_broadcasts_where_the_size_is_known')",
         flows("if_broadcasts_where_the_size_is_known"),
@@ -182,22 +182,22 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "said(graph('(float[N] x, float[3] w) => (float[M] y) { u = Mul(x, w) y = Neg(x) z = MatMul(x, w) }'))",
         "pytest tests/absint/test_refinement.py",
     ),
-    # Templates and their memo
+    # Summaries and their memo
     mutant(
         "templates-share-their-symbols",
         "equal layers invent the same symbol",
         "absint.shapes.summaries",
-        "return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
-        "return {hole: expr_of(born(0, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in template.holes}",
+        "return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}",
+        "return {hole: expr_of(born(0, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}",
         "said(graph('(float[N] x, float[N] z) => (int64[r, K] y, int64[r, L] v) { y = NonZero(x) v = NonZero(z) }'))",
         RANDOM,
     ),
     mutant(
         "memo-without-the-path",
         "what holds below a gate is used elsewhere",
-        "absint.shapes.analysis",
-        "key = (inputs, self._context, frozenset(facts.relations))",
-        "key = inputs if self._context is None else (inputs, self._context)",
+        "absint.shapes.application",
+        "key = (inputs, run.context, frozenset(facts.relations))",
+        "key = inputs if run.context is None else (inputs, run.context)",
         "flow('if_broadcasts_where_the_size_is_known')",
         flows("if_broadcasts_where_the_size_is_known"),
     ),

@@ -8,7 +8,7 @@ from functools import cache
 
 import onnx
 
-from absint.shapes.branches import LOWERED
+from absint.program.steps import LOWERED
 from absint.transfer.families import shipped
 from tests.transfer.harness import Case
 from tests.transfer.old_versions import is_typed

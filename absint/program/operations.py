@@ -1,0 +1,107 @@
+"""Operations: what equal operator instances share, interned, so that equal ones are one object.
+
+An operation of a shipped rule depends on the operator, its version, its attributes and its arity alone: it serves all
+models that a process reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from absint.model.schemas import Form
+from absint.model.signatures import Signature
+from absint.transfer.op import AttributeValue
+from absint.transfer.rule import Rule
+
+MAX_OPERATIONS: Final = 1 << 12
+"""Interned at a time; then all are forgotten."""
+
+
+class Operation:
+    """What equal operator instances share: operator, version, rule, decoded attributes, arity."""
+
+    __slots__ = (
+        "__weakref__",
+        "attributes",
+        "domain",
+        "doubts",
+        "form",
+        "is_interned",
+        "is_standard",
+        "malformed",
+        "op_type",
+        "outputs",
+        "rule",
+        "types",
+        "version",
+    )
+
+    def __init__(
+        self,
+        domain: str,
+        op_type: str,
+        version: int,
+        rule: Rule | None,
+        attributes: Mapping[str, AttributeValue],
+        outputs: int,
+        doubts: tuple[str, ...] = (),
+        malformed: tuple[str, ...] = (),
+        is_standard: bool = False,
+        form: Form | None = None,
+        types: Signature | None = None,
+    ) -> None:
+        self.domain = domain
+        self.op_type = op_type
+        self.version = version
+        self.rule = rule
+        self.attributes = attributes
+        self.outputs = outputs
+        self.doubts = doubts
+        """Why a run may fail, as far as the attributes tell."""
+        self.malformed = malformed
+        """Why no runtime loads such a node."""
+        self.is_standard = is_standard
+        """The rule is a shipped one."""
+        self.form = form
+        """What the schema of the operator says of its nodes."""
+        self.types = types
+        """The types that the operator takes and gives; None if a rule of the user says it all."""
+        self.is_interned = False
+        """Later models get it too."""
+
+    @property
+    def operator(self) -> str:
+        """Name with its domain, as users write it."""
+        return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
+
+
+class Operations:
+    """Interned operations, by all that tells them apart."""
+
+    def __init__(self) -> None:
+        self._operations: dict[object, Operation] = {}
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def find(self, key: object) -> Operation | None:
+        """The operation of this key, if there is one."""
+        return self._operations.get(key)
+
+    def intern(self, key: object, operation: Operation) -> None:
+        """Keep an operation for later models."""
+        if len(self._operations) >= MAX_OPERATIONS:
+            self.purge()
+        operation.is_interned = True
+        self._operations[key] = operation
+
+    def purge(self) -> None:
+        """Forget all; programs keep those that they have."""
+        self._operations = {}
+
+
+INTERNED: Final = Operations()
+
+
+__all__ = ["INTERNED", "MAX_OPERATIONS", "Operation", "Operations"]

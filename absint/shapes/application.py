@@ -1,0 +1,148 @@
+"""Operators: the rule of an operation applied to the inputs of a node, and what it gives checked and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from absint.lattices.dtype import DType
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.model import schemas
+from absint.model.largest import oversize
+from absint.program.graph import Node
+from absint.program.operations import Operation
+from absint.shapes.folding import EXACT, evaluated
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
+from absint.transfer.application import apply
+from absint.transfer.op import Op, Statement
+
+Inputs = tuple[Value | None, ...]
+
+
+def computed(run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State]) -> State:
+    """The state of an operator: what is known of equal ones, or what its rule gives."""
+    summary = None
+    if item.gate < 0 and run.first_round is not None:
+        summary = run.first_round.summary(node)
+    if summary is None:
+        inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+        if item.gate < 0 and run.memo is not None:
+            summary = run.memo[operation].get(inputs if run.context is None else (inputs, run.context))
+        if summary is None:
+            summary = _applied(run, node, item, operation, inputs, states)
+    run.applied[node] = summary
+    return run.outputs(node, summary) if summary.holes else summary.outputs
+
+
+def _applied(
+    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+) -> RuleSummary:
+    if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
+        return RuleSummary((BOTTOM,) * operation.outputs, ())
+    facts = run.facts_at(item.gate)
+    key: object = inputs if run.context is None else (inputs, run.context)
+    if facts is not run.facts:
+        key = (inputs, run.context, frozenset(facts.relations))
+    summary = None if run.memo is None else run.memo[operation].get(key)
+    if summary is None:
+        run.applications += 1
+        with nullcontext() if run.profile is None else run.profile.rule(operation.operator):
+            summary = _checked(run, node, operation, inputs, facts)
+        if run.memo is not None and node not in run.crashes:  # a failure may lie in the process: it is met anew
+            run.memo.remember(operation, key, summary)
+    return summary
+
+
+def _checked(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
+    """What the rule gives, held against the types of the operator."""
+    types = operation.types
+    if types is None:
+        return _ruled(run, node, operation, inputs, facts)
+    wrong = types.wrong_input(inputs)
+    if wrong is not None:
+        summary = _ruled(run, -1, operation, inputs, facts)
+        run.crashes.pop(-1, None)
+        return _ill_typed(operation, summary, wrong)
+    summary = _ruled(run, node, operation, inputs, facts)
+    if summary.refusal == "ill-formed":
+        return summary
+    wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
+    return summary if wrong is None else _ill_typed(operation, summary, wrong)
+
+
+def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSummary:
+    """A node that breaks the types of its operator: what its rule says of shapes is kept."""
+    known = schemas.top_outputs(operation.domain, operation.op_type, operation.version, (), operation.outputs)
+    outputs = tuple(map(_of_type, summary.outputs, known))
+    refused = Statement(FALSE, wrong, "required")
+    return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed")
+
+
+def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
+    """What the rule gives. Its failure is noted at the node."""
+    unknown = (TOP,) * operation.outputs
+    if operation.form is not None:
+        wrong = next(iter(operation.malformed), None) or operation.form.refused_arity(inputs, operation.outputs)
+        if wrong is not None:  # no runtime loads the node, whatever its inputs are
+            refused = Statement(FALSE, wrong, "required")
+            outputs = typed(operation, inputs, unknown)
+            return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-formed")
+    if operation.rule is None:
+        return name_unknowns(typed(operation, inputs, unknown), may_fails=("no rule for the operator",))
+    version, count, name = operation.version, operation.outputs, operation.op_type
+    premises = run.program.premises
+    op = Op(operation.rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
+    try:
+        result = apply(operation.rule, op)
+    except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
+        run.crashes[node] = operation.rule.failure(error)
+        return name_unknowns(typed(operation, inputs, unknown), may_fails=("its rule failed",))
+    outputs = typed(operation, inputs, result.outputs)
+    if operation.op_type in EXACT and result.rejected is None:
+        outputs = evaluated(operation, inputs, outputs)
+    if run.simplify is not None:
+        outputs = tuple(map(run.simplify, outputs))
+    for output in outputs:
+        too_large = oversize(output) if isinstance(output, Tensor) else None
+        if too_large is not None and result.rejected is None:
+            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
+    doubts, notes = result.may_fails + operation.doubts, result.notes
+    if operation.form is not None and result.rejected is None:
+        wrong = operation.form.wrong_arity(inputs, operation.outputs)
+        doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
+    if not op.has_fresh and all(map(is_named, outputs)):
+        return RuleSummary(outputs, (), result.statements, doubts, notes, *result[4:])
+    return name_unknowns(outputs, result.statements, doubts, notes, *result[4:])
+
+
+def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:
+    """Outputs of unknown type take what the schema says of it."""
+    for output in outputs:
+        if output is TOP or (isinstance(output, Tensor) and output.dtype is DType.UNDEFINED):
+            break
+    else:
+        return outputs
+    known = schemas.top_outputs(operation.domain, operation.op_type, operation.version, inputs, operation.outputs)
+    return tuple(map(_with_type, outputs, known))
+
+
+def _of_type(output: Value, known: Value) -> Value:
+    """The type that is known, with the shape that a rule gave."""
+    if isinstance(output, Tensor) and (known is TOP or isinstance(known, Tensor)):
+        return Tensor(known.dtype if isinstance(known, Tensor) else DType.UNDEFINED, output.shape)
+    return known
+
+
+def _with_type(output: Value, known: Value) -> Value:
+    """What a rule gave, its type filled in from what is known of it."""
+    if output is TOP:
+        return known
+    if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:
+        return Tensor(known.dtype, output.shape, output.contents, output.ramps)
+    return output
+
+
+__all__ = ["computed", "typed"]

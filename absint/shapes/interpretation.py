@@ -1,0 +1,198 @@
+"""The state of the shape analysis: what it knows of each node so far, as the functions of steps and rules see it.
+
+Steps and operations are data that no analysis changes. What is learnt of them stands here, by the number of the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, Relation
+from absint.lattices.rows import Rows
+from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.lattices.unify import Policy
+from absint.lattices.value import BOTTOM, Value
+from absint.lattices.value_lattice import VALUES
+from absint.program.graph import Program
+from absint.program.steps import ABSENT, Operand
+from absint.shapes.loops.invariants import Invariants
+from absint.shapes.memo.cache import Memo
+from absint.shapes.memo.reuse import FirstRound
+from absint.shapes.profiling import Profile
+from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
+from absint.transfer.op import Caveat, Statement
+
+STATES: Final = Rows(VALUES)
+"""States are rows of values."""
+
+
+Transfer = Callable[["Interpretation", int, Sequence[State]], State]
+
+
+@dataclass
+class Budget:
+    """Nodes that a trial may still visit."""
+
+    left: int
+
+
+class Interpretation:
+    """One reading of a program: the facts it starts from, and what it has found."""
+
+    def __init__(
+        self,
+        program: Program,
+        facts: Facts,
+        interpret: Transfer,
+        *,
+        inputs: Mapping[int, Value],
+        simplify: Callable[[Value], Value] | None,
+        policy: Policy,
+        memo: Memo | None,
+        first_round: FirstRound | None = None,
+        profile: Profile | None = None,
+    ) -> None:
+        """`interpret` gives the state of a node from those that it depends on."""
+        self.program = program
+        self.nodes = program.nodes
+        self.facts = facts
+        self._interpret = interpret
+        self.inputs = inputs
+        """Values that stand for those of input nodes."""
+        self.simplify = simplify
+        """Applied to what a rule gives."""
+        self.policy = policy
+        """Which of two dims is shown where a rule has to decide."""
+        self.memo = memo
+        """Results of rules that are kept; None to run every rule."""
+        self.first_round = first_round
+        """Results of the first round, in a further one."""
+        self.profile = profile
+        self.context = self._context()
+        """What a result depends on beside the inputs of its node; None if that is nothing."""
+        self.applied: dict[int, RuleSummary] = {}
+        """What each node's rule said at its last visit."""
+        self.crashes: dict[int, str] = {}
+        self.trips: dict[int, Dim] = {}
+        """Number of trips of each loop, by its head."""
+        self.invariants: dict[int, Invariants] = {}
+        """What is claimed of the values that each loop carries, by its head."""
+        self.guards: dict[int, Facts] = {}
+        """The facts that hold below a gate or head."""
+        self.applications = 0
+        """Rules actually run, memo hits not counted."""
+        self.budget: Budget | None = None
+        """Of a trial."""
+
+    def _context(self) -> object:
+        context: object = None if self.facts.narrows_only else frozenset(self.facts.relations)
+        if self.simplify is not None:
+            context = (self.simplify, context)
+        if not self.policy.sound:
+            context = (self.policy, context)
+        return context if self.program.premises else ("no premises", context)
+
+    def transfer(self, node: int, states: Sequence[State]) -> State:
+        """The state of a node, from those of the nodes it depends on."""
+        return self._interpret(self, node, states)
+
+    def fork(self, *, knowing: bool = False) -> Interpretation:
+        """An interpretation beside this one: it begins with the same facts, and keeps what it finds to itself.
+
+        With `knowing` it begins with all that this one has found, and runs every rule again.
+        """
+        other = Interpretation(
+            self.program,
+            self.facts,
+            self._interpret,
+            inputs=self.inputs,
+            simplify=self.simplify,
+            policy=self.policy,
+            memo=None if knowing else self.memo,
+        )
+        other.guards = dict(self.guards)
+        other.budget = self.budget
+        if knowing:
+            other.applied, other.trips = dict(self.applied), dict(self.trips)
+            other.invariants = {head: found.copy() for head, found in self.invariants.items()}
+        return other
+
+    # Values
+
+    def operand(self, operand: Operand, states: Sequence[State]) -> Value | None:
+        """The value of an operand: None if it is left out, bottom if nothing has been computed yet."""
+        if operand == ABSENT:
+            return None
+        state = states[operand[0]]
+        return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
+    def own(self, node: int, summary: RuleSummary) -> Mapping[Symbol, Dim]:
+        """What stands for each hole of a summary at a node: a symbol of its own, or what the facts say of it."""
+        mapping = own_symbols(node, summary)
+        known = self.facts.mapping
+        if not known:
+            return mapping
+        return {hole: substitute(e, known) if isinstance(e, Expr) else e for hole, e in mapping.items()}
+
+    def outputs(self, node: int, summary: RuleSummary) -> State:
+        """The outputs of a summary at a node, with its holes filled."""
+        if not summary.holes:
+            return summary.outputs
+        mapping = self.own(node, summary)
+        return tuple(value.replace(mapping) for value in summary.outputs)
+
+    def filled(self, node: int, dim: Dim) -> Dim:
+        """A dim of the node's last summary with its holes filled."""
+        return substitute(dim, self.own(node, self.applied[node])) if isinstance(dim, Expr) else dim
+
+    # Statements
+
+    def statements(self, node: int) -> list[Statement]:
+        """What the node stated at its last visit, over symbols of the result."""
+        summary = self.applied.get(node)
+        if summary is None:
+            return []
+        if not summary.holes:
+            return list(summary.statements)
+        mapping = self.own(node, summary)
+        return [s._replace(relation=s.relation.substitute(mapping)) for s in summary.statements]
+
+    def caveats(self, node: int) -> list[Caveat]:
+        """Where the node may fail, as its rule said at the last visit, over symbols of the result."""
+        summary = self.applied.get(node)
+        if summary is None or not summary.caveats:
+            return []
+        mapping = self.own(node, summary)
+        return [c._replace(relation=c.relation.substitute(mapping)) for c in summary.caveats]
+
+    def record(
+        self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()
+    ) -> State:
+        """Keep what a step said, and name its unknown dims."""
+        if self.simplify is not None:
+            outputs = tuple(map(self.simplify, outputs))
+        rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
+        summary = name_unknowns(outputs, tuple(statements), tuple(may_fails), rejected=rejected)
+        self.applied[node] = summary
+        return self.outputs(node, summary)
+
+    # Guards
+
+    def guard(self, gate: int, relation: Relation) -> None:
+        """What holds below a gate, beside what holds outside it."""
+        self.guards[gate] = self.facts_at(self.nodes[gate].gate).assume(relation)
+
+    def facts_at(self, gate: int) -> Facts:
+        """The facts that hold below a gate."""
+        while gate >= 0:
+            found = self.guards.get(gate)
+            if found is not None:
+                return found
+            gate = self.nodes[gate].gate
+        return self.facts
+
+
+__all__ = ["STATES", "Budget", "Interpretation"]

@@ -1,0 +1,76 @@
+"""The symbols of a loop's body, and what is left of a value outside of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from absint.lattices.contents import OPAQUE, Element, element_symbols
+from absint.lattices.ramp import NO_RAMPS
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
+from absint.program.steps import LoopBody
+from absint.shapes.summaries import birthplace, born
+from absint.transfer.ordinary import LOOP_TAG, PROBE_TAG
+
+
+@dataclass(frozen=True)
+class BodySymbols:
+    """The symbols that the head and the nodes of a body invent: they mean another number in each iteration."""
+
+    body: LoopBody
+
+    @property
+    def iteration(self) -> Symbol:
+        """The number of the iteration, from 0: below the number of trips."""
+        return born(self.body.first, f"{LOOP_TAG}trip", 0, MAX_DIM - 1)
+
+    def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
+        """The head's symbol for a carried number: its value in this iteration.
+
+        That of a `probe` serves to guess what a trip does. It may be taken for an ordinary size: nothing rests on it.
+        """
+        tag = (PROBE_TAG if probe else LOOP_TAG) + "/".join(map(str, place))
+        return expr_of(born(self.body.first, tag, *bounds))
+
+    def has(self, symbol: Symbol) -> bool:
+        """The symbol was invented by the head or in the body."""
+        return self.body.holds(birthplace(symbol))
+
+    def occur_in(self, dim: Expr) -> bool:
+        """The dim mentions one of them."""
+        return any(map(self.has, dim.symbols))
+
+    def outside(self, dim: Dim) -> Dim:
+        """The dim, or unknown if it mentions a symbol of the body."""
+        return Unknown(dim.bounds) if isinstance(dim, Expr) and self.occur_in(dim) else dim
+
+    def vary(self, value: Value) -> bool:
+        """The value mentions a symbol of the body."""
+        return self.leave(value) is not value
+
+    def leave(self, value: Value) -> Value:
+        """What of a body value still has a meaning after the loop."""
+        return map_tensors(value, self._leave_tensor, self.outside)
+
+    def _leave_tensor(self, value: AnyTensor) -> AnyTensor:
+        shape = value.shape.map(self.outside)
+        if isinstance(value, SparseTensor):
+            return SparseTensor(value.dtype, shape)
+        contents = value.contents and value.contents.map(self._leave_element)
+        numbers = (number for ramp in value.ramps for number in (ramp.base, *ramp.steps))
+        ramps = NO_RAMPS if any(map(self.occur_in, numbers)) else value.ramps
+        return Tensor(value.dtype, shape, contents, ramps)
+
+    def _leave_element(self, element: Element) -> Element:
+        if any(map(self.has, element_symbols(element))):
+            return Unknown(element.bounds) if isinstance(element, Dim) else OPAQUE
+        return element
+
+    def final(self, value: Value, trips: Dim) -> Value:
+        """A carried value after the last trip: the head's claim at i = trips."""
+        if isinstance(trips, Expr):
+            value = value.replace({self.iteration: trips})
+        return self.leave(value)
+
+
+__all__ = ["BodySymbols"]

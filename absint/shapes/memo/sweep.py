@@ -1,0 +1,42 @@
+"""The visit of a graph without cycles, in one loop: most nodes need no more than a look at what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from absint.program.graph import Node
+from absint.shapes.memo.cache import Memo
+from absint.shapes.memo.reuse import FirstRound
+from absint.shapes.summaries import RuleSummary, State
+
+
+def sweep(
+    nodes: Sequence[Node],
+    order: Sequence[int],
+    states: list[State],
+    applied: dict[int, RuleSummary],
+    visit: Callable[[int, Sequence[State]], State],
+    known: FirstRound | Memo | None,
+) -> None:
+    """Write the state of each node in turn, and what its rule gave.
+
+    `visit` computes the state of a node of which nothing is `known`.
+    """
+    first = known if isinstance(known, FirstRound) else None
+    memo = known if isinstance(known, Memo) else None
+    for node in order:
+        item = nodes[node]
+        operation = item.kernel
+        if operation is not None and item.gate < 0:
+            if memo is not None:
+                found = memo[operation].get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
+            else:
+                found = None if first is None else first.summary(node)
+            if found is not None and not found.holes:
+                applied[node] = found
+                states[node] = found.outputs
+                continue
+        states[node] = visit(node, states)
+
+
+__all__ = ["sweep"]

@@ -1,0 +1,110 @@
+"""Speed is a room of its own: without absint/shapes/memo every answer is the same."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import onnx
+import pytest
+
+import absint
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.memo.gc_pause import uncollected
+from absint.shapes.memo.switch import switched_off
+from absint.shapes.summaries import State
+from tests.absint.flows import FLOWS
+from tests.adversarial import MODELS
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
+ADVERSARIAL = sorted(MODELS)[:: max(1, len(MODELS) // 24)]
+
+
+@pytest.fixture(autouse=True)
+def _purged() -> Iterator[None]:
+    absint.purge()
+    yield
+    absint.purge()
+
+
+def answers(model: onnx.ModelProto) -> list[str]:
+    """Values, diagnostics, constraints, possible failures and lengths of loops."""
+    result = absint.analyze(model)
+    result.verify()
+    constraints = result.constraints
+    trips = [f"{head}: {found}" for head, found in result.analysis.trips.items()]
+    said = [f"{name}: {value!r}" for name, value in result.values.items()]
+    return [*said, *trips, *map(str, result.diagnostics), *map(str, constraints), *map(str, constraints.doubts)]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_without_the_room(path: Path) -> None:
+    model = onnx.load(path)
+    found = answers(model)
+    assert answers(model) == found
+    with switched_off():
+        assert answers(model) == found
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_adversarial_models_without_the_room(name: str) -> None:
+    model = MODELS[name].model
+    found = answers(model)
+    with switched_off():
+        assert answers(model) == found
+
+
+@pytest.mark.parametrize("name", sorted(FLOWS)[::6])
+def test_control_flow_without_the_room(name: str) -> None:
+    model = FLOWS[name]().model
+    found = answers(model)
+    with switched_off():
+        assert answers(model) == found
+
+
+def test_without_the_room_every_rule_is_run() -> None:
+    path = EXAMPLES[0]
+    for _ in range(2):
+        with switched_off():
+            base = absint.analyze(path).base.analysis
+        assert base.memo is None
+        assert base.applications == sum(node.kernel is not None for node in base.nodes)
+    assert absint.analyze(path).base.analysis.applications < base.applications / 3
+    assert absint.analyze(path).base.analysis.applications == 0
+
+
+def test_without_the_room_no_round_reuses_another() -> None:
+    found = absint.analyze(EXAMPLES[0])
+    assert len(found.rounds.rounds) > 1
+    assert found.last.analysis.first_round is not None
+    with switched_off():
+        result = absint.analyze(EXAMPLES[0])
+    assert result.last.analysis.first_round is None
+    assert result.last.states == found.last.states
+
+
+def test_without_the_room_nodes_are_visited_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    transfer = ShapeAnalysis.transfer
+
+    def visit(run: ShapeAnalysis, node: int, states: Sequence[State]) -> State:
+        seen.append(node)
+        return transfer(run, node, states)
+
+    monkeypatch.setattr(ShapeAnalysis, "transfer", visit)
+    with switched_off():
+        result = absint.analyze(EXAMPLES[0], refine=False)
+    assert seen == list(range(len(result.nodes)))
+    seen.clear()
+    absint.analyze(EXAMPLES[0], refine=False)
+    assert len(seen) < len(result.nodes) / 2
+
+
+def test_garbage_collection_goes_on_without_the_room() -> None:
+    collecting = uncollected(gc.isenabled)
+    assert gc.isenabled()
+    assert not collecting()
+    with switched_off():
+        assert collecting()
+    assert gc.isenabled()
