@@ -93,7 +93,7 @@ def analyze(
     `premises` this is taken for granted where it holds for all sizes up to 65,536, is recorded, and is shown with every
     answer that rests on it; without, what would need a premise is unknown.
 
-    `profile` (an `absint.Profile()`) is told where the time goes.
+    `profile` (an `absint.Profile()`) collects where the time goes.
 
     After `max_seconds`, and beyond the first `max_nodes` operators, the analysis stops between two nodes: what was not
     reached is unknown, a diagnostic `limit` says so, and all other claims hold. `on_progress(done, total, phase)` hears
@@ -155,7 +155,7 @@ def analyze(
 
 
 class Result(Analysed):
-    """What the analysis of a model found, and the questions about it.
+    """The findings of an analysis, and the questions about them.
 
     Indexing gives the abstract value of a name of the main graph.
     """
@@ -178,14 +178,14 @@ class Result(Analysed):
 
     @property
     def constraints(self) -> ConstraintSet:
-        """What must hold for the model to run, and what holds of what it computes, under printed names."""
+        """Requirements of a run, and facts about computed values, under printed names."""
         from absint.solution.constraints import constraints
 
         return constraints(self)
 
     @property
     def claims(self) -> tuple[Claimed, ...]:
-        """What an unsound policy took for granted where dims broadcast."""
+        """Relations that an unsound policy took for granted where dims broadcast."""
         from absint.solution.claimed import claims
 
         return claims(self)
@@ -225,7 +225,7 @@ class Result(Analysed):
         rlimit: int = RLIMIT,
         memory: int = MEMORY,
     ) -> Proof:
-        """Whether a relation holds: `logits[1] == input_ids[1]`, `H % 32 == 0`, `shape(X) == shape(Z)`.
+        """Decide a relation: `logits[1] == input_ids[1]`, `H % 32 == 0`, `shape(X) == shape(Z)`.
 
         It may name dims of values of the main graph, symbols of the inputs and invented ones as they are printed.
         `given` says what is taken for granted: that the `run` succeeds; the declarations of the `inputs` alone (a dim
@@ -281,8 +281,8 @@ class Result(Analysed):
     def contract(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Contract:
         """Which sizes of the inputs are legal: the fewest clauses over input symbols, each with the nodes behind it.
 
-        The clauses are necessary for every run. What they cannot say is listed beside them: requirements over sizes
-        that only data decide, nodes that may fail on data, and the premises. Limits are as for `prove`: past
+        The clauses are necessary for every run. What they cannot say is listed beside them: requirements over
+        data-dependent sizes, nodes that may fail on data, and the premises. Limits are as for `prove`: past
         `seconds` the clauses are those of the nodes as they stand, and `reason` says so.
         """
         from absint.queries.contracts import contract
@@ -290,7 +290,7 @@ class Result(Analysed):
         return contract(self, Limits(seconds, rlimit, memory))
 
     def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
-        """What every run that succeeds says of an input symbol: range, congruence, finite set, solved value, origins.
+        """Facts about an input symbol in every run that succeeds: range, congruence, finite set, solved value, origins.
 
         Limits are as for `prove`. Raises UsageError if no input has the symbol.
         """
@@ -299,7 +299,7 @@ class Result(Analysed):
         return symbol_facts(self, name, Limits(seconds, rlimit, memory))
 
     def check(self, binding: Mapping[str, int]) -> Check:
-        """What happens when the inputs have these sizes: the shape of everything, or the first node that fails and why.
+        """The run at these sizes: the shape of everything, or the first node that fails and why.
 
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
@@ -308,7 +308,7 @@ class Result(Analysed):
         return check(self, binding)
 
     def check_range(self, box: Box, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> RangeCheck:
-        """Whether every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
+        """Check that every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
 
         Symbols that are left out have any size; what is assumed narrows the box. Limits are as for `prove`. Raises
         UsageError for an unknown name and an empty or negative range.

@@ -37,13 +37,13 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     domain: Lattice[T]
 
     elementwise: bool = False
-    """What the domain says of a tensor or sequence is what holds for each of its elements, so that a slice, and what is
-    stacked from slices, are described alike. Otherwise nothing is known of slices and stacks that loops make."""
+    """An element of the domain describes every element of a tensor or sequence, so it describes a slice, and a stack of
+    slices, as well. Otherwise slices and stacks that loops make are unknown."""
 
     def __init__(self, result: Analysed) -> None:
         self.result = result
         self.nodes = result.nodes
-        """What each node is: its `operator`, `operands`, names of `outputs`, and of an operator `kernel.attributes`."""
+        """The nodes, each with `operator`, `operands`, names of `outputs`; of an operator also `kernel.attributes`."""
         self.lattice = Rows(self.domain)
 
     @abstractmethod
@@ -73,7 +73,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
         return tuple(self.operator(node, [None if o[0] < 0 else self._of(o, states) for o in item.operands]))
 
     def _control(self, node: int, step: Step, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
-        """What the outputs of a node of a branch or loop are made of."""
+        """The elements of the outputs of a branch or loop step."""
         operands = self.nodes[node].operands
         match step:
             case Gate():
@@ -104,7 +104,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     def _joined(
         self, some: Sequence[Operand], others: Sequence[Operand], states: Sequence[tuple[T, ...]]
     ) -> Iterator[T]:
-        """What comes from one of two places: the branches of an If, or the start of a loop and its back edge."""
+        """Joins of two sources: the branches of an If, or the start of a loop and its back edge."""
         for one, other in zip(some, others, strict=False):
             yield self.domain.join(self._of(one, states), self._of(other, states))
 
@@ -116,7 +116,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
         return (self._of(operand, states) if self.elementwise else self.domain.top for operand in operands)
 
     def _stacked(self, head: int, operands: Sequence[Operand], states: Sequence[tuple[T, ...]]) -> Iterator[T]:
-        """What a loop gathers from its trips. Of no trip it is empty, which is not the same as never computed."""
+        """Outputs that a loop gathers from its iterations. Without an iteration they are empty, not bottom."""
         known = self.elementwise and not self._never(head)
         return (self._of(operand, states) if known else self.domain.top for operand in operands)
 

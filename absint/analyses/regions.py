@@ -36,15 +36,15 @@ class Region:
     members: list[int] = field(default_factory=list)
     """Its nodes in execution order; of an If or loop inside, the gates or the head, and the join or exit."""
     condition: Relation | None = TRUE
-    """When a visit of the region around it comes by; None if it depends on data."""
+    """The condition under which the region around it enters it; None if data-dependent."""
     number: Symbol | None = None
     """Of a loop: the iteration number, from 0."""
     trips: Dim | None = None
-    """Of a loop: how often it runs at each visit."""
+    """Of a loop: its trip count at each visit."""
     runs: bool = True
-    """Some run may come by."""
+    """Some run may reach it."""
     inner: dict[int, list[Region]] = field(default_factory=dict)
-    """The bodies directly in it that may run, by the join or exit that follows them."""
+    """The bodies directly in it that some run may reach, by the join or exit that follows them."""
 
     @property
     def last(self) -> int:
@@ -92,7 +92,7 @@ class Regions:
         return str(self._nodes[region.close])
 
     def runs(self, node: int) -> bool:
-        """Some run may come by the node."""
+        """Some run may reach the node."""
         return self.home(node).runs
 
     def _branch(self, number: int, gate: Gate, around: Region) -> Region:
@@ -125,12 +125,12 @@ class Regions:
 
 
 def carried(step: LoopExit | ScanExit | MapExit) -> int:
-    """How many outputs of a loop are carried values; what follows is gathered from all trips."""
+    """The number of loop outputs that are carried values; the others are gathered from all iterations."""
     return step.count if isinstance(step, LoopExit) else step.settings.states if isinstance(step, ScanExit) else 0
 
 
 def facts_of_runs(result: Analysed) -> Facts:
-    """What every run that succeeds tells of single symbols, more than another round of the analysis would need."""
+    """Facts about single symbols in every run that succeeds: more than a further round of the analysis needs."""
     known = result.analysis.facts
     taught = {item.relation: None for item in teachings(result.base.analysis, result.lowered)}
     found = Facts((*known.relations, *taught), result.symbols)

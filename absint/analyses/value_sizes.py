@@ -1,4 +1,4 @@
-"""How large values are: elements and bytes as expressions. None where that is not known, or not fixed."""
+"""Sizes of values in elements and bytes, as expressions; None where unknown or not fixed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a run costs, as expressions over the input symbols.
+"""Costs of a run, as expressions over the input symbols.
 
 cost, totals         arithmetic, traffic and parameters: per node, and over all runs of the nodes
 memory, schedule     the peak of live memory, and the order of steps behind it
 loop_sums            sum and maximum of a term over all iterations
 dominance            drops sums that another one is never below
 bindings             sizes given to symbols, and the value of a term there; default_sizes where none are given
-operators/           what one run of each operator costs
+operators/           the cost of each operator
 """

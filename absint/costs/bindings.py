@@ -1,4 +1,4 @@
-"""Sizes given to symbols under the names that users see, and what terms and conditions come to there."""
+"""Sizes given to symbols under printed names, and the values of terms and conditions there."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Environment:
             raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs")
 
     def holds(self, condition: Relation, what: str) -> bool:
-        """Whether a condition holds; raises as `value`."""
+        """The condition holds at these sizes. Raises as `value`."""
         self._need(condition, what)
         try:
             return condition.truth(values_of(condition, self._sizes))
@@ -65,7 +65,7 @@ class Environment:
             raise UsageError(f"a condition that {what} needs makes no sense at these sizes: {error}") from None
 
     def runs(self, region: Region, what: str) -> bool:
-        """Whether a run comes by; a branch that depends on data may."""
+        """The region is reached; a data-dependent branch may be. Raises as `value`."""
         found = self._active.get(region.gate)
         if found is None:
             found = region.runs and (region.parent is None or self.runs(region.parent, what))

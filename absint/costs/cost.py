@@ -1,4 +1,4 @@
-"""What a model costs: multiply-accumulates, FLOPs and bytes moved, per node and in total, and its parameters.
+"""Costs of a model: multiply-accumulates, FLOPs and bytes moved, per node and in total, and its parameters.
 
 `absint.costs.operators` defines the arithmetic of each operator; a multiply-accumulate (MAC) is two FLOPs. A node moves
 the bytes of its inputs, each value once, and of its outputs; Shape and Size read no data. `absint.costs.totals` says
@@ -42,7 +42,7 @@ READ_NO_DATA: Final = frozenset({"Shape", "Size"})
 
 
 class NodeCost(NamedTuple):
-    """What a node costs at one run of it, and how often it runs. None: not counted."""
+    """Costs of one run of a node, and the number of its runs. None: not counted."""
 
     node: int
     label: str
@@ -52,7 +52,7 @@ class NodeCost(NamedTuple):
     parameters: int
     """Elements of the parameters among its inputs."""
     runs: Dim
-    """How often it runs, or would if its branch were taken each time."""
+    """Runs of the node, its branch taken each time."""
 
 
 class Ranked(NamedTuple):
@@ -64,7 +64,7 @@ class Ranked(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How many elements and bytes there are of one element type; None if the type has no fixed size."""
+    """Elements and bytes of one element type; None if the type has no fixed size."""
 
     dtype: DType
     elements: int
@@ -72,7 +72,7 @@ class Parameters(NamedTuple):
 
 
 class Runs(Analysis[Dim]):
-    """How often each node runs: a forward analysis. The state of a gate or loop head is how often its body does.
+    """The number of runs of each node: a forward analysis. A gate or loop head has that of its body.
 
     A node in a branch is counted as often as the If runs, one that no run reaches never.
     """
@@ -97,7 +97,7 @@ class Runs(Analysis[Dim]):
 
 
 class Cost:
-    """What a model costs."""
+    """Costs of a model."""
 
     def __init__(self, result: Analysed) -> None:
         result.require_sound("a cost")
@@ -180,7 +180,7 @@ class Cost:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Ifs of which the larger branch counts, since data decide."""
+        """Data-dependent Ifs, of which the larger branch counts."""
         regions = self._regions.by_gate.values()
         return self._labels({r.close for r in regions if r.runs and r.trips is None and r.condition is None})
 
@@ -209,7 +209,7 @@ class Cost:
 
     @cached_property
     def typical_sizes(self) -> Mapping[str, int]:
-        """What `evaluate` needs: every symbol at 64, or as near to it as the model allows."""
+        """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(symbols_of(self._terms()) - self._bill.numbers, key=lambda symbol: symbol.key)
         return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 
@@ -245,7 +245,7 @@ class Cost:
     # Counting
 
     def _counted(self, number: int, node: Node) -> Amounts:
-        """What one run of an operator costs; what is not counted is 0 here, and listed."""
+        """Costs of one run of an operator; what is not counted is 0 here, and listed."""
         assert node.kernel is not None
         work = self._work(number, node)
         if work is None and _key(node) in RULES:

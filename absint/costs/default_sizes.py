@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 TYPICAL_SIZES: Final = (64, 256, 1024, 4096)
-"""What a symbol is taken to be: the first that makes sense."""
+"""Default sizes of a symbol: the first that makes sense is used."""
 
 _OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
-"""What one symbol is set to where a requirement is not met, the most likely first."""
+"""Sizes of one symbol to try where a requirement is not met, the most likely first."""
 
 _REPAIRS: Final = 8
 
@@ -54,7 +54,7 @@ def typical_sizes(
 
 
 def _requirements(result: Analysed, known: frozenset[str]) -> Sequence[Relation]:
-    """What a run needs of these symbols."""
+    """Requirements of a run over these symbols alone."""
     stated = (c.formula for c in constraints(result) if c.role != "defined")
     return [formula for formula in dict.fromkeys(stated) if formula.free_symbols <= known]
 

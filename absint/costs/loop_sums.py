@@ -1,4 +1,4 @@
-"""What a term over the iteration number comes to over all trips of a loop: its sum, and its largest value.
+"""The sum and the maximum, over all iterations of a loop, of a term over the iteration number.
 
 The iteration number counts from 0 to trips - 1. Sums of polynomials have a closed form (Faulhaber); a term that never
 falls, never rises, or curves upwards is largest in the first trip or the last.

@@ -60,7 +60,7 @@ class Peak(NamedTuple):
 
 
 class Memory:
-    """What the activations of a model need, with nodes in the order of the file."""
+    """Memory of the activations of a model, with nodes in the order of the file."""
 
     def __init__(self, result: Analysed, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
         result.require_sound("the memory")
@@ -115,7 +115,7 @@ class Memory:
         return tuple(Step(n, self.label(n), shown(total, self._names)) for n, total in self._schedule.totals())
 
     def label(self, step: int) -> str:
-        """What a step is, in words of the model."""
+        """A step in words of the model."""
         nodes = self._result.nodes
         return "the start" if step == START else str(nodes[step]) if step < len(nodes) else "the end"
 
@@ -165,7 +165,7 @@ class Memory:
 
     @cached_property
     def typical_sizes(self) -> Mapping[str, int]:
-        """What `evaluate` needs: every symbol at 64, or as near to it as the model allows."""
+        """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(self._used - self._numbers, key=lambda symbol: symbol.key)
         return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 

@@ -196,7 +196,7 @@ class Schedule:
         return found
 
     def _runs_in_some_trips(self, place: Region | None) -> bool:
-        """Whether the body runs depends on the trip of a loop around it."""
+        """The body runs in some iterations of a loop around it, and not in others."""
         while place is not None:
             if place.condition is not None and not self._numbers.isdisjoint(place.condition.symbols):
                 return True

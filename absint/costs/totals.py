@@ -39,7 +39,7 @@ NOTHING: Final = Amounts(ZERO_EXPR, ZERO_EXPR, ZERO_EXPR)
 
 
 class Bill:
-    """What each node costs at one run of it, and the sums."""
+    """Costs of one run of each node, and their sums."""
 
     def __init__(self, regions: Regions, amounts: Mapping[int, Amounts]) -> None:
         self._regions = regions

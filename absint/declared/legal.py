@@ -38,7 +38,7 @@ _PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
 _SMALL: Final = (1, 0, 2, 3, 4, 5, 7, 8)
 _REPAIRS: Final = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 128, 224, 256, 512, 0)
 _COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
-"""How many small sizes of so many symbols are combined freely."""
+"""By the number of symbols: how many small sizes of each are combined freely."""
 
 
 _GRID: Final[Mapping[int, int]] = {1: 65, 2: 17, 3: 7, 4: 5}
@@ -52,7 +52,7 @@ class Condition(NamedTuple):
     guard: Relation = TRUE
 
     def is_false_at(self, sizes: Sizes) -> bool:
-        """It is false whatever data decide, and the path may be taken."""
+        """It is false for all data, and the path may be taken."""
         return _value(self.relation, sizes) is False and _value(self.guard, sizes) is not False
 
 
@@ -107,7 +107,7 @@ class LegalSizes:
         return doubts == 0 if certain else doubts is not None
 
     def _doubted(self, sizes: Sizes) -> int | None:
-        """How many nodes may fail at these sizes; None if a requirement is broken, or too many sizes were tried."""
+        """The number of nodes that may fail at these sizes; None for a broken requirement, or past the budget."""
         key = tuple(sizes.values())
         if key not in self._doubts:
             self._doubts[key] = self._checked(sizes) if len(self._doubts) < self._budget else None

@@ -98,7 +98,7 @@ class Merger:
                 self._writer.write(proto, dim)
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:
-        """Whether the inferred dim is written over the declared one."""
+        """The inferred dim replaces the declared one."""
         stated = read_dim(proto)
         if not isinstance(stated, Expr):
             return True

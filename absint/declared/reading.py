@@ -1,4 +1,4 @@
-"""What each distinct declaration of a model says."""
+"""Distinct declarations of a model, beside the values that they describe."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Writer:
         return substitute(dim, named) if len(named) == len(mapping) else None
 
     def text(self, dim: Dim) -> int | str | None:
-        """What is written for a dim: a size, a text, or None for an unknown one."""
+        """The text or size to write for a dim; None for an unknown one."""
         if not isinstance(dim, Expr):
             return None
         if dim.const is not None:

@@ -1,4 +1,4 @@
-"""What a number of a node's output comes from: which dims and elements of its inputs, found by trying.
+"""The dims and elements of its inputs that a number of a node's output depends on, found by trying.
 
 Rules are pure, so a rule can be asked again with other numbers in its inputs. A number is *unchanged* if some inputs
 hold the same one, and putting a mark in their place gives the mark. Otherwise it *comes from* the numbers that are left
@@ -44,7 +44,7 @@ Argument = tuple[int, Place]
 
 
 class Dependence(NamedTuple):
-    """What a number comes from."""
+    """The sources of a number."""
 
     unchanged: bool
     sources: tuple[Argument, ...]
@@ -53,7 +53,7 @@ class Dependence(NamedTuple):
     by_facts: bool = False
     """Without the facts that hold at the node it would be another one."""
     formula: Expr | None = None
-    """What the operator makes of its sources, over the symbols of `variable`."""
+    """The number as a term over its sources, in the symbols of `variable`."""
     variables: tuple[int | None, ...] = ()
     """For each source the number of its variable; equal terms share one, constants have none."""
 
@@ -77,7 +77,7 @@ class Trials:
         return tuple([analysis.operand(operand, states) for operand in analysis.nodes[node].operands])
 
     def of(self, node: int, output: int, place: Place, leaves: Collection[Operand] = ()) -> Dependence:
-        """What the number at a place of an operator's output comes from.
+        """The sources of the number at a place of an operator's output.
 
         Where one of several inputs would do, it is one of `leaves` if there is one.
         """

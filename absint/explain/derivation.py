@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS: Final = 60_000
-"""Numbers that one explanation follows; how many sources are left out beyond that is told."""
+"""Numbers that one explanation follows; it counts the sources left out."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What one number comes from."""
+    """The sources of one number."""
 
     kind: Kind
     parts: tuple[Part, ...] = ()
     does: str = ""
     terms: tuple[Dim, ...] = ()
-    """What stands for `{0}`, `{1}` in `does`."""
+    """The terms for `{0}`, `{1}` in `does`."""
     attributes: tuple[str, ...] = ()
     by_facts: bool = False
     formula: Expr | None = None
@@ -67,7 +67,7 @@ class Derivation:
         return len(self._missed.difference(self.origins))
 
     def number(self, slot: Slot) -> Element:
-        """What stands there, as the last round knows it."""
+        """The number there, as the last round knows it."""
         found = self._numbers.get(slot)
         if found is None:
             found = number_at(self._states[slot.node][slot.output], slot.place)
@@ -190,7 +190,7 @@ class Derivation:
 
 
 def _formal(kernel: Operation, position: int) -> str:
-    """What the operator calls an input; empty where it has no name for it."""
+    """The operator's name for an input; empty where it has none."""
     formals = kernel.rule.inputs if kernel.rule is not None else ()
     name = formals[position] if position < len(formals) else ""
     return "" if name.endswith("*") else name

@@ -71,7 +71,7 @@ class Source:
     by: str
     """The operator that yields it, or `input` or `initialiser`."""
     variable: str = ""
-    """What the formula of the step calls it."""
+    """Its name in the formula of the step."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Step:
     path: str
     """The subgraph or inlined function, as `loop1/body`; empty for the main graph."""
     does: str = ""
-    """What a control-flow node does, or why a symbol had to be invented."""
+    """The work of a control-flow node, or the reason for an invented symbol."""
     formula: Element | None = None
-    """What the operator makes of its sources, as `2*a + b`; None where there is no such form."""
+    """The number as a term over its sources, as `2*a + b`; None where there is no such form."""
     attributes: tuple[tuple[str, object], ...] = ()
     """Attributes without which the number would be another one."""
     sources: tuple[Source, ...] = ()
@@ -109,7 +109,7 @@ class Step:
     requires: tuple[Stated, ...] = ()
     """Requirements and numeric premises of the node that mention symbols of the number or of its sources."""
     defined: tuple[Stated, ...] = ()
-    """What is known of a symbol that was invented here."""
+    """Facts about a symbol that was invented here."""
     facts: tuple[Stated, ...] = ()
     """Facts that made the number what it is: assumptions, requirements of other nodes, conditions of branches."""
 
@@ -134,7 +134,7 @@ class Derived:
     steps: tuple[Step, ...]
     """`steps[k].id` is k."""
     left_out: int = 0
-    """Sources that were not followed for want of room."""
+    """Sources that were not followed because the limit was reached."""
     label: str = ""
     """The unsound policy that the numbers are claims of; empty for a sound result."""
 

@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """What a number of a control-flow node comes from, and what the node does, in words of the model.
+    """The sources of a number of a control-flow node, and the node's work in words of the model.
 
     In `does`, `{0}` and so on stand for the `terms`.
     """
@@ -69,7 +69,7 @@ class FlowSources:
         return Flow("", ())
 
     def number(self, slot: Slot) -> Element | None:
-        """What stands there; None if nothing is known."""
+        """The number there; None if it is unknown."""
         state = self._states[slot.node]
         return number_at(state[slot.output], slot.place) if slot.output < len(state) else None
 

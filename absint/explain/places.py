@@ -46,7 +46,7 @@ def _opened(value: Value | None, place: Place) -> Value | None:
 
 
 def number_at(value: Value | None, place: Place) -> Element | None:
-    """What stands at the place; None if there is no such place, or nothing is known of what stands there.
+    """The number at the place; None if there is no such place, or its number is unknown.
 
     A fill has its one element at every index.
     """
@@ -90,7 +90,7 @@ def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
 
 
 def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
-    """What the value holds, with the position where elements are told apart."""
+    """The elements of a container, with their positions where these are told apart."""
     if isinstance(value, SequenceOf) and value.items is not None:
         return list(enumerate(value.items))
     return [(None, value.element)] if isinstance(value, Container) else []

@@ -158,7 +158,7 @@ class Steps:
     # Statements
 
     def _statements(self, node: int) -> list[Statement]:
-        """What the node states, in the first round and the last one, over the symbols of the first."""
+        """Statements of the node in the first round and the last one, over the symbols of the first."""
         found = self._stated.get(node)
         if found is None:
             rounds = (self._base, self._analysis)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from absint.explain.derived import Derived, Number, Source, Stated, Step
 
 MAX_ENTRIES: Final = 200
-"""Entries of a text; how many are left out beyond that is told."""
+"""Entries of a text; its last line counts those left out."""
 
 MAX_TEXT: Final = 200
 """Characters of a dim or relation in a text."""
@@ -260,7 +260,7 @@ def _run(steps: Sequence[Step]) -> str:
 
 
 def _does(step: Step) -> str:
-    """What the node does to yield the number."""
+    """The work of the node that yields the number."""
     label = plain(step.label)
     if step.attributes:
         label += f" ({_cut(', '.join(f'{name}={value}' for name, value in step.attributes))})"

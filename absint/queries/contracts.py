@@ -71,7 +71,7 @@ def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Lim
 
 @dataclass(frozen=True)
 class SymbolFacts:
-    """What all runs that succeed say of one input symbol."""
+    """Facts about one input symbol that hold in every run that succeeds."""
 
     name: str
     lo: int
@@ -82,7 +82,7 @@ class SymbolFacts:
     values: tuple[int, ...] | None = None
     """The legal sizes, if they are few."""
     solved: Dim | None = None
-    """What it is equal to: a constant, or an expression over earlier symbols."""
+    """Its value, where it is determined: a constant, or an expression over earlier symbols."""
     because: tuple[Clause, ...] = ()
     """The clauses of the contract that mention it."""
     reason: str = ""

@@ -44,7 +44,7 @@ class Check:
     sizes: Mapping[str, int]
     outcome: Outcome
     shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
-    """Of every tensor of the main graph; None is a size, or a rank, that only data decide."""
+    """Of every tensor of the main graph; None stands for a data-dependent size or rank."""
     failure: Failure | None = None
     doubts: tuple[Doubt, ...] = ()
     premises: tuple[Constraint, ...] = ()
@@ -87,7 +87,7 @@ class RangeCheck:
     """The answer for a box of sizes.
 
     `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
-    and the node. `MAY_FAIL`: a requirement over sizes that data decide is open. `UNKNOWN`: something was not decided.
+    and the node. `MAY_FAIL`: a requirement over data-dependent sizes is open. `UNKNOWN`: something was not decided.
     """
 
     box: Mapping[str, tuple[int, int]]

@@ -384,7 +384,7 @@ def checked(limits: Limits) -> Limits:
 
 
 class _Finding(NamedTuple):
-    """What examining a candidate gave."""
+    """The outcome of examining a candidate."""
 
     verdict: Verdict
     counterexample: Mapping[str, int]

@@ -36,7 +36,7 @@ def prove(
 
 
 def proving(analysed: Analysed) -> Proving:
-    """What answers the queries, with the provers and the runs that it has made so far."""
+    """Answers queries; it keeps its provers, and the sizes of its runs."""
     return analysed.once(Proving)
 
 

@@ -1,4 +1,4 @@
-"""What commands print. Nothing below imports it, and a command imports it when it prints.
+"""The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
 summary        rows and totals of an analysis; text and document render them, tracing shows how a value changed
 relations      relations and who states them, in one line each

@@ -28,7 +28,7 @@ SARIF: Final = "2.1.0"
 
 
 class _Rule(NamedTuple):
-    """How a judgement is told."""
+    """A rule in the words of SARIF: one for each judgement."""
 
     id: str
     name: str

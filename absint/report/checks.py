@@ -1,4 +1,4 @@
-"""Whether sizes are legal, as text: one size of each symbol, or a box of sizes."""
+"""Checks of sizes as text: one size of each symbol, or a box of sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN: Final = 10
 
 
 def check_report(result: Result, check: Check, width: int, *, values: bool = False) -> Iterator[Line]:
-    """What happens at one size: the shapes of outputs (of all values, if wanted), or the node that fails."""
+    """A check at one size: the shapes of outputs (of all values, if wanted), or the node that fails."""
     at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
     if check.failure is not None:
         yield Line(f"illegal{at}", "bold red")
@@ -51,7 +51,7 @@ def verdict(check: Check) -> Iterator[Line]:
 
 
 def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
-    """What happens in a box of sizes."""
+    """A check of a box of sizes."""
     box = f" for {plain(_box(check.box))}" if check.box else ""
     assuming = f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else ""
     box += assuming
@@ -109,7 +109,7 @@ def _type(result: Result, name: str) -> str:
 
 
 def _shape(check: Check, name: str) -> str:
-    """Sizes, with `?` for one that only data decide."""
+    """Sizes, with `?` for a data-dependent one."""
     shape = check.shapes.get(name)
     if shape is None:
         return "not a tensor of known rank"

@@ -55,7 +55,7 @@ def _clause(clause: Clause, width: int, everything: bool) -> Iterator[Line]:
 
 
 def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
-    """What is taken for granted, and what no clause over input symbols says."""
+    """Premises, and requirements that no clause over input symbols can state."""
     premises = [stated(constraint) for constraint in contract.premises]
     shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
     beyond = [stated(constraint) for constraint in contract.beyond]

@@ -92,7 +92,7 @@ def _memory(memory: Memory) -> Iterator[tuple[str, str]]:
 
 
 def _tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
-    """What is found at typical sizes; None and the reason if no run has these, or a number of trips is not known."""
+    """The numbers at default sizes; None and the reason if no run has these, or a trip count is unknown."""
     try:
         return evaluate(), ""
     except UsageError as error:

@@ -23,7 +23,7 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True)
 class Fed:
-    """What the arrays of a file show."""
+    """Findings from the arrays of a file."""
 
     path: str
     symbols: Sequence[str]
@@ -76,7 +76,7 @@ def _verdict(fed: Fed) -> Iterator[Line]:
 
 
 def _claims(fed: Fed, width: int) -> Iterator[Line]:
-    """What is wrong. Where nothing shows that a run succeeds, a broken requirement is no wrong claim."""
+    """The faults. Where nothing shows that a run succeeds, a broken requirement is no wrong claim."""
     rows = fed.comparison.rows
     broken = [] if _shows_a_run(fed) else [row for row in rows if row.part == "constraint" and not row.premise]
     if fed.check is None or fed.check.ok:

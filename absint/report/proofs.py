@@ -103,7 +103,7 @@ def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
 
 
 def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
-    """How many of each verdict, where there are several answers."""
+    """The number of each verdict, where there are several answers."""
     if len(proofs) > 1:
         counts: dict[str, int] = {}
         for proof in proofs:

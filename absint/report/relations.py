@@ -16,7 +16,7 @@ _LONGEST: Final = 300
 
 
 def brief(relation: Relation) -> str:
-    """A relation; one that is too large to read is told by its size."""
+    """A relation; of one too large to read, its size."""
     if relation.size > MAX_SHOWN_SIZE:
         return f"<{relation.size:,} terms over {', '.join(sorted(relation.free_symbols)[:4])}>"
     text = str(relation)

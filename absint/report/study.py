@@ -54,7 +54,7 @@ def to_rich(table: Sequence[Row]) -> Table:
 
 
 def notes(found: Study) -> Iterator[Line]:
-    """What stands below the table: false claims, and where there is no answer, by example."""
+    """The lines below the table: false claims and missing answers, by example."""
     if found.reused:
         yield Line(f"{found.reused:,} of {len(found.records):,} results are of an earlier run")
     if found.damaged:

@@ -89,7 +89,7 @@ def tensor_of(value: Value) -> Tensor | None:
 
 
 def missing(result: Result, requirement: Requirement) -> list[str]:
-    """What keeps the result from meeting a requirement, one line each.
+    """Reasons why the result does not meet a requirement, one line each.
 
     `rules`: every operator has one; `ranks`: the rank of every computed tensor is known; `shapes`: so is every dim, as
     a number or in terms of the inputs.

@@ -50,7 +50,7 @@ def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
 
 
 def width_of(out: TextIO | None = None) -> int:
-    """How wide a line may be: the terminal's width, or no limit where there is none."""
+    """The width of a line: the terminal's, or no limit without one."""
     import shutil
 
     out = out if out is not None else sys.stdout
@@ -135,7 +135,7 @@ def _trace(history: Traced, width: int) -> Iterator[Line]:
 
 
 def _claims(result: Result, width: int) -> Iterator[Line]:
-    """What an unsound policy takes for granted; of many only the first few."""
+    """Relations that an unsound policy takes for granted; of many the first few."""
     if result.claims:
         found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in result.claims))
         more = len(found) - SHOWN_OF_A_KIND

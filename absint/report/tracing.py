@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """What a value became at one visit of its node."""
+    """A value after one visit of its node."""
 
     visit: int
     value: Value

@@ -44,9 +44,9 @@ class Row:
     axis: int | None
     """Of a dim; the row-major place of an element, None where the claim is about all elements."""
     expression: str
-    """What is claimed; `?` for a size of which only bounds are known."""
+    """The claim; `?` for a size of which only bounds are known."""
     predicted: Number | None
-    """What the expression is at the sizes of the run; None where they do not settle it."""
+    """The value of the expression at the sizes of the run; None where they do not determine it."""
     actual: Number
     ok: bool
     note: str = ""
@@ -77,7 +77,7 @@ class Comparison:
     rows: tuple[Row, ...]
     """A row for each type, dim and known element of what was given, and for each constraint that does not hold."""
     unchecked: tuple[str, ...]
-    """What could not be compared, and why."""
+    """Claims that could not be compared, and why."""
     constraints: int
     """Constraints that the tensors settle."""
     label: str = ""
@@ -248,7 +248,7 @@ class Sizes:
             pending = remaining
 
     def learn_conditions(self, result: Analysed, actual: Mapping[str, Actual]) -> None:
-        """The truths that data decided: those of the conditions of Ifs, where they were given."""
+        """Data-dependent truths: conditions of Ifs, where they were given."""
         names = {operand: name for name, operand in result.operands.items() if name in actual}
         for number, node in enumerate(result.nodes):
             if isinstance(node.control, IfJoin) and node.operands[0] in names:

@@ -34,7 +34,7 @@ Array = npt.NDArray[np.generic]
 Kind = Literal["random", "zeros", "ones"]
 
 SECONDS: Final = 60.0
-"""What a run in a process of its own may take."""
+"""The limit of a run in a process of its own, in seconds."""
 
 MAX_ELEMENTS: Final = 1 << 28
 """Of one array that is made for a run."""
@@ -285,7 +285,7 @@ _SOURCE: Final = re.compile(r"\S+\.(?:h|cc|cpp|hpp|cu):\d+ ")
 
 
 def in_one_line(message: str) -> str:
-    """What onnxruntime says, without the places in its own source code, and not too long."""
+    """The message of onnxruntime, shortened, without places in its own source code."""
     text = _PREFIX.sub("", " ".join(message.split()))
     node = _NODE.search(text)
     if node is not None:

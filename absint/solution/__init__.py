@@ -1,4 +1,4 @@
-"""What an analysis found, and no question about it. Questions import `analysed`, never the facade in api.
+"""The findings of an analysis, and no question about them. Questions import `analysed`, never the facade in api.
 
 analysed            a model, its program, the states of its nodes, and a memo for what questions derive from them
 by_name             values and shapes of one graph by name

@@ -1,4 +1,4 @@
-"""What an analysis found, and no question about it."""
+"""The findings of an analysis, and no question about them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Analysed:
         self.rounds = rounds
         """The runs of the analysis: on the declarations alone, then with what the requirements teach."""
         self.assumptions = tuple(assumptions)
-        """What the caller assumes of the input symbols."""
+        """Assumptions of the caller about the input symbols."""
         self.symbols = tuple(inputs.symbols)
         """The symbols of the inputs, in order of appearance."""
         self._renamed: dict[Value, Value] = {}
@@ -150,7 +150,7 @@ class Analysed:
 
     @property
     def declared_premises(self) -> tuple[Relation, ...]:
-        """What the declared dims of the inputs take for granted."""
+        """Premises of the declared dims of the inputs: sizes are defined and not negative."""
         return tuple(r for r in self.declared_inputs.premises if r is not TRUE)
 
     # The runs of the analysis
@@ -172,7 +172,7 @@ class Analysed:
 
     @property
     def policy(self) -> Policy:
-        """How it was decided between two dims; what is shown under an unsound one are claims."""
+        """The choice between two dims. Under an unsound policy all shapes are claims."""
         return self.base.analysis.policy
 
     def require_sound(self, what: str) -> None:

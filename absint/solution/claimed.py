@@ -23,7 +23,7 @@ class Claimed(NamedTuple):
 
 
 def claims(analysed: Analysed) -> tuple[Claimed, ...]:
-    """What the policy takes for granted, under printed names, in execution order; nothing under a sound policy."""
+    """The claims under printed names, in execution order; none under a sound policy."""
     return () if analysed.policy.sound else analysed.once(_claims)
 
 

@@ -1,4 +1,4 @@
-"""What the nodes of a finished analysis state, as constraints: with their origin, and the guard of their path."""
+"""Constraints that the nodes state, each with its origin and the guard of its path."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Recorder:
 
 
 def premises(inputs: Inputs, assumptions: Sequence[Relation]) -> Iterator[Constraint]:
-    """What the declarations and the user's assumptions take for granted."""
+    """The premises: declarations of the inputs, and assumptions of the caller."""
     for relation in inputs.premises:
         if relation is not TRUE:
             yield Constraint(relation, TRUE, DECLARATION, "declared", "a declared size is defined and not negative")
@@ -202,7 +202,7 @@ def recorded(analysed: Analysed) -> Recorded:
 
 
 def constraints(analysed: Analysed) -> ConstraintSet:
-    """What must hold for the model to run, and what holds of what it computes, under printed names.
+    """Requirements of a run, and facts about computed values, under printed names.
 
     Raises UsageError for an analysis under an unsound policy.
     """

@@ -52,7 +52,7 @@ def _size(element: Element) -> int:
 
 
 def brief(shape: Shape) -> str:
-    """A shape in which a dim too large to read is told by its size: JSON has it whole."""
+    """A shape; a dim too large to read shows as its size. JSON has it whole."""
     if shape.rank is None:
         return "of unknown rank" if shape.is_top else str(shape)
     return f"[{', '.join(map(_brief_dim, shape.dims))}]"

@@ -95,7 +95,7 @@ def _times(count: int) -> str:
 
 
 def _given(result: Analysed, node: int) -> str:
-    """What other nodes require of the sizes for which a node of a later round fails."""
+    """The requirements of other nodes that a failure in a later round rests on."""
     base = result.base.analysis
     if result.base is result.last or base.applied[node].rejected is not None:
         return ""

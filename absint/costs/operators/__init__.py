@@ -1,4 +1,4 @@
-"""What one run of an operator costs, operator by operator.
+"""The table of costs: one run of each operator.
 
 rules       the table: operator -> rule, and the operators that have none
 instance    what a rule sees: one operator instance, with its inputs and outputs as abstract values

@@ -1,4 +1,4 @@
-"""What a cost rule sees: one operator instance with its inputs and outputs as abstract values."""
+"""The view of a cost rule: one operator instance with its inputs and outputs as abstract values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Instance:
         return [v for v in value if isinstance(v, int)] if isinstance(value, list) else []
 
     def count(self, name: str) -> int:
-        """How many values an attribute that is a list has."""
+        """The length of a list attribute."""
         value = self.attributes.get(name)
         return len(value) if isinstance(value, list) else 0
 

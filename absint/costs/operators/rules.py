@@ -22,7 +22,7 @@ TRAINING: Final = "ai.onnx.preview.training"
 
 
 class CostRule(NamedTuple):
-    """What an operator costs, in words and as a function."""
+    """The cost of an operator, in words and as a function."""
 
     text: str
     work: Rule
