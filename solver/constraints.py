@@ -65,7 +65,7 @@ class Constraint:
         return f"{self.formula}  ({self.origin}: {self.reason})"
 
 
-class Doubt(NamedTuple):
+class PossibleFailure(NamedTuple):
     """A node that may fail for a reason that no constraint states: on some data, or over sizes without expression."""
 
     origin: Origin
@@ -84,12 +84,12 @@ class ConstraintSet(Sequence[Constraint]):
         constraints: Iterable[Constraint] = (),
         *,
         symbols: Sequence[str] = (),
-        doubts: Iterable[Doubt] = (),
+        possible_failures: Iterable[PossibleFailure] = (),
     ) -> None:
         self._items = tuple(constraints)
         self.symbols = tuple(symbols)
         """The symbols of the inputs, in order of appearance; all others are invented."""
-        self.doubts = tuple(doubts)
+        self.possible_failures = tuple(possible_failures)
 
     @overload
     def __getitem__(self, index: int) -> Constraint: ...
@@ -107,7 +107,11 @@ class ConstraintSet(Sequence[Constraint]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConstraintSet):
             return NotImplemented
-        return (self._items, self.symbols, self.doubts) == (other._items, other.symbols, other.doubts)
+        return (self._items, self.symbols, self.possible_failures) == (
+            other._items,
+            other.symbols,
+            other.possible_failures,
+        )
 
     def __hash__(self) -> int:
         return hash((self._items, self.symbols))
@@ -117,25 +121,29 @@ class ConstraintSet(Sequence[Constraint]):
 
     def filter(self, *roles: Role) -> ConstraintSet:
         """The constraints of these roles."""
-        return ConstraintSet((c for c in self if c.role in roles), symbols=self.symbols, doubts=self.doubts)
+        return ConstraintSet(
+            (c for c in self if c.role in roles), symbols=self.symbols, possible_failures=self.possible_failures
+        )
 
     @cached_property
     def of_needed(self) -> ConstraintSet:
         """The constraints of nodes that some output depends on: what a proof may rest on."""
         if all(c.needed for c in self):
             return self
-        return ConstraintSet((c for c in self if c.needed), symbols=self.symbols, doubts=self.doubts)
+        return ConstraintSet(
+            (c for c in self if c.needed), symbols=self.symbols, possible_failures=self.possible_failures
+        )
 
     def without_premises(self) -> ConstraintSet:
         """The constraints without numeric premises: sizes that break one may run."""
         kept = (c for c in self if not c.is_premise)
-        return ConstraintSet(kept, symbols=self.symbols, doubts=self.doubts)
+        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
 
     def over_inputs(self) -> ConstraintSet:
         """The constraints without invented symbols, guard included."""
         known = set(self.symbols)
         kept = (c for c in self if c.formula.free_symbols <= known)
-        return ConstraintSet(kept, symbols=self.symbols, doubts=self.doubts)
+        return ConstraintSet(kept, symbols=self.symbols, possible_failures=self.possible_failures)
 
     def renamed(self, names: Mapping[Symbol, Dim]) -> ConstraintSet:
         """The set with symbols replaced, invented ones by their printed names, say."""
@@ -150,8 +158,8 @@ class ConstraintSet(Sequence[Constraint]):
             return found
 
         constraints = (replace(c, relation=rename(c.relation), guard=rename(c.guard)) for c in self)
-        doubts = (doubt._replace(guard=rename(doubt.guard)) for doubt in self.doubts)
-        return ConstraintSet(constraints, symbols=self.symbols, doubts=doubts)
+        possible_failures = (failure._replace(guard=rename(failure.guard)) for failure in self.possible_failures)
+        return ConstraintSet(constraints, symbols=self.symbols, possible_failures=possible_failures)
 
     @cached_property
     def distinct(self) -> Mapping[Relation, tuple[Constraint, ...]]:
@@ -186,4 +194,4 @@ class ConstraintSet(Sequence[Constraint]):
         return {name: tuple(formulas) for name, formulas in found.items()}
 
 
-__all__ = ["Constraint", "ConstraintSet", "Doubt", "Origin", "Role"]
+__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role"]

@@ -32,7 +32,7 @@ def apply(rule: Rule, op: Op) -> Applied:
         op.may_fail(str(error))
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    said = tuple(op.statements), tuple(op.may_fails), tuple(op.notes)
+    said = tuple(op.statements), tuple(op.possible_failures), tuple(op.notes)
     return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
 
 

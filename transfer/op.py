@@ -58,7 +58,7 @@ class Op(Stating):
         self.policy = policy
         self.premises = premises
         self.statements = []
-        self.may_fails = []
+        self.possible_failures = []
         self.caveats = []
         self.load_risks = []
         self.notes = []

@@ -46,7 +46,7 @@ class Applied(NamedTuple):
 
     outputs: tuple[Value, ...]
     statements: tuple[Statement, ...]
-    may_fails: tuple[str, ...]
+    possible_failures: tuple[str, ...]
     notes: tuple[str, ...]
     rejected: str | None
     caveats: tuple[Caveat, ...] = ()

@@ -26,8 +26,8 @@ class Stating(Attributes):
         "facts",
         "has_fresh",
         "load_risks",
-        "may_fails",
         "notes",
+        "possible_failures",
         "premises",
         "rule",
         "statements",
@@ -38,7 +38,7 @@ class Stating(Attributes):
     premises: bool
     """Numeric premises may be taken for granted; see `assume`."""
     statements: list[Statement]
-    may_fails: list[str]
+    possible_failures: list[str]
     caveats: list[Caveat]
     load_risks: list[str]
     notes: list[str]
@@ -115,8 +115,8 @@ class Stating(Attributes):
         Where the relation `unless` holds it does not, for this reason.
         """
         if unless is FALSE or unless is UNKNOWN_RELATION:
-            if reason not in self.may_fails:
-                self.may_fails.append(reason)
+            if reason not in self.possible_failures:
+                self.possible_failures.append(reason)
         elif self.decide(unless) is not YES:
             caveat = Caveat(unless, reason)
             if caveat not in self.caveats:

@@ -61,7 +61,7 @@ class LegalSizes:
 
     def __init__(self, result: Analysed) -> None:
         self._result = result
-        self._doubts: dict[tuple[int, ...], int | None] = {}
+        self._graded: dict[tuple[int, ...], int | None] = {}
         self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
 
     def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
@@ -74,7 +74,7 @@ class LegalSizes:
         if not rest or not can_run(self._result):
             return found
         for certain in (True, False) if self._result.is_complete else (False,):
-            for sizes in self._drawn if certain else self._least_doubted(rest):
+            for sizes in self._drawn if certain else self._least_open(rest):
                 false = [c for c in rest if c.is_false_at(sizes)]
                 if false and self._meets(sizes) and self._legal(sizes, certain):
                     found |= dict.fromkeys(false, sizes)
@@ -91,27 +91,27 @@ class LegalSizes:
         """The rules promise a run at these sizes, on data that are all 0."""
         return self._legal(sizes, True)
 
-    def _least_doubted(self, conditions: Sequence[Condition]) -> Sequence[Sizes]:
+    def _least_open(self, conditions: Sequence[Condition]) -> Sequence[Sizes]:
         """Drawn sizes at which conditions are false, those first at which the fewest nodes may fail."""
         graded: list[tuple[int, Sizes]] = []
         for sizes in sorted(self._drawn, key=_corners):
             if any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
-                doubts = self._doubted(sizes)
-                if doubts is not None:
-                    graded.append((doubts, sizes))
+                grade = self._grade(sizes)
+                if grade is not None:
+                    graded.append((grade, sizes))
         return [sizes for _, sizes in sorted(graded, key=lambda pair: pair[0])]
 
     def _legal(self, sizes: Sizes, certain: bool) -> bool:
         """Every requirement holds at these sizes; if `certain`, complete rules promise a run."""
-        doubts = self._doubted(sizes)
-        return doubts == 0 if certain else doubts is not None
+        grade = self._grade(sizes)
+        return grade == 0 if certain else grade is not None
 
-    def _doubted(self, sizes: Sizes) -> int | None:
+    def _grade(self, sizes: Sizes) -> int | None:
         """The number of nodes that may fail at these sizes; None for a broken requirement, or past the budget."""
         key = tuple(sizes.values())
-        if key not in self._doubts:
-            self._doubts[key] = self._checked(sizes) if len(self._doubts) < self._budget else None
-        return self._doubts[key]
+        if key not in self._graded:
+            self._graded[key] = self._checked(sizes) if len(self._graded) < self._budget else None
+        return self._graded[key]
 
     def _checked(self, sizes: Sizes) -> int | None:
         from absint.queries.size_checks import Outcome, check
@@ -119,7 +119,7 @@ class LegalSizes:
         for zeros in (True, False):
             found = check(self._result, sizes, zeros=zeros)
             if found.outcome is not Outcome.FAILS:
-                return None if found.premises else len(found.doubts)
+                return None if found.premises else len(found.possible_failures)
         return None
 
     # Sizes to try

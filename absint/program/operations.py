@@ -25,13 +25,13 @@ class Operation:
         "__weakref__",
         "attributes",
         "domain",
-        "doubts",
         "form",
         "is_interned",
         "is_standard",
         "malformed",
         "op_type",
         "outputs",
+        "possible_failures",
         "rule",
         "types",
         "version",
@@ -45,7 +45,7 @@ class Operation:
         rule: Rule | None,
         attributes: Mapping[str, AttributeValue],
         outputs: int,
-        doubts: tuple[str, ...] = (),
+        possible_failures: tuple[str, ...] = (),
         malformed: tuple[str, ...] = (),
         is_standard: bool = False,
         form: Form | None = None,
@@ -57,7 +57,7 @@ class Operation:
         self.rule = rule
         self.attributes = attributes
         self.outputs = outputs
-        self.doubts = doubts
+        self.possible_failures = possible_failures
         """Why a run may fail, as far as the attributes tell."""
         self.malformed = malformed
         """Why no runtime loads such a node."""

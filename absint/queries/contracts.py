@@ -35,7 +35,7 @@ def contract(result: Analysed, limits: Limits) -> Contract:
     shown = base.renamed(all_names(result))
     with within(checked(limits).seconds):
         found = _of_base(result, shown, limits)
-        if not found.doubts or found.reason or result.last is result.base:
+        if not found.possible_failures or found.reason or result.last is result.base:
             return found
         try:
             return _refined(result, base, found, limits)
@@ -46,7 +46,7 @@ def contract(result: Analysed, limits: Limits) -> Contract:
 def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
     """The contract of the first round."""
     prover = Prover(shown, order=result.symbols, limits=limits)
-    found = of_constraints(shown, prover, shown.doubts, shared(result))
+    found = of_constraints(shown, prover, shown.possible_failures, shared(result))
     with suppress(DeadlineError):
         if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
             core = prover.because(prover.consistent.core)
@@ -55,7 +55,7 @@ def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract
 
 
 def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
-    """With the doubts of the last round, where it takes nothing for granted that the clauses do not say."""
+    """With the possible failures of the last round, if that round assumes nothing beyond the clauses."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
     prover = Prover(base, order=result.symbols, limits=limits)
     stated = stated_within(result, prover, met)
@@ -66,7 +66,7 @@ def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Lim
     stated = stated.renamed(all_names(result))
     beyond = {c.formula: c for c in stated.filter("required") if not c.formula.free_symbols <= inputs}
     beyond = {c.formula: c for c in found.beyond} | beyond
-    return replace(found, doubts=stated.doubts, beyond=tuple(beyond.values()))
+    return replace(found, possible_failures=stated.possible_failures, beyond=tuple(beyond.values()))
 
 
 @dataclass(frozen=True)

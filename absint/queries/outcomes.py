@@ -11,7 +11,7 @@ from absint.lattices.text.escapes import json_text
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
-    from absint.solver.constraints import Constraint, Doubt, Origin
+    from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 
 class Outcome(Enum):
@@ -39,14 +39,14 @@ class Failure:
 @dataclass(frozen=True)
 class Check:
     """The answer at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
-    broken, and `doubts` are the nodes that may fail on some data."""
+    broken, and `possible_failures` are the nodes that may fail on some data."""
 
     sizes: Mapping[str, int]
     outcome: Outcome
     shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
     """Of every tensor of the main graph; None stands for a data-dependent size or rank."""
     failure: Failure | None = None
-    doubts: tuple[Doubt, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     premises: tuple[Constraint, ...] = ()
     """Numeric premises that these sizes break: what is claimed of values may be wrong there."""
 
@@ -61,7 +61,7 @@ class Check:
         at = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "no symbols"
         if self.failure is not None:
             return f"fails at {at}: {self.failure}"
-        rest = f"; may fail on data: {'; '.join(map(str, self.doubts))}" if self.doubts else ""
+        rest = f"; may fail on data: {'; '.join(map(str, self.possible_failures))}" if self.possible_failures else ""
         return f"{self.outcome.value} at {at}{rest}"
 
     def to_json(self) -> str:
@@ -74,7 +74,7 @@ class Check:
                 "failure": None
                 if self.failure is None
                 else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
                 "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
             },
@@ -97,7 +97,7 @@ class RangeCheck:
     """Where it fails."""
     open: tuple[Constraint, ...] = ()
     """Requirements that are not shown to hold."""
-    doubts: tuple[Doubt, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     premises: tuple[Constraint, ...] = ()
     """Numeric premises that some size of the box may break."""
     reason: str = ""
@@ -121,8 +121,8 @@ class RangeCheck:
             text += f"; assuming {' and '.join(map(str, self.assuming))}"
         if self.open:
             text += f"; not shown: {'; '.join(map(str, self.open))}"
-        if self.doubts:
-            text += f"; may fail on data: {'; '.join(map(str, self.doubts))}"
+        if self.possible_failures:
+            text += f"; may fail on data: {'; '.join(map(str, self.possible_failures))}"
         return text + (f" ({self.reason})" if self.reason else "")
 
     def to_json(self) -> str:
@@ -138,7 +138,7 @@ class RangeCheck:
                 if self.failure is None
                 else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
                 "open": [_located(c.origin, str(c.formula)) for c in self.open],
-                "doubts": [_located(d.origin, d.reason) for d in self.doubts],
+                "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
                 "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
                 "reason": self.reason,
             },

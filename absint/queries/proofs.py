@@ -372,7 +372,7 @@ class Proving:
 
     def _why_not(self, sizes: Mapping[str, int]) -> str:
         found = self._checked(sizes)
-        return str(found.failure or next(iter((*found.doubts, *found.premises)), ""))
+        return str(found.failure or next(iter((*found.possible_failures, *found.premises)), ""))
 
 
 def checked(limits: Limits) -> Limits:

@@ -19,7 +19,7 @@ from absint.queries.outcomes import Failure, Outcome, RangeCheck
 from absint.queries.proofs import checked
 from absint.queries.size_checks import broken_requirement, check, known
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class _Range:
         self._result, self._ends, self._prover = result, ends, prover
         self._open: list[Constraint] = []
         self._premises: list[Constraint] = []
-        self._doubts: list[Doubt] = []
+        self._possible_failures: list[PossibleFailure] = []
         self._held: dict[Relation, None] = {}
-        self._waiting: deque[Doubt] = deque()
+        self._waiting: deque[PossibleFailure] = deque()
         self.reason = ""
 
     def answer(self) -> RangeCheck:
@@ -87,8 +87,10 @@ class _Range:
         if excluded is not None:
             return excluded
         stated = stated_within(result, prover, [*inside, *given])
-        self._doubts += [d for d in stated.doubts if d.guard is TRUE]
-        self._waiting.extend(sorted((d for d in stated.doubts if d.guard is not TRUE), key=lambda d: d.origin.node))
+        self._possible_failures += [d for d in stated.possible_failures if d.guard is TRUE]
+        self._waiting.extend(
+            sorted((d for d in stated.possible_failures if d.guard is not TRUE), key=lambda d: d.origin.node)
+        )
         self._held |= dict.fromkeys([*inside, *given])
         failed = self._stated(stated)
         if failed is not None:
@@ -100,13 +102,13 @@ class _Range:
 
     def undecided(self) -> RangeCheck:
         """The answer where nothing fails, as far as it is known."""
-        complete = not self._doubts and not self._premises and self._result.is_complete
+        complete = not self._possible_failures and not self._premises and self._result.is_complete
         settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
         return RangeCheck(
             self._ends,
             Outcome.UNKNOWN if self.reason else settled,
             open=_shown(self._result, self._open),
-            doubts=tuple(self._doubts),
+            possible_failures=tuple(self._possible_failures),
             premises=_shown(self._result, self._premises),
             reason=self.reason,
         )
@@ -118,11 +120,11 @@ class _Range:
         return None if failure is None else RangeCheck(self._ends, Outcome.FAILS, failure, sizes)
 
     def _weigh(self, upto: float) -> None:
-        """Keep the doubts of the nodes up to this one but those that what is held removes."""
+        """Keep the possible failures of the nodes up to this one, except those that what is held rules out."""
         while self._waiting and self._waiting[0].origin.node <= upto:
-            doubt = self._waiting.popleft()
-            if not self._prover.entails(list(self._held), negation(doubt.guard)).entailed:
-                self._doubts.append(doubt)
+            failure = self._waiting.popleft()
+            if not self._prover.entails(list(self._held), negation(failure.guard)).entailed:
+                self._possible_failures.append(failure)
 
     def _stated(self, stated: ConstraintSet) -> RangeCheck | None:
         """Go through what the nodes state; the answer if one of them fails."""
@@ -139,7 +141,7 @@ class _Range:
                 continue
             if c.role == "defined":
                 if c.reason == NOT_NEGATIVE and not self._prover.entails(list(self._held), c.formula).entailed:
-                    self._doubts.append(Doubt(c.origin, TRUE, f"it is not shown that {c.formula}"))
+                    self._possible_failures.append(PossibleFailure(c.origin, TRUE, f"it is not shown that {c.formula}"))
                 pending.append(c.formula)
                 continue
             failed = self._required(c)

@@ -19,7 +19,7 @@ from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.assumptions import known_symbols
 from absint.shapes.refinement import Round, solved
 from absint.solution.constraints import DECLARATION, Recorder, recorded
-from absint.solver.constraints import Constraint, Doubt
+from absint.solver.constraints import Constraint, PossibleFailure
 from absint.solver.prove import holds
 
 if TYPE_CHECKING:
@@ -73,19 +73,19 @@ def check(result: Analysed, binding: Mapping[str, int], *, zeros: bool = False) 
     failure = next(_failures(result, recorder.constraints, sizes), None) or broken_requirement(result, sizes)
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure)
-    doubts = list(recorder.doubts)
-    doubts += [
-        Doubt(c.origin, TRUE, c.reason)
+    possible_failures = list(recorder.possible_failures)
+    possible_failures += [
+        PossibleFailure(c.origin, TRUE, c.reason)
         for c in recorder.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    doubts += _incomplete(result, run, recorder)
+    possible_failures += _incomplete(result, run, recorder)
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
     shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
-    outcome = Outcome.HOLDS if doubts or broken else Outcome.RUNS
+    outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS
     if run.analysis.unfinished:
         outcome = Outcome.UNKNOWN
-    return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(doubts)), broken)
+    return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(possible_failures)), broken)
 
 
 def _named(result: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -121,7 +121,7 @@ def broken_requirement(result: Analysed, sizes: Mapping[str, int]) -> Failure | 
     return None
 
 
-def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[Doubt]:
+def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
     for node, template in run.analysis.applied.items():
@@ -131,7 +131,7 @@ def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[Do
             continue
         if kernel.rule is None or not kernel.rule.complete:
             seen.add(kernel.operator)
-            yield Doubt(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
+            yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 
 
 def _zeros(result: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:

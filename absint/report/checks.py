@@ -10,13 +10,13 @@ from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
-from absint.report.relations import doubts_by_reason, plural, reason, sizes, stated
+from absint.report.relations import failures_by_reason, plural, reason, sizes, stated
 from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.queries.outcomes import Check, Failure, RangeCheck
-    from absint.solver.constraints import Constraint, Doubt
+    from absint.solver.constraints import Constraint, PossibleFailure
 
 _SHOWN: Final = 10
 
@@ -34,7 +34,7 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
         inner = [name for name in check.shapes if name not in result.outputs and name not in result.inputs]
         yield from _shapes(result, check, inner, "other values", width)
     yield from _premises("these sizes break premises, so shapes may be others", check.premises, width)
-    yield from _doubts(check.doubts, width)
+    yield from _possible_failures(check.possible_failures, width)
 
 
 def verdict(check: Check) -> Iterator[Line]:
@@ -73,7 +73,7 @@ def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
             yield Line(f"undecided{box}: {plain(check.reason)}", "bold yellow")
     yield from listed("not shown", [stated(c) for c in check.open], width)
     yield from _premises("some sizes may break premises", check.premises, width)
-    yield from _doubts(check.doubts, width)
+    yield from _possible_failures(check.possible_failures, width)
 
 
 def _box(box: Mapping[str, tuple[int, int]]) -> str:
@@ -120,10 +120,10 @@ def _premises(title: str, premises: Iterable[Constraint], width: int) -> Iterato
     yield from listed(title, [stated(c) for c in premises], width)
 
 
-def _doubts(doubts: Iterable[Doubt], width: int) -> Iterator[Line]:
+def _possible_failures(possible_failures: Iterable[PossibleFailure], width: int) -> Iterator[Line]:
     """Nodes that may fail on some data; many of one operator are one line."""
     rows = []
-    for same in doubts_by_reason(dict.fromkeys(doubts)).values():
+    for same in failures_by_reason(dict.fromkeys(possible_failures)).values():
         more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
         rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
     yield from listed("may fail on data", rows, width)

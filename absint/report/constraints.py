@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.escapes import plain
-from absint.report.relations import brief, by_nodes, doubts_by_reason, plural, reason
+from absint.report.relations import brief, by_nodes, failures_by_reason, plural, reason
 from absint.report.text import Line, wrapped
 
 if TYPE_CHECKING:
@@ -49,16 +49,16 @@ def report(result: Result, constraints: ConstraintSet, width: int, *, everything
             )
         if len(found) > len(shown):
             yield Line(f"  and {len(found) - len(shown):,} more (all: --all)")
-    yield from _doubts(constraints, width)
+    yield from _possible_failures(constraints, width)
 
 
-def _doubts(constraints: ConstraintSet, width: int) -> Iterator[Line]:
-    doubts = list(dict.fromkeys(constraints.doubts))
-    if not doubts:
+def _possible_failures(constraints: ConstraintSet, width: int) -> Iterator[Line]:
+    possible_failures = list(dict.fromkeys(constraints.possible_failures))
+    if not possible_failures:
         return
     yield Line("")
     yield Line("may fail on data", "bold")
-    for same in doubts_by_reason(doubts).values():
+    for same in failures_by_reason(possible_failures).values():
         first = same[0]
         under = "" if first.guard is TRUE else f"  where {brief(first.guard)}"
         more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""

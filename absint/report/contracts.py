@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.escapes import plain
-from absint.report.relations import brief, by_nodes, doubts_by_reason, in_short, plural, reason, stated
+from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, stated
 from absint.report.text import Line, wrapped
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
     if contract.possible is False:
         yield Line(f"{plain(result.origin)}: no size of the inputs is legal, this model can never run", "bold red")
     elif not contract.clauses:
-        is_all = not contract.beyond and not contract.doubts
+        is_all = not contract.beyond and not contract.possible_failures
         what = "every size of the inputs is legal" if is_all else "no size of the inputs is ruled out"
         yield Line(f"{plain(result.origin)}: {what}", "bold")
     else:
@@ -59,13 +59,15 @@ def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
     premises = [stated(constraint) for constraint in contract.premises]
     shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
     beyond = [stated(constraint) for constraint in contract.beyond]
-    doubts = [reason(doubt.origin, doubt.reason) for doubt in dict.fromkeys(contract.doubts)]
-    groups = list(doubts_by_reason(contract.doubts))
+    possible_failures = [
+        reason(failure.origin, failure.reason) for failure in dict.fromkeys(contract.possible_failures)
+    ]
+    groups = list(failures_by_reason(contract.possible_failures))
     sections = (
         ("taken for granted", "premise", premises, in_short(contract.premises)),
         ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
         ("also needed, but only data decide", "requirement", beyond, ""),
-        ("may fail on data", "node", doubts, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),
+        ("may fail on data", "node", possible_failures, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),
     )
     found = [section for section in sections if section[2]]
     if not found:

@@ -10,7 +10,7 @@ from absint.solution.described import MAX_SHOWN_SIZE
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
-    from absint.solver.constraints import Constraint, Doubt, Origin
+    from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 _LONGEST: Final = 300
 
@@ -52,14 +52,14 @@ def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
     return "; ".join(dict.fromkeys(reason(c.origin, c.reason) for c in shown)) + more
 
 
-def doubts_by_reason(doubts: Iterable[Doubt]) -> dict[str, list[Doubt]]:
-    """Doubts of one operator for one reason are one line, and so are all nodes that were not analysed."""
+def failures_by_reason(possible_failures: Iterable[PossibleFailure]) -> dict[str, list[PossibleFailure]]:
+    """Possible failures of one operator for one reason are one line, and so are all nodes that were not analysed."""
     from absint.program.limits import UNFINISHED
 
-    found: dict[str, list[Doubt]] = {}
-    for doubt in doubts:
-        operator = "" if doubt.reason == UNFINISHED else f"{doubt.origin.operator}: "
-        found.setdefault(f"{operator}{doubt.reason}", []).append(doubt)
+    found: dict[str, list[PossibleFailure]] = {}
+    for failure in possible_failures:
+        operator = "" if failure.reason == UNFINISHED else f"{failure.origin.operator}: "
+        found.setdefault(f"{operator}{failure.reason}", []).append(failure)
     return found
 
 
@@ -87,4 +87,4 @@ def located(constraint: Constraint) -> dict[str, Json]:
     }
 
 
-__all__ = ["brief", "by_nodes", "doubts_by_reason", "in_short", "located", "plural", "reason", "sizes", "stated"]
+__all__ = ["brief", "by_nodes", "failures_by_reason", "in_short", "located", "plural", "reason", "sizes", "stated"]

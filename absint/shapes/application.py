@@ -91,7 +91,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
             outputs = typed(operation, inputs, unknown)
             return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-formed")
     if operation.rule is None:
-        return name_unknowns(typed(operation, inputs, unknown), may_fails=("no rule for the operator",))
+        return name_unknowns(typed(operation, inputs, unknown), possible_failures=("no rule for the operator",))
     version, count, name = operation.version, operation.outputs, operation.op_type
     premises = run.program.premises
     op = Op(operation.rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
@@ -99,7 +99,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
         result = apply(operation.rule, op)
     except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
         run.crashes[node] = operation.rule.failure(error)
-        return name_unknowns(typed(operation, inputs, unknown), may_fails=("its rule failed",))
+        return name_unknowns(typed(operation, inputs, unknown), possible_failures=("its rule failed",))
     outputs = typed(operation, inputs, result.outputs)
     if operation.op_type in EXACT and result.rejected is None:
         outputs = evaluated(operation, inputs, outputs)
@@ -109,13 +109,15 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
         too_large = oversize(output) if isinstance(output, Tensor) else None
         if too_large is not None and result.rejected is None:
             return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
-    doubts, notes = result.may_fails + operation.doubts, result.notes
+    possible_failures, notes = result.possible_failures + operation.possible_failures, result.notes
     if operation.form is not None and result.rejected is None:
         wrong = operation.form.wrong_arity(inputs, operation.outputs)
-        doubts, notes = ((*doubts, wrong), notes or (wrong,)) if wrong else (doubts, notes)
+        possible_failures, notes = (
+            ((*possible_failures, wrong), notes or (wrong,)) if wrong else (possible_failures, notes)
+        )
     if not op.has_fresh and all(map(is_named, outputs)):
-        return RuleSummary(outputs, (), result.statements, doubts, notes, *result[4:])
-    return name_unknowns(outputs, result.statements, doubts, notes, *result[4:])
+        return RuleSummary(outputs, (), result.statements, possible_failures, notes, *result[4:])
+    return name_unknowns(outputs, result.statements, possible_failures, notes, *result[4:])
 
 
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:

@@ -55,7 +55,9 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
         return wrong
     said = run.applied[node]
     if begins is UNKNOWN_RELATION:
-        run.applied[node] = said._replace(may_fails=(*said.may_fails, wrong), notes=(*said.notes, wrong))
+        run.applied[node] = said._replace(
+            possible_failures=(*said.possible_failures, wrong), notes=(*said.notes, wrong)
+        )
     elif decided is not NO:
         stated = Statement(negation(begins), wrong, "required")
         run.applied[node] = said._replace(statements=(*said.statements, stated))

@@ -58,7 +58,7 @@ class Stated(NamedTuple):
     """What a node requires, and why it may fail for another reason."""
 
     statements: list[Statement]
-    doubts: list[str]
+    possible_failures: list[str]
 
 
 def single(what: str, value: Value | None, dtype: DType) -> Stated:
@@ -110,16 +110,16 @@ def join_branches(run: Interpretation, node: int, item: Node, states: Sequence[S
     values = [run.operand(o, states) for o in item.operands]
     width = (len(values) - 1) // 2
     branches = values[1 : 1 + width], values[1 + width :]
-    required, doubts = single("condition", values[0], DType.BOOL)
+    required, possible_failures = single("condition", values[0], DType.BOOL)
     if any(map(may_lie, step.declared, values[1:])):
-        doubts.append(ALLOTTED)
+        possible_failures.append(ALLOTTED)
     reachable = [states[gate][0] is not BOTTOM for gate in (step.then_gate, step.else_gate)]
     if not all(reachable):
         taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width
-        return run.record(node, tuple(taken), required, doubts)
+        return run.record(node, tuple(taken), required, possible_failures)
     join = _Join(condition_of(values[0]), step.then_gate, node)
     outputs = tuple(join.value(str(k), a or TOP, b or TOP) for k, (a, b) in enumerate(zip(*branches, strict=True)))
-    return run.record(node, outputs, [*required, *join.statements], doubts)
+    return run.record(node, outputs, [*required, *join.statements], possible_failures)
 
 
 class _Join:

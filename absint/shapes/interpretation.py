@@ -169,13 +169,13 @@ class Interpretation:
         return [c._replace(relation=c.relation.substitute(mapping)) for c in summary.caveats]
 
     def record(
-        self, node: int, outputs: State, statements: Sequence[Statement] = (), may_fails: Sequence[str] = ()
+        self, node: int, outputs: State, statements: Sequence[Statement] = (), possible_failures: Sequence[str] = ()
     ) -> State:
         """Keep what a step said, and name its unknown dims."""
         if self.simplify is not None:
             outputs = tuple(map(self.simplify, outputs))
         rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
-        summary = name_unknowns(outputs, tuple(statements), tuple(may_fails), rejected=rejected)
+        summary = name_unknowns(outputs, tuple(statements), tuple(possible_failures), rejected=rejected)
         self.applied[node] = summary
         return self.outputs(node, summary)
 

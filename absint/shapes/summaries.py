@@ -33,7 +33,7 @@ class RuleSummary(NamedTuple):
     outputs: State
     holes: tuple[Symbol, ...]
     statements: tuple[Statement, ...] = ()
-    may_fails: tuple[str, ...] = ()
+    possible_failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rejected: str | None = None
     caveats: tuple[Caveat, ...] = ()
@@ -168,7 +168,7 @@ class _Namer:
 def name_unknowns(
     outputs: State,
     statements: tuple[Statement, ...] = (),
-    may_fails: tuple[str, ...] = (),
+    possible_failures: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     rejected: str | None = None,
     caveats: tuple[Caveat, ...] = (),
@@ -181,4 +181,6 @@ def name_unknowns(
     for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):
         namer._keep(relation.symbols)
     stated = (*statements, *namer.statements)
-    return RuleSummary(named, tuple(namer.holes), stated, may_fails, notes, rejected, caveats, refusal, load_risks)
+    return RuleSummary(
+        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks
+    )

@@ -18,7 +18,7 @@ from absint.shapes.names import more_names
 from absint.shapes.refinement import Round, narrowed
 from absint.shapes.summaries import birthplace
 from absint.solution.load_errors import load_errors
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.transfer.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Recorder:
         self._sizes: dict[Value, tuple[Relation, ...]] = {}
         self._origins: dict[int, Origin] = {}
         self.constraints: list[Constraint] = []
-        self.doubts: list[Doubt] = []
+        self.possible_failures: list[PossibleFailure] = []
 
     def run(self) -> Recorder:
         """Record every node, in execution order."""
@@ -54,15 +54,15 @@ class Recorder:
             if template is not None and template.refusal:
                 self.refused(node, template.rejected or "")
                 continue
-            if template is not None and (template.statements or template.may_fails or template.caveats):
+            if template is not None and (template.statements or template.possible_failures or template.caveats):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
-                for reason in template.may_fails:
-                    self._doubt(node, reason)
+                for reason in template.possible_failures:
+                    self._may_fail(node, reason)
                 for caveat in self._analysis.caveats(node):
-                    self._doubt(node, caveat.reason, caveat.relation)
+                    self._may_fail(node, caveat.reason, caveat.relation)
             if template is None or template.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
@@ -83,14 +83,14 @@ class Recorder:
             guard = TRUE  # more than needs to be assumed
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
-                self._doubt(node, reason)
+                self._may_fail(node, reason)
             elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if birthplace(s) is not None):
-                self._doubt(node, f"taken for granted of what changes from trip to trip: {reason}")
+                self._may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
         self.constraints.append(Constraint(relation, guard, self.origin(node), _role(role), reason, needed))
 
-    def _doubt(self, node: int, reason: str, unless: Relation = FALSE) -> None:
+    def _may_fail(self, node: int, reason: str, unless: Relation = FALSE) -> None:
         guard = self.path_condition(self._nodes[node].gate)
         if self._varies(node, guard):
             guard = TRUE
@@ -99,7 +99,7 @@ class Recorder:
         if unless is not FALSE and not self._varies(node, unless):
             guard = conjunction(guard, negation(unless))
         if guard is not FALSE:
-            self.doubts.append(Doubt(self.origin(node), guard, reason))
+            self.possible_failures.append(PossibleFailure(self.origin(node), guard, reason))
 
     def _sizes_of(self, node: int) -> Sequence[Relation]:
         """Sizes of the node's outputs that are natural numbers only because the node runs."""
@@ -233,9 +233,11 @@ def _recorded(analysed: Analysed) -> Recorded:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
-    base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, doubts=runs[0].doubts)
+    base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, possible_failures=runs[0].possible_failures)
     every = merged(runs[0].constraints, [run.constraints for run in runs[1:]])
-    return Recorded(base, ConstraintSet([*given, *every], symbols=symbols, doubts=runs[-1].doubts))
+    return Recorded(
+        base, ConstraintSet([*given, *every], symbols=symbols, possible_failures=runs[-1].possible_failures)
+    )
 
 
 def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
@@ -249,8 +251,8 @@ def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -
 
 
 def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
-    """The symbols of the constraints in order of appearance, then those of the doubts."""
-    for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.doubts)):
+    """The symbols of the constraints in order of appearance, then those of the possible failures."""
+    for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.possible_failures)):
         yield from sorted(symbols, key=lambda s: (birthplace(s) or -1, s.name))
 
 

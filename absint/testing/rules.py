@@ -198,7 +198,7 @@ def _explained(applied: Applied, binding: Binding) -> bool:
     """Some requirement does not hold under the binding, or the rule says that the node may fail."""
     stated = [s.relation for s in applied.statements if s.role == "required"]
     stated += [caveat.relation for caveat in applied.caveats]
-    return bool(applied.may_fails) or any(truth(relation, binding) is not True for relation in stated)
+    return bool(applied.possible_failures) or any(truth(relation, binding) is not True for relation in stated)
 
 
 __all__ = ["Run", "apply_case", "check_rule", "run_case"]

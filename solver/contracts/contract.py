@@ -14,7 +14,7 @@ from typing import NamedTuple
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text.escapes import json_text
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
 from absint.solver.prove import Prover, holds
 
@@ -44,7 +44,7 @@ class Contract:
     """Symbols that stand for sizes of several inputs: that they are equal is a premise which no runtime enforces."""
     beyond: tuple[Constraint, ...] = ()
     """Requirements over sizes that data decide, which no clause over input symbols can state."""
-    doubts: tuple[Doubt, ...] = ()
+    possible_failures: tuple[PossibleFailure, ...] = ()
     """Nodes that may fail for a reason that is not stated."""
     reason: str = ""
     """Why the clauses are as nodes state them, neither simplified nor shown to be possible; empty if they are."""
@@ -58,7 +58,7 @@ class Contract:
         """The limits of what the clauses say, for a sentence: empty where they say all that a run needs."""
         if self.beyond:
             return " as far as sizes of the inputs alone decide it"
-        return ", but nodes may fail on data" if self.doubts else ""
+        return ", but nodes may fail on data" if self.possible_failures else ""
 
     def allows(self, binding: Mapping[str, int]) -> bool:
         """The sizes meet every clause; one that divides by zero is not met.
@@ -87,7 +87,7 @@ class Contract:
                 "beyond": [{"relation": str(c.formula), **_node(c)} for c in self.beyond],
                 "doubts": [
                     {"node": d.origin.name, "operator": d.origin.operator, "path": d.origin.path, "reason": d.reason}
-                    for d in self.doubts
+                    for d in self.possible_failures
                 ],
             },
             indent=1,
@@ -101,7 +101,7 @@ def _node(c: Constraint) -> dict[str, str]:
 def contract(
     base: ConstraintSet,
     prover: Prover,
-    doubts: Sequence[Doubt] = (),
+    possible_failures: Sequence[PossibleFailure] = (),
     shared: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Contract:
     """The contract of the requirements of a first round, which no requirement has simplified."""
@@ -133,7 +133,7 @@ def contract(
         tuple(c for relation, c in premises.items() if relation in listed),
         shared or {},
         tuple(beyond.values()),
-        tuple(doubts),
+        tuple(possible_failures),
         reason,
     )
 

@@ -16,12 +16,12 @@ from absint.solver.export.records import (
     Record,
     Symbols,
     constraint_record,
-    doubt_record,
     fields,
     items,
+    possible_failure_record,
     read_constraint,
-    read_doubt,
     read_format,
+    read_possible_failure,
     read_symbols,
     string,
     symbol_records,
@@ -45,7 +45,7 @@ def to_json(constraints: ConstraintSet) -> str:
         f'"format": {dump(FORMAT)}',
         f'"symbols": {_lines(symbol_records(symbols))}',
         f'"constraints": {_lines(constraint_record(c, write) for c in constraints)}',
-        f'"doubts": {_lines(doubt_record(d, write) for d in constraints.doubts)}',
+        f'"doubts": {_lines(possible_failure_record(d, write) for d in constraints.possible_failures)}',
     ]
     return "{\n " + ",\n ".join(parts) + "\n}\n"
 
@@ -78,7 +78,9 @@ def from_json(text: str) -> ConstraintSet:
     return ConstraintSet(
         [read_constraint(value, where, read) for value, where in items(record["constraints"], "constraints")],
         symbols=symbols.inputs,
-        doubts=[read_doubt(value, where, read) for value, where in items(record["doubts"], "doubts")],
+        possible_failures=[
+            read_possible_failure(value, where, read) for value, where in items(record["doubts"], "doubts")
+        ],
     )
 
 

@@ -86,7 +86,7 @@ def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet, premis
     if premises:
         lines += ["", "Not checked, because no run requires it; the clauses assume it of the model's arithmetic:"]
         lines += dict.fromkeys(f"    {printable(excerpt(str(premise)))}" for premise in premises)
-    if constraints.doubts:
+    if constraints.possible_failures:
         lines += ["", "Nodes that may still fail:"]
-        lines += dict.fromkeys(f"    {printable(excerpt(str(doubt)))}" for doubt in constraints.doubts)
+        lines += dict.fromkeys(f"    {printable(excerpt(str(failure)))}" for failure in constraints.possible_failures)
     return lines

@@ -14,11 +14,11 @@ from absint.solver.export.records import (
     Json,
     Symbols,
     constraint_record,
-    doubt_record,
     items,
+    possible_failure_record,
     read_constraint,
-    read_doubt,
     read_format,
+    read_possible_failure,
     read_symbols,
     string,
     symbol_records,
@@ -38,7 +38,7 @@ def to_metadata(constraints: ConstraintSet) -> dict[str, str]:
         FORMAT,
         dump(symbol_records(symbols)),
         dump([constraint_record(c, symbols.text) for c in constraints]),
-        dump([doubt_record(d, symbols.text) for d in constraints.doubts]),
+        dump([possible_failure_record(d, symbols.text) for d in constraints.possible_failures]),
     )
     return dict(zip(_KEYS, values, strict=True))
 
@@ -51,7 +51,7 @@ def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
     for key in _KEYS:
         if key not in mapping:
             raise ExportError(f"{key}: there is no such entry")
-    form, symbol_text, constraint_text, doubt_text = _KEYS
+    form, symbol_text, constraint_text, failures_text = _KEYS
     read_format(mapping[form], form)
     symbols = read_symbols(load(mapping[symbol_text], symbol_text), symbol_text)
 
@@ -59,9 +59,9 @@ def from_metadata(mapping: Mapping[str, str]) -> ConstraintSet:
         return symbols.relation(string(value, where), where)
 
     constraints = items(load(mapping[constraint_text], constraint_text), constraint_text)
-    doubts = items(load(mapping[doubt_text], doubt_text), doubt_text)
+    possible_failures = items(load(mapping[failures_text], failures_text), failures_text)
     return ConstraintSet(
         [read_constraint(value, where, read) for value, where in constraints],
         symbols=symbols.inputs,
-        doubts=[read_doubt(value, where, read) for value, where in doubts],
+        possible_failures=[read_possible_failure(value, where, read) for value, where in possible_failures],
     )

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, Union, cast, get_args
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
 from absint.lattices.text import TextError, format_relation, parse_relation
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.solver.export.errors import ExportError, shown
 
 Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
@@ -102,7 +102,7 @@ def relations(constraints: ConstraintSet) -> Iterator[Relation]:
     """Every relation and guard of the set."""
     for constraint in constraints:
         yield from (constraint.relation, constraint.guard)
-    yield from (doubt.guard for doubt in constraints.doubts)
+    yield from (failure.guard for failure in constraints.possible_failures)
 
 
 # Writing: `write` gives a relation its form
@@ -126,11 +126,11 @@ def constraint_record(constraint: Constraint, write: Write) -> Record:
     return record if constraint.needed else record | {"needed": False}
 
 
-def doubt_record(doubt: Doubt, write: Write) -> Record:
+def possible_failure_record(failure: PossibleFailure, write: Write) -> Record:
     return {
-        "guard": write(doubt.guard),
-        "reason": doubt.reason,
-        "origin": cast(Record, doubt.origin._asdict()),
+        "guard": write(failure.guard),
+        "reason": failure.reason,
+        "origin": cast(Record, failure.origin._asdict()),
     }
 
 
@@ -189,9 +189,9 @@ def read_constraint(value: Json, where: str, read: Read) -> Constraint:
     )
 
 
-def read_doubt(value: Json, where: str, read: Read) -> Doubt:
+def read_possible_failure(value: Json, where: str, read: Read) -> PossibleFailure:
     record = fields(value, where, ("guard", "reason", "origin"))
-    return Doubt(
+    return PossibleFailure(
         _origin(record["origin"], f"{where}.origin"),
         read(record["guard"], f"{where}.guard"),
         string(record["reason"], f"{where}.reason"),

@@ -15,10 +15,10 @@ from absint.solver.export.records import (
     Json,
     Symbols,
     constraint_record,
-    doubt_record,
+    possible_failure_record,
     read_constraint,
-    read_doubt,
     read_format,
+    read_possible_failure,
     read_symbols,
     string,
     symbol_records,
@@ -34,7 +34,7 @@ def to_smtlib(constraints: ConstraintSet) -> str:
 
     Constraint number 12 is the assertion named `?c12`, its guard included. A numeric premise, which no run requires, is
     `?a12` instead, and only holds where the variable `premises` is 1. What a formula cannot say (origin, role,
-    reason, doubts, and the relations as text) stands in `set-info` lines, which solvers ignore.
+    reason, possible failures, and the relations as text) stands in `set-info` lines, which solvers ignore.
     Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
     """
     symbols, script = Symbols.of(constraints), Script()
@@ -45,8 +45,8 @@ def to_smtlib(constraints: ConstraintSet) -> str:
         if constraint.formula is not UNKNOWN_RELATION:
             formula = implies(wanted, constraint.formula) if constraint.is_premise else constraint.formula
             script.add(formula, _label(i, constraint))
-    for i, doubt in enumerate(constraints.doubts):
-        infos[f"d{i}"] = doubt_record(doubt, symbols.text)
+    for i, failure in enumerate(constraints.possible_failures):
+        infos[f"d{i}"] = possible_failure_record(failure, symbols.text)
     lines = [
         "(set-info :smt-lib-version 2.6)",
         *(f"(set-info {_PREFIX}{key} {_literal(value)})" for key, value in infos.items()),
@@ -92,7 +92,7 @@ def from_smtlib(text: str) -> ConstraintSet:
         return symbols.relation(string(value, where), where)
 
     constraints = [read_constraint(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "c")]
-    doubts = [read_doubt(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
+    possible_failures = [read_possible_failure(_info(infos, key), _PREFIX + key, read) for key in _numbered(infos, "d")]
     expected = {
         _label(i, constraint) for i, constraint in enumerate(constraints) if constraint.formula is not UNKNOWN_RELATION
     }
@@ -100,7 +100,7 @@ def from_smtlib(text: str) -> ConstraintSet:
         odd = min(labels ^ expected)
         what = "belongs to no constraint" if odd in labels else "is missing"
         raise ExportError(f"{_WHERE}: the assertion named {shown(odd)} {what}")
-    return ConstraintSet(constraints, symbols=symbols.inputs, doubts=doubts)
+    return ConstraintSet(constraints, symbols=symbols.inputs, possible_failures=possible_failures)
 
 
 def _info(infos: dict[str, str], key: str) -> Json:

@@ -43,10 +43,10 @@ def test_sizes_that_meet_the_condition_run(resized: Result) -> None:
 def test_sizes_that_do_not_meet_it_may_fail(resized: Result) -> None:
     found = resized.check({"N": 2, "H": 0})
     assert found.outcome is Outcome.HOLDS
-    assert any("axis 2 is empty" in doubt.reason for doubt in found.doubts)
+    assert any("axis 2 is empty" in failure.reason for failure in found.possible_failures)
     ranged = resized.check_range({"N": (1, 4), "H": (0, 500)})
     assert ranged.outcome is Outcome.HOLDS
-    assert [doubt.reason for doubt in ranged.doubts] == ["axis 2 is empty, or becomes so"]
+    assert [failure.reason for failure in ranged.possible_failures] == ["axis 2 is empty, or becomes so"]
 
 
 def test_that_a_node_runs_does_not_show_the_condition(resized: Result) -> None:
@@ -55,11 +55,11 @@ def test_that_a_node_runs_does_not_show_the_condition(resized: Result) -> None:
     assert not [c for c in resized.constraints if "empty" in c.reason]
 
 
-def test_the_condition_is_exported_with_the_doubt(resized: Result) -> None:
-    (doubt,) = [d for d in resized.constraints.doubts if "axis 2" in d.reason]
-    assert doubt.guard.evaluate({"H": 0})
-    assert not doubt.guard.evaluate({"H": 3})
-    assert from_json(to_json(resized.constraints)).doubts == resized.constraints.doubts
+def test_the_condition_is_exported(resized: Result) -> None:
+    (failure,) = [d for d in resized.constraints.possible_failures if "axis 2" in d.reason]
+    assert failure.guard.evaluate({"H": 0})
+    assert not failure.guard.evaluate({"H": 3})
+    assert from_json(to_json(resized.constraints)).possible_failures == resized.constraints.possible_failures
 
 
 def test_a_condition_over_an_invented_size_has_a_printed_name() -> None:
@@ -72,5 +72,5 @@ def test_a_condition_over_an_invented_size_has_a_printed_name() -> None:
     text = """<ir_version: 10, opset_import: ["": 18, "my": 1]>
         graph (float[N] x) => (float[k] y, float[m] z) { y = my.Gamble(x) z = my.Gamble(x) }"""
     result = absint.analyze(parser.parse_model(text), table=absint.TABLE.extended([gamble]))
-    assert [str(doubt.guard) for doubt in result.constraints.doubts] == ["_d0 <= 1", "_d1 <= 1"]
+    assert [str(failure.guard) for failure in result.constraints.possible_failures] == ["_d0 <= 1", "_d1 <= 1"]
     assert result.check({"N": 3}).outcome is Outcome.HOLDS

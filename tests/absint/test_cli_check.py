@@ -17,7 +17,7 @@ from absint.lattices.text import parse_relation
 from absint.queries.outcomes import Check, Failure, Outcome, RangeCheck
 from absint.report.checks import check_report, range_report
 from absint.report.feeds import Fed, report
-from absint.solver.constraints import Constraint, Doubt, Origin
+from absint.solver.constraints import Constraint, Origin, PossibleFailure
 from tests.absint.cli_models import write_models
 
 
@@ -422,11 +422,19 @@ def test_what_is_undecided_and_what_premises_break() -> None:
     ]
 
 
-def test_many_doubts_of_an_operator_are_one_line_and_many_lines_are_cut() -> None:
-    doubts = [Doubt(Origin(k, "", f"g{k}", "Gather", ""), TRUE, "every index lies inside the axis") for k in range(3)]
-    doubts += [Doubt(Origin(k, "", f"s{k}", f"Op{k}", ""), TRUE, "who knows") for k in range(12)]
+def test_many_possible_failures_of_an_operator_are_one_line_and_many_lines_are_cut() -> None:
+    possible_failures = [
+        PossibleFailure(Origin(k, "", f"g{k}", "Gather", ""), TRUE, "every index lies inside the axis")
+        for k in range(3)
+    ]
+    possible_failures += [PossibleFailure(Origin(k, "", f"s{k}", f"Op{k}", ""), TRUE, "who knows") for k in range(12)]
     result = absint.analyze("fixed.onnx")
-    lines = [line.text for line in check_report(result, Check({}, Outcome.HOLDS, {}, doubts=tuple(doubts)), 1 << 30)]
+    lines = [
+        line.text
+        for line in check_report(
+            result, Check({}, Outcome.HOLDS, {}, possible_failures=tuple(possible_failures)), 1 << 30
+        )
+    ]
     assert lines[-12:-9] == [
         "may fail on data",
         "  Gather g0: every index lies inside the axis, and 2 more nodes",

@@ -16,7 +16,7 @@ from absint.lattices.logic.relation import TRUE, ge
 from absint.lattices.text import parse_relation
 from absint.report.constraints import report as constraints_report
 from absint.report.contracts import report as contract_report
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure
 from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.export import from_json, from_metadata, from_smtlib
 from tests.absint.cli_models import FLOAT, node, save, value, write_models
@@ -138,8 +138,13 @@ def test_what_rarely_happens_in_a_contract() -> None:
     exact = Clause(parse_relation("H >= 2"), tuple(stated))
     implied = Clause(parse_relation("H >= 7"), tuple(stated))
     clauses = (exact, implied, *[Clause(ge(absint.parse("N"), k), (stated[0],)) for k in range(40)])
-    doubts = tuple(Doubt(origin._replace(operator=name), TRUE, "who knows") for name in ("Gather", "Loop", "If"))
-    lines = [line.text for line in contract_report(result, Contract(clauses, None, doubts=doubts), 1 << 30)]
+    possible_failures = tuple(
+        PossibleFailure(origin._replace(operator=name), TRUE, "who knows") for name in ("Gather", "Loop", "If")
+    )
+    lines = [
+        line.text
+        for line in contract_report(result, Contract(clauses, None, possible_failures=possible_failures), 1 << 30)
+    ]
     assert lines[0] == "free.onnx: legal sizes meet 42 clauses over N, M, K"
     assert lines[1] == "  H >= 2  (Concat cat1: reason 1, and 2 more nodes)"
     assert lines[2] == "  H >= 7  (Concat cat0: reason 0; Concat cat1: reason 1, and 1 more node)"
@@ -223,7 +228,9 @@ required: without it the node fails
     )
     origin = Origin(1, "", "cat", "Concat", "y")
     many = [Constraint(ge(absint.parse("N"), k), TRUE, origin, "required", "so") for k in range(1, 51)]
-    found = ConstraintSet(many, symbols=["N"], doubts=[Doubt(origin, parse_relation("N >= 4"), "it does")] * 2)
+    found = ConstraintSet(
+        many, symbols=["N"], possible_failures=[PossibleFailure(origin, parse_relation("N >= 4"), "it does")] * 2
+    )
     result = absint.analyze("free.onnx")
     lines = [line.text for line in constraints_report(result, found, 1 << 30)]
     assert lines[-4:] == ["  and 10 more (all: --all)", "", "may fail on data", "  Concat cat: it does  where N >= 4"]

@@ -22,41 +22,41 @@ RANKED = "onnxruntime wants to know the rank of what the body gives back before 
 
 
 class Checked(NamedTuple):
-    """A model at one size. `doubt` is why it fails there on some data; without one, it runs."""
+    """A model at one size. `failure` is why it fails there on some data; without one, it runs."""
 
     model: ModelProto
     sizes: Mapping[str, int]
-    doubt: str = ""
+    failure: str = ""
     data: Mapping[str, Any] = {}
 
 
-def loop(slices: list[NodeProto], trips: int | None, doubt: str = "", **data: Any) -> Checked:
+def loop(slices: list[NodeProto], trips: int | None, failure: str = "", **data: Any) -> Checked:
     """A loop of `trips` (or m) trips over x: [N], whose slice is s."""
     nodes = [] if trips is None else [const("m", trips)]
     inputs = [floats("x", "N")] + ([ints("m")] if trips is None else [])
     nodes.append(node("Loop", ["m", ""], ["y"], body=loop_body(slices, scans=["s"])))
-    return Checked(model(nodes, inputs, ["y"]), {"N": 4}, doubt, data)
+    return Checked(model(nodes, inputs, ["y"]), {"N": 4}, failure, data)
 
 
 def scan(
     step: list[NodeProto],
     sizes: Mapping[str, int],
-    doubt: str = "",
+    failure: str = "",
     declared: ValueInfoProto = untyped("y"),  # noqa: B008
     **more: Any,
 ) -> Checked:
     """A scan over xs: [T, N] from a state s0: [K]."""
     inner = body(step, [untyped("s"), untyped("x")], [untyped("sn"), declared])
     scans = node("Scan", ["s0", "xs"], ["last", "ys"], body=inner, num_scan_inputs=1, **more)
-    return Checked(model([scans], [floats("s0", "K"), floats("xs", "T", "N")], ["last", "ys"]), sizes, doubt)
+    return Checked(model([scans], [floats("s0", "K"), floats("xs", "T", "N")], ["last", "ys"]), sizes, failure)
 
 
-def choose(dims: list[int | str], doubt: str = "") -> Checked:
+def choose(dims: list[int | str], failure: str = "") -> Checked:
     """An If whose branches give x: [N], of which the first declares `dims`."""
     then = body([node("Neg", ["x"], ["negated"])], [], [floats("negated", *dims)])
     other = body([node("Abs", ["x"], ["positive"])], [], [untyped("positive")])
     nodes = [node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
-    return Checked(model(nodes, [floats("x", "N"), boolean("c")], ["y"]), {"N": 4}, doubt, {"c": True})
+    return Checked(model(nodes, [floats("x", "N"), boolean("c")], ["y"]), {"N": 4}, failure, {"c": True})
 
 
 def scan_of_rank_by_data() -> Checked:
@@ -116,11 +116,11 @@ def test_runs_only_where_nothing_else_can_fail(name: str) -> None:
     found = result.check(case.sizes)
     box = result.check_range({name: (size, size) for name, size in case.sizes.items()})
     runs = Runs(case.model, result, case.data)
-    if case.doubt:
+    if case.failure:
         with pytest.raises(Exception, match=r"(?i)shape|slice|dim"):
             runs.run(case.sizes)
-        assert case.doubt in {d.reason for d in found.doubts}
-        assert case.doubt in {d.reason for d in box.doubts}
+        assert case.failure in {d.reason for d in found.possible_failures}
+        assert case.failure in {d.reason for d in box.possible_failures}
     else:
         runs.run(case.sizes)
         assert found.outcome is Outcome.RUNS

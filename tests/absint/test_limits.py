@@ -53,7 +53,7 @@ def test_what_was_not_reached_may_fail() -> None:
     partial = absint.analyze(model, max_nodes=1)
     assert partial.check_range({}).outcome is Outcome.UNKNOWN
     assert partial.check({"N": 1}).outcome is Outcome.UNKNOWN
-    assert {doubt.reason for doubt in partial.contract().doubts} == {UNFINISHED}
+    assert {failure.reason for failure in partial.contract().possible_failures} == {UNFINISHED}
     with pytest.raises(absint.UsageError, match="the rank of 'v2' is unknown"):
         partial.prove("v2[0] == 8*N")
     assert partial.prove("v0[0] == 2*N")
@@ -72,7 +72,7 @@ def test_every_partial_result_is_a_weaker_one(name: str) -> None:
         partial.verify()
         assert most == operators or any("limit" in d.code for d in partial.diagnostics)
         if partial.base.analysis.unfinished:
-            assert partial.recorded.base.doubts
+            assert partial.recorded.base.possible_failures
             assert partial.check_range({}).outcome in (Outcome.UNKNOWN, Outcome.FAILS)
         assert partial.annotate() is not None
         partial.cost(), to_json(partial.constraints), partial.contract(), partial.equal_dims()

@@ -1,4 +1,4 @@
-"""Nodes that are not of the form that the schema of their operator gives them: one line each, and doubt."""
+"""Nodes that are not of the form that the schema of their operator gives them: one line each, and it may fail."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_runtimes_refuse(name: str) -> None:
     build, expect = REFUSED[name]
     result = absint.analyze(build())
     assert [str(d) for d in result.diagnostics] == [expect]
-    assert result.constraints.doubts
+    assert result.constraints.possible_failures
 
 
 NOTED: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {

@@ -77,7 +77,7 @@ def test_what_may_fail_is_not_said_to_run(name: str) -> None:
     result = analyze(made)
     checked = result.check(case.sizes)
     assert checked.outcome is Outcome.HOLDS
-    assert name in {doubt.origin.operator for doubt in checked.doubts}
+    assert name in {failure.origin.operator for failure in checked.possible_failures}
     ranged = result.check_range({symbol: (size, size + 2) for symbol, size in case.sizes.items()})
     assert ranged.outcome is Outcome.HOLDS
-    assert bool(ranged.doubts) or not case.complete
+    assert bool(ranged.possible_failures) or not case.complete

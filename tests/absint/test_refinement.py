@@ -185,7 +185,7 @@ def test_a_requirement_behind_a_condition_on_data_may_fail() -> None:
     sizes = {"N": 2, "d": 5}
     checked = result.check(sizes)
     assert checked.outcome is Outcome.HOLDS
-    assert {doubt.origin.name for doubt in checked.doubts} == {"inside"}
+    assert {failure.origin.name for failure in checked.possible_failures} == {"inside"}
     assert result.check_range({"d": 5}).outcome is Outcome.MAY_FAIL
     assert result.check_range({"N": (1, 2), "d": 64}).outcome in (Outcome.MAY_FAIL, Outcome.RUNS)
     shapes = len(runs.at(sizes)), len(runs.at({"N": 2, "d": 64}))
@@ -336,7 +336,7 @@ def test_a_late_requirement_does_not_discharge_an_early_one(what: str) -> None:
     assert runs.at({"B": 1, "d": 64})
 
 
-def test_a_doubt_about_an_early_node_needs_more_than_a_late_requirement() -> None:
+def test_a_possible_failure_of_an_early_node_needs_more_than_a_late_requirement() -> None:
     """onnxruntime may not multiply a batch of 0 by one of 1; a later Reshape demands a batch of at least 1."""
     nodes = [
         node("MatMul", ["x", "c"], ["y"], name="early"),
@@ -348,8 +348,8 @@ def test_a_doubt_about_an_early_node_needs_more_than_a_late_requirement() -> Non
     result = absint.analyze(made)
     base, every = result.recorded
     assert learned(result) == {"B >= 1", "d == 64"}
-    assert {doubt.origin.name for doubt in base.doubts} == {"early"}
-    assert not every.doubts
+    assert {failure.origin.name for failure in base.possible_failures} == {"early"}
+    assert not every.possible_failures
     prover = Prover(base, order=result.symbols)
     assert stated_within(result, prover, [parse_relation("B >= 1")]) is base
     assert stated_within(result, prover, [parse_relation("B >= 2 and d == 64")]) is every
@@ -358,7 +358,7 @@ def test_a_doubt_about_an_early_node_needs_more_than_a_late_requirement() -> Non
     assert refused.outcome is Outcome.FAILS
     assert refused.failure is not None
     assert refused.failure.origin.name == "late"
-    assert result.contract().doubts == (), "the clauses entail what was learned"
+    assert result.contract().possible_failures == (), "the clauses entail what was learned"
 
 
 def test_sizes_that_are_declared_are_part_of_the_question() -> None:

@@ -80,7 +80,7 @@ def if_on_nothing() -> ModelProto:
 
 
 def if_on_a_float() -> ModelProto:
-    """The condition is no BOOL, and only a doubt is guarded by it."""
+    """The condition is no BOOL, and only a failure is guarded by it."""
     mystery = helper.make_node("Mystery", ["X"], ["a"], domain="my")
     node = helper.make_node("If", ["c"], ["Y"], then_branch=branch("a", mystery), else_branch=branch("b"))
     return model([node], [X, info("c", dims=[])], my=1)

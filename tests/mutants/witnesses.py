@@ -45,7 +45,7 @@ def node(op: str, *inputs: Arg | None, opset: int = 20, outputs: int = 1, **attr
 
     found = apply_case(Case(op, inputs, attributes, outputs=outputs, opset=opset))
     stated = "; ".join(sorted(f"{s.role} {s.relation}" for s in found.statements))
-    return hole_free(f"{found.outputs} {stated} {sorted(found.may_fails)} {found.rejected}")
+    return hole_free(f"{found.outputs} {stated} {sorted(found.possible_failures)} {found.rejected}")
 
 
 def relation(text: str) -> Relation:
@@ -64,9 +64,9 @@ def flow(name: str) -> str:
 
 
 def said(result: Result) -> str:
-    """Shapes, constraints and doubts of a result."""
+    """Shapes, constraints and possible failures of a result."""
     shapes = {name: str(shape) for name, shape in result.shapes.items()}
-    return f"{shapes} {list(map(str, result.constraints))} {list(map(str, result.constraints.doubts))}"
+    return f"{shapes} {list(map(str, result.constraints))} {list(map(str, result.constraints.possible_failures))}"
 
 
 def graph(text: str) -> Result:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.text import parse_relation
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt, Origin, Role
+from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.solver.export.records import ROLES
 from tests import reference
 from tests.lattices.test_expr_fuzz import relations, trees
@@ -37,9 +37,9 @@ ATTENTION = ConstraintSet(
         constraint("batch >= 1", role="declared", origin=Origin(-1, "", "inputs", "", "")),
     ],
     symbols=("batch", "seq", "past", "heads", "width", "copies"),
-    doubts=[
-        Doubt(NESTED, parse_relation("batch >= 2"), "it divides by data"),
-        Doubt(NODE, UNKNOWN_RELATION, "by data"),
+    possible_failures=[
+        PossibleFailure(NESTED, parse_relation("batch >= 2"), "it divides by data"),
+        PossibleFailure(NODE, UNKNOWN_RELATION, "by data"),
     ],
 )
 
@@ -82,7 +82,9 @@ def hostile_set() -> ConstraintSet:
             for i, (name, text) in enumerate(zip(quoted, HOSTILE, strict=True))
         ),
         symbols=HOSTILE,
-        doubts=[Doubt(Origin(i, text, text, text, text), TRUE, text) for i, text in enumerate(HOSTILE)],
+        possible_failures=[
+            PossibleFailure(Origin(i, text, text, text, text), TRUE, text) for i, text in enumerate(HOSTILE)
+        ],
     )
 
 
@@ -99,8 +101,10 @@ formulas = _built(relations(trees))
 
 constraints = st.builds(Constraint, formulas, st.just(TRUE) | formulas, origins, st.sampled_from(ROLES), texts)
 sets = st.builds(
-    lambda found, inputs, doubts: ConstraintSet(found, symbols=tuple(inputs), doubts=doubts),
+    lambda found, inputs, possible_failures: ConstraintSet(
+        found, symbols=tuple(inputs), possible_failures=possible_failures
+    ),
     st.lists(constraints, max_size=5),
     st.permutations("NMKIJFG").flatmap(lambda names: st.integers(0, 7).map(lambda count: names[:count])),
-    st.lists(st.builds(Doubt, origins, formulas, texts), max_size=2),
+    st.lists(st.builds(PossibleFailure, origins, formulas, texts), max_size=2),
 )

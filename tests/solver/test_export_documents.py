@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, boo
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Symbol, expr_of, integer_symbol, symbol
 from absint.lattices.terms.normal import maximum
 from absint.lattices.text import parse, parse_relation
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.export import (
     ExportError,
     dim_data,
@@ -67,7 +67,7 @@ def test_what_is_written_reads_back(found: ConstraintSet) -> None:
         one(parse_relation("N // M == 2**500 and N**3 >= 9007199254740993")),
         one(UNKNOWN_RELATION, UNKNOWN_RELATION),
         ConstraintSet(symbols=("only", "inputs")),
-        ConstraintSet(doubts=[Doubt(NODE, boolean("flag"), "by data")]),
+        ConstraintSet(possible_failures=[PossibleFailure(NODE, boolean("flag"), "by data")]),
     ],
     ids=repr,
 )
@@ -342,7 +342,10 @@ def test_every_prefix_and_every_changed_byte_ends_in_one_line() -> None:
         ({"absint.constraints.items": None}, "absint.constraints.items: there is no such entry"),
         ({"absint.constraints.items": "[{]"}, "absint.constraints.items: not JSON"),
         ({"absint.constraints.items": "{}"}, "absint.constraints.items: expected a list, found an object"),
-        ({"absint.constraints.doubts": "[3]"}, r"absint.constraints.doubts\[0\]: expected an object, found a number"),
+        (
+            {"absint.constraints.doubts": "[3]"},
+            r"absint.constraints.doubts\[0\]: expected an object, found a number",
+        ),
         ({"absint.constraints.symbols": "[" * 99_999}, "absint.constraints.symbols: nests too deeply"),
         ({"absint.constraints.symbols": "[]"}, r"absint.constraints.items\[0\].relation: no symbol 'heads' here"),
     ],
@@ -358,7 +361,7 @@ def test_constraint_of_every_role_and_origin() -> None:
     read = from_json(to_json(ATTENTION))
     assert [c.role for c in read] == ["required", "required", "assumed", "defined", "required", "declared"]
     assert [str(c.origin) for c in read][:3] == ["MatMul qk", "Reshape loop1/body/flat", "assumption"]
-    assert read.doubts == ATTENTION.doubts
+    assert read.possible_failures == ATTENTION.possible_failures
     assert isinstance(next(iter(read[0].relation.symbols)), Symbol)
     assert isinstance(read[0].relation.expr, Expr)
     assert constraint("seq % 8 == 0").relation is read[1].relation

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.text import parse_relation
-from absint.solver.constraints import Constraint, ConstraintSet, Doubt
+from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.encode import Encoder
 from absint.solver.export import ExportError, from_smtlib, to_smtlib
 from tests.lattices.test_expr_fuzz import FIXED
@@ -200,7 +200,7 @@ def test_a_constraint_without_a_form_says_nothing() -> None:
             Constraint(UNKNOWN_RELATION, TRUE, NODE, "required", "?"),
             Constraint(FALSE, UNKNOWN_RELATION, NODE, "required", "?"),
         ],
-        doubts=[Doubt(NODE, UNKNOWN_RELATION, "")],
+        possible_failures=[PossibleFailure(NODE, UNKNOWN_RELATION, "")],
     )
     script = to_smtlib(constraints)
     assert by_z3(script) == "sat"

@@ -53,7 +53,9 @@ class Claims:
             if template.rejected is not None and result.nodes[node].gate < 0
         )
         conflict = tuple(str(item.relation) for item in result.rounds.conflict)
-        return Claims(dict(result.values), statements, rejected + conflict, tuple(map(str, result.constraints.doubts)))
+        return Claims(
+            dict(result.values), statements, rejected + conflict, tuple(map(str, result.constraints.possible_failures))
+        )
 
     def wrong(self, binding: Mapping[str, int], run: Mapping[str, Any]) -> Iterator[str]:
         """Every claim that the run contradicts. `run` holds the concrete values by name."""

@@ -271,7 +271,7 @@ class Judge:
                     yield f"check_range says {found}, but it fails {at(run)}: {run.failure}"
                     break
                 failure = self.result.check(run.sizes).failure
-                if found.ok and failure and failure.origin.node not in {d.origin.node for d in found.doubts}:
+                if found.ok and failure and failure.origin.node not in {d.origin.node for d in found.possible_failures}:
                     yield f"check_range says {found}, but check says {failure} {at(run)}"
                     break
 
@@ -280,7 +280,7 @@ class Judge:
         self.counts.update(contracts=1, clauses=len(contract.clauses))
         if contract.possible is False and self.succeeded:
             yield f"the contract is said to be impossible, but it runs {at(self.succeeded[0])}: {contract}"
-        complete = not contract.doubts and not contract.beyond and self.result.is_complete
+        complete = not contract.possible_failures and not contract.beyond and self.result.is_complete
         for run in self.made:
             broken = [c for c in contract.clauses if not true_at(c.relation, run.sizes)]
             if run.ok and broken:

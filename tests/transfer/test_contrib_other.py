@@ -200,7 +200,7 @@ def test_rejected_nodes_fail(case: Case) -> None:
 def test_unfolded_strings_are_left_open() -> None:
     """onnxruntime's kernel takes elements of at most 8 bytes."""
     case = MS("UnfoldTensor", [Arg(["N"], STRING)], {"size": 2}, bindings=NM, expect=["[N - 1, 2]"])
-    assert apply_case(case).may_fails
+    assert apply_case(case).possible_failures
     assert run_case(case) == 0
 
 

@@ -160,7 +160,7 @@ def test_rejected() -> None:
 def test_constant_without_a_value_is_malformed() -> None:
     applied = apply_case(Case("Constant", []))
     assert applied.notes
-    assert applied.may_fails
+    assert applied.possible_failures
 
 
 def test_large_range_has_no_contents() -> None:

@@ -309,4 +309,4 @@ def test_runs_agree(case: Case) -> None:
 def test_the_first_split_has_no_default_axis() -> None:
     applied = apply_case(Case("Split", [Arg(["N", 4])], outputs=2, opset=1))
     assert [str(value) for value in applied.outputs] == ["Tensor(FLOAT[?, ?])"] * 2
-    assert applied.may_fails
+    assert applied.possible_failures

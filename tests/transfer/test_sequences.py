@@ -103,7 +103,7 @@ def check(chain: Chain) -> int:
         statements = [s for step in steps for s in step.statements]
         if failure:
             broken = any(truth(s.relation, binding) is not True for s in statements if s.role == "required")
-            assert broken or not chain.complete or any(s.may_fails for s in steps), f"{binding}: {failure}"
+            assert broken or not chain.complete or any(s.possible_failures for s in steps), f"{binding}: {failure}"
             continue
         ran += 1
         check_value(f"{chain} at {binding}", value, actual, binding)
@@ -323,7 +323,7 @@ def test_optionals_without_a_value() -> None:
     maybe = OptionalOf(Tensor(DType.FLOAT, Shape(["N"])), None)
     got = apply_one("OptionalGetElement", maybe)
     assert got.outputs[0] is maybe.element
-    assert got.may_fails == ("the optional has a value",)
+    assert got.possible_failures == ("the optional has a value",)
 
 
 def test_a_sequence_of_unknown_length_stays_natural() -> None:

@@ -51,7 +51,7 @@ def some(items: Sequence[T], count: int) -> list[T]:
 
 def says_all(applied: Applied) -> bool:
     """The rule states nothing but requirements, and not that the node cannot run."""
-    return applied.rejected is None and not applied.may_fails
+    return applied.rejected is None and not applied.possible_failures
 
 
 def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator[str]:

@@ -34,7 +34,7 @@ def restate(
         policy=op.policy,
         premises=op.premises,
     )
-    inner.statements, inner.may_fails, inner.notes = op.statements, op.may_fails, op.notes
+    inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
     inner.caveats = op.caveats
     result = rule.function(inner)
     for risk in inner.load_risks:  # nobody else can be asked what onnxruntime's own operators infer

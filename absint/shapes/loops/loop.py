@@ -122,7 +122,7 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     trips = _trips(run, item, body, limit, condition, body_condition, statements)
     facts = run.facts_at(item.gate)
     certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
-    doubts = [] if facts.decide(le(trips, 1)) is YES else slices_may_differ(body, scans)
+    possible_failures = [] if facts.decide(le(trips, 1)) is YES else slices_may_differ(body, scans)
     outputs = [body.final(v or TOP, trips) for v in finals]
     for k, scan in enumerate(scans):
         value = body.leave(scan or TOP)
@@ -138,13 +138,13 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
             trips, outputs = const(found.trips), [*found.finals, *found.scans]
             agree = (Statement(r, _ONE_SIZE, "required") for r in found.agree if r not in (TRUE, UNKNOWN_RELATION))
             statements = [*agree, *found.premises]
-            doubts = [_ONE_SIZE] if UNKNOWN_RELATION in found.agree else []
+            possible_failures = [_ONE_SIZE] if UNKNOWN_RELATION in found.agree else []
     statements += premises(run, body, trips)
     for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
-        statements, doubts = [*required, *statements], [*open_, *doubts]
+        statements, possible_failures = [*required, *statements], [*open_, *possible_failures]
     if loop.condition is not DType.BOOL and not never:
-        doubts = [f"the body declares its condition {loop.condition}, and it is BOOL", *doubts]
-    state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements, doubts)
+        possible_failures = [f"the body declares its condition {loop.condition}, and it is BOOL", *possible_failures]
+    state = run.record(node, tuple(outputs[: max(1, len(item.outputs))]), statements, possible_failures)
     run.trips[step.head] = run.filled(node, trips)
     return state
 

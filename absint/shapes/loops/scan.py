@@ -94,12 +94,12 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     if s.batched:
         outputs = [_batched(inputs, v) for v in outputs]
     run.trips[step.head] = UNKNOWN_SIZE if s.batched else trips
-    doubts = _doubts(run.facts_at(item.gate), body, s, values, sizes)
+    possible_failures = _possible_failures(run.facts_at(item.gate), body, s, values, sizes)
     inside = (*states[step.head], *values[2 * s.states + s.scans :])
     if any(map(may_lie, step.declared, inside)):
-        doubts.append(ALLOTTED)
+        possible_failures.append(ALLOTTED)
     if any(map(_may_differ_in_rank, step.declared, states[step.head])):
-        doubts.append("onnxruntime loads no body that declares another rank than its input has")
+        possible_failures.append("onnxruntime loads no body that declares another rank than its input has")
     given = step.declared[s.states + s.scans :]
     backs = values[2 * s.states + s.scans :]
     found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
@@ -107,11 +107,11 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
         for declared, value, operand in found
     ):
-        doubts.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+        possible_failures.append("onnxruntime wants to know the rank of what the body gives back before it runs")
     if any(operand[0] == step.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
-        doubts.append("onnxruntime gathers no input of a body whose sizes are not declared")
+        possible_failures.append("onnxruntime gathers no input of a body whose sizes are not declared")
     statements += premises(run, body, trips)
-    state = run.record(node, tuple(outputs), statements, doubts)
+    state = run.record(node, tuple(outputs), statements, possible_failures)
     problem = _problem(s, inputs[s.states :], results, statements)
     if problem:
         refused = Statement(FALSE, problem, "required")
@@ -143,21 +143,21 @@ def _handed_through(
         yield output
 
 
-def _doubts(
+def _possible_failures(
     facts: Facts, body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
 ) -> list[str]:
     """Why the node may fail at sizes that meet what it requires."""
     results = 2 * s.states + s.scans
     if s.batched:
         return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
-    doubts = slices_may_differ(body, values[results + s.states :])
+    possible_failures = slices_may_differ(body, values[results + s.states :])
     if not all(isinstance(length, Expr) for length in lengths):
-        doubts.append(_ONE_LENGTH)
+        possible_failures.append(_ONE_LENGTH)
     if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
-        doubts.append("onnxruntime does not scan an empty axis")
+        possible_failures.append("onnxruntime does not scan an empty axis")
     if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
-        doubts.append("a state variable keeps its shape")
-    return doubts
+        possible_failures.append("a state variable keeps its shape")
+    return possible_failures
 
 
 def _problem(

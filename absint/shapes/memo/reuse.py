@@ -48,7 +48,7 @@ class Reuse:
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
         if (
             summary.holes
-            or summary.may_fails
+            or summary.possible_failures
             or summary.caveats
             or summary.load_risks
             or summary.notes

@@ -100,8 +100,8 @@ def test_a_condition_that_is_declared_otherwise_is_told() -> None:
         result = absint.analyze(parser.parse_model(MODELS[name]))
         told = [str(d) for d in result.diagnostics if d.code == "false-declaration"]
         assert any("input 'cc': declared INT64, but it is BOOL" in line for line in told), name
-    doubts = absint.analyze(parser.parse_model(MODELS["an unused condition"])).contract().doubts
-    assert any(d.reason == "the body declares its condition INT64, and it is BOOL" for d in doubts)
+    possible_failures = absint.analyze(parser.parse_model(MODELS["an unused condition"])).contract().possible_failures
+    assert any(d.reason == "the body declares its condition INT64, and it is BOOL" for d in possible_failures)
 
 
 REASONS = {
@@ -113,5 +113,5 @@ REASONS = {
 
 @pytest.mark.parametrize("name", REASONS)
 def test_why_a_scan_may_fail(name: str) -> None:
-    doubts = absint.analyze(parser.parse_model(MODELS[name])).contract().doubts
-    assert REASONS[name] in [d.reason for d in doubts]
+    possible_failures = absint.analyze(parser.parse_model(MODELS[name])).contract().possible_failures
+    assert REASONS[name] in [d.reason for d in possible_failures]

@@ -95,13 +95,13 @@ def test_a_refutation_is_found_where_unneeded_nodes_run_too(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", BY_DATA.values(), ids=BY_DATA)
-def test_an_unneeded_node_in_a_branch_is_a_doubt(text: str) -> None:
+def test_an_unneeded_node_in_a_branch_may_fail(text: str) -> None:
     result = read(text)
     assert not runs(result, 2, 3, C=np.array(True))
     assert runs(result, 2, 3, C=np.array(False))
     check = result.check({"N": 2, "M": 3})
     assert check.outcome is Outcome.HOLDS
-    assert "Add" in str(check.doubts)
+    assert "Add" in str(check.possible_failures)
     contract = result.contract()
     assert contract.beyond
     assert str(contract) == "every size is legal as far as sizes of the inputs alone decide it"

@@ -25,9 +25,9 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("text", CONDITIONS.values(), ids=CONDITIONS)
 @pytest.mark.parametrize("form", ["json", "smtlib", "metadata"])
-def test_a_guard_of_a_doubt_has_a_text(text: str, form: str) -> None:
+def test_a_guard_of_a_possible_failure_has_a_text(text: str, form: str) -> None:
     constraints = absint.analyze(parser.parse_model(HEADER + text)).constraints
-    assert constraints.doubts
-    assert "%" not in "".join(map(str, [*constraints, *(doubt.guard for doubt in constraints.doubts)]))
+    assert constraints.possible_failures
+    assert "%" not in "".join(map(str, [*constraints, *(failure.guard for failure in constraints.possible_failures)]))
     assert getattr(ConstraintSet, f"from_{form}")(getattr(constraints, f"to_{form}")()) == constraints
     assert "def check(" in to_python(constraints)

@@ -88,7 +88,7 @@ def test_halves_of_a_split_by_number() -> None:
     boundary = Boundary(language.gated())
     assert boundary.clauses == ["width % 2 == 0 or width <= 3"]
     boundary.check(grid(batch=BATCH, width=range(10)), refused="Invalid num_outputs value of 2")
-    assert any("last is empty" in doubt.reason for doubt in boundary.contract.doubts)
+    assert any("last is empty" in failure.reason for failure in boundary.contract.possible_failures)
 
 
 def test_an_initial_state_of_a_batch_of_its_own() -> None:

@@ -109,7 +109,7 @@ def test_one_line_says_what_is_wrong(function: Callable[[Op], Any], message: str
     ]
     assert (str(result["Y0"]), str(result["Y1"])) == ("?", "?")
     assert str(result.shapes["Z"]) == "[N, M]"
-    assert result.constraints.doubts
+    assert result.constraints.possible_failures
     result.verify()
 
 
