@@ -18,9 +18,10 @@ import numpy.typing as npt
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.real import Real
+from absint.lattices.terms.substitution import substitute
 
 MAX_ELEMENTS: Final = 1024
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, substitute
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import substitute
 
 
 class Ramp(NamedTuple):

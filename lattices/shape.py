@@ -8,8 +8,9 @@ from typing import Final, overload
 
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product, substitute
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Binding, Dim, Expr, Symbol, as_dim, product
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.substitution import substitute
 
 MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""

@@ -11,8 +11,9 @@ from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
 from absint.lattices.shape import SHAPES, TOP_SHAPE, Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const, substitute
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const
 from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.substitution import substitute
 
 MAX_ITEMS: Final = 64
 """Elements of a sequence that are told apart."""

@@ -80,7 +80,12 @@ class Translator(Generic[Term, Formula]):
                 self._atoms[atom] = self._atom(atom)
             else:
                 stack.append((atom, True))
-                children = [child for arg in atom.args for child in _atoms(arg) if child not in self._atoms]
+                children = [
+                    child
+                    for arg in atom.args
+                    for child in _atoms(cast("Expr | Relation", arg))
+                    if child not in self._atoms
+                ]
                 stack.extend((child, False) for child in reversed(children))
 
     def _sum(self, e: Expr) -> Term:

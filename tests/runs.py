@@ -17,7 +17,8 @@ from onnx import helper
 from absint import Result, analyze
 from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.steps import Gate, IfJoin, Operand
 from tests.soundness.claims import against, learn, truth

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    lattices.terms lattices.logic lattices.text lattices
+    lattices.deadline lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.ordinary transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.export
@@ -31,6 +31,12 @@ ORDER: Final = tuple(
 )
 """The rooms from the ground up. A file imports from its own room and from those before it, nothing else; imports in
 functions and those for types count. The last one is the list of public names, which says where each of them lives."""
+
+EXCEPTIONS: Final = {
+    ("lattices.terms.dim", "lattices.operators"): "`//`, `%`, `str()` and `Dim(text)` are methods of the lowest class",
+    ("lattices.logic.formula", "lattices.operators"): "`&`, `|`, `~`, `str()` and `ite` are methods of a relation",
+}
+"""Upward arrows that stay, each with its reason: Python looks an operator up on the class of its operand."""
 
 DEBT = frozenset((Path(__file__).parent / "debt.txt").read_text("utf-8").split())
 """Arrows that lead upward, and those inside circles of files, still to be cut."""
@@ -142,11 +148,21 @@ def room(module: str) -> int:
 
 
 def arrows() -> Iterator[tuple[str, str]]:
-    """What each module imports of ours."""
+    """What each module imports of ours, the exceptions left out."""
+    return (arrow for arrow in all_arrows() if arrow not in EXCEPTIONS)
+
+
+def all_arrows() -> Iterator[tuple[str, str]]:
     for module, file in MODULES.items():
         for item in imports(ast.parse(file.read_text("utf-8")), module):
             if item.name in MODULES and item.name != module:
                 yield module, item.name
+
+
+def test_exceptions_are_few_and_needed() -> None:
+    assert len(EXCEPTIONS) <= 3
+    assert EXCEPTIONS.keys() <= set(all_arrows())
+    assert all(room(above) > room(module) for module, above in EXCEPTIONS)
 
 
 def test_arrows_lead_down_and_never_in_a_circle() -> None:

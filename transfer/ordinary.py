@@ -13,9 +13,10 @@ from typing import Final
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Substitution, Symbol, const, expr_of, mul, sub
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.substitution import Substitution
 
 DATA_TAG: Final = "data/"
 """The tags of the data of inputs begin with this: they may be ordinary sizes."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, substitute
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
 from absint.shapes.branches import condition_of

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.auditing.audit import Place
 from absint.auditing.bodies import bodies
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, substitute, symbol
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, symbol
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.steps import Operand

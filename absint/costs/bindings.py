@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 from absint.analyses.regions import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError, substitute, values_of
+from absint.lattices.terms.evaluation import values_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
+from absint.lattices.terms.substitution import substitute
 from absint.shapes.assumptions import known_symbols
 from absint.shapes.names import more_names
 from absint.shapes.summaries import birthplace

@@ -13,6 +13,7 @@ from itertools import combinations
 from math import prod
 from typing import Final, NamedTuple
 
+from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import (
     MAX_DIM,
     ZERO_EXPR,
@@ -27,11 +28,10 @@ from absint.lattices.terms.expr import (
     mul,
     product,
     sub,
-    substitute,
-    values_of,
 )
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import substitute
 
 Terms = Mapping[Monomial, int]
 
@@ -208,7 +208,7 @@ def _value(mono: Monomial, sizes: Mapping[str, int]) -> int:
     if not isinstance(term, Expr):
         return 0
     try:
-        return term.value(values_of(term, {**dict.fromkeys(term.booleans, 1), **sizes}))
+        return term.value(values_of(term, sizes))
     except (ArithmeticError, ValueError):
         return 0
 

@@ -23,10 +23,10 @@ from absint.lattices.terms.expr import (
     mul,
     product,
     sub,
-    substitute,
 )
 from absint.lattices.terms.normal import exact_quotient, floordiv
 from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import substitute
 
 _DENOMINATORS: Final = (1, 2, 6, 4)
 _COMMON: Final = 12

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.reading import Dims, Group, dims
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
-from absint.lattices.terms.expr import Dim, Expr, const, substitute, symbol
+from absint.lattices.terms.expr import Dim, Expr, const, symbol
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import read_dim_param
 from absint.queries.text import Symbols
 

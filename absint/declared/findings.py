@@ -13,7 +13,8 @@ from absint.declared.reading import Dims, Group, Inferred, Stated, dims, groups
 from absint.declared.trips import first_trips
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
 from absint.lattices.logic.truth import NO
-from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.substitution import substitute
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.program.steps import LoopBody

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from absint.declared.reading import Inferred
 from absint.lattices.contents import Element
-from absint.lattices.terms.expr import Dim, Expr, Symbol, const, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, ScanHead
 from absint.shapes.loops.body import BodySymbols

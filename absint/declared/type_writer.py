@@ -9,7 +9,8 @@ from onnx import TypeProto
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param
 from absint.lattices.value import Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.shapes.summaries import birthplace

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.explain.places import FIRST, Place, number_at
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import TRUE
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sub
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.graph import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings

@@ -15,7 +15,8 @@ from absint.lattices.contents import Element, element_symbols, replace_in
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim, Symbol, expr_of, substitute
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor
 from absint.program.graph import Node, Path
 from absint.program.steps import Operand

@@ -11,9 +11,10 @@ from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, substitute, symbol
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor
 from absint.queries.proofs import checked
 from absint.queries.size_boxes import stated_within

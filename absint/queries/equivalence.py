@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from absint.lattices.deadline import DeadlineError, on_time, within
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, substitute
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import json_text
 from absint.lattices.value import Tensor
 from absint.queries.prove import prover as prover_of

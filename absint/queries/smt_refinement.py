@@ -16,7 +16,8 @@ from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, divisible, eq, ge, negation
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder, rebuilt
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.shapes.analysis import ShapeAnalysis

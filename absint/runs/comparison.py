@@ -9,9 +9,10 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import json_text
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array, check_names, read_actual

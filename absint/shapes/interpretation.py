@@ -12,7 +12,8 @@ from typing import Final
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.rows import Rows
-from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.unify import Policy
 from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import Dim, Expr, Symbol, substitute
+from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.unify import POLICIES, Policy
 from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main

@@ -19,9 +19,10 @@ from absint.lattices.logic.facts import Facts, positive_factors, solve
 from absint.lattices.logic.piecewise import choices, chosen
 from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.truth import UNKNOWN
-from absint.lattices.terms.expr import Dim, Expr, Substitution, Symbol, expr_of
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered

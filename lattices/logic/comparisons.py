@@ -1,4 +1,8 @@
-"""Comparisons with 0 in normal form: what e == 0, e != 0 and e >= 0 say, written down plainly."""
+"""Comparisons in normal form: what e == 0, e != 0 and e >= 0 say, written down plainly.
+
+A comparison is kept as one expression against 0 (content divided out, sign fixed for equalities), so that `a + 1 <= b`
+and `a < b` are one object.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,75 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    Relation,
-    comparison,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    negation,
-    relation_of,
+from absint.lattices.logic.connectives import conjunction, disjunction, negation
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
+from absint.lattices.terms.atoms import Atom, postorder
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import (
+    MAX_TERMS,
+    ZERO_EXPR,
+    Expr,
+    add,
+    as_dim,
+    const,
+    expr_of,
+    mul,
+    polynomial,
+    rebuild,
+    sub,
 )
-from absint.lattices.terms import expr as ex
-from absint.lattices.terms.expr import Atom, Dim, Expr, add, const, mul, sub
-from absint.lattices.terms.normal import common_factor, exact_quotient
+from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.polynomials import common_factor, exact_quotient
 from absint.lattices.terms.rewriting import states
 from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import rebuilt
+
+
+def comparison(op: str, difference: Dim) -> Relation:
+    """How a difference compares with 0. UNKNOWN_RELATION if it is unknown."""
+    if not isinstance(difference, Expr) or len(difference.terms) >= MAX_TERMS:  # its negation may have a term more
+        return UNKNOWN_RELATION
+    return canonical(op, difference)
+
+
+@remembered
+def eq(a: Dim | int, b: Dim | int) -> Relation:
+    """a == b. UNKNOWN_RELATION if either is unknown."""
+    return comparison("==", sub(as_dim(a), as_dim(b)))
+
+
+@remembered
+def ne(a: Dim | int, b: Dim | int) -> Relation:
+    """a != b."""
+    return comparison("!=", sub(as_dim(a), as_dim(b)))
+
+
+@remembered
+def ge(a: Dim | int, b: Dim | int) -> Relation:
+    """a >= b."""
+    return comparison(">=", sub(as_dim(a), as_dim(b)))
+
+
+def le(a: Dim | int, b: Dim | int) -> Relation:
+    """a <= b."""
+    return ge(b, a)
+
+
+@remembered
+def gt(a: Dim | int, b: Dim | int) -> Relation:
+    """a > b."""
+    return comparison(">=", sub(sub(as_dim(a), as_dim(b)), const(1)))
+
+
+def lt(a: Dim | int, b: Dim | int) -> Relation:
+    """a < b."""
+    return gt(b, a)
+
+
+@remembered
+def divisible(a: Dim | int, by: Dim | int) -> Relation:
+    """a is a multiple of `by` (which is not 0)."""
+    return eq(as_dim(a) % by, 0)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -60,7 +115,7 @@ def canonical(op: str, e: Expr) -> Relation:
     content = gcd(*(coef for mono, coef in e.terms if mono))
     if op == ">=":
         if content > 1:
-            e = cast(Expr, ex._make({m: (c // content) for m, c in e.terms}))
+            e = cast(Expr, polynomial({m: (c // content) for m, c in e.terms}))
         if (unrolled := _without_quotient(e)) is not None:
             return canonical(op, unrolled)
         if nonneg(e):
@@ -79,7 +134,7 @@ def canonical(op: str, e: Expr) -> Relation:
     lead = next(coef for mono, coef in e.ordered if mono)
     scale = content if lead > 0 else -content
     if scale != 1:
-        e = cast(Expr, ex._make({m: c // scale for m, c in e.terms}))
+        e = cast(Expr, polynomial({m: c // scale for m, c in e.terms}))
     if nonneg(e - 1) or nonneg(-e - 1):
         return FALSE if op == "==" else TRUE
     if op == "!=" and (nonneg(e) or nonneg(-e)):
@@ -106,7 +161,7 @@ def _zero_product(e: Expr) -> Relation | None:
     if factor.const is not None or (len(e.terms) == 1 and len(e.terms[0][0]) == 1):
         return None
     rest = cast(Expr, exact_quotient(e, factor))
-    return disjunction(*(comparison("==", part) for part in (*map(ex.expr_of, factor.terms[0][0]), rest)))
+    return disjunction(*(comparison("==", part) for part in (*map(expr_of, factor.terms[0][0]), rest)))
 
 
 def _empty_quotient(e: Expr) -> Relation | None:
@@ -130,10 +185,10 @@ def _whole_quotient(e: Expr) -> Relation | None:
             continue  # an extreme in b would be settled by what follows from it, without end
         if coef > 0:
             e, coef = cast(Expr, -e), -coef
-        a = add(e, mul(const(-coef), ex.expr_of(node)))
+        a = add(e, mul(const(-coef), expr_of(node)))
         least = mul(const(-coef // m.const), b)
         lost = sub(a, least)
-        if isinstance(lost, Expr) and lost is not ex.ZERO_EXPR and _is_natural_product(lost):
+        if isinstance(lost, Expr) and lost is not ZERO_EXPR and _is_natural_product(lost):
             return conjunction(divisible(b, m), eq(lost, 0))
     return None
 
@@ -141,7 +196,7 @@ def _whole_quotient(e: Expr) -> Relation | None:
 def _is_natural_product(e: Expr) -> bool:
     factor = common_factor(e)
     rest = exact_quotient(e, factor)
-    return all(nonneg(ex.expr_of(atom)) for atom in factor.atoms()) and rest is not None and nonneg(rest)
+    return all(nonneg(expr_of(atom)) for atom in factor.atoms()) and rest is not None and nonneg(rest)
 
 
 @states(
@@ -161,13 +216,13 @@ def _whole_factors(e: Expr) -> Relation | None:
     divisors = 1
     pairs: list[tuple[Expr, Expr]] = []
     for quotient in cut:
-        found = next(((a, m) for a in left if (m := _divided(a, quotient)) is not None and nonneg(ex.expr_of(a))), None)
+        found = next(((a, m) for a in left if (m := _divided(a, quotient)) is not None and nonneg(expr_of(a))), None)
         if found is None:
             return None
         a, m = found
         left.remove(a)
         divisors *= m
-        pairs.append((ex.expr_of(a), cast(Expr, m * ex.expr_of(quotient))))
+        pairs.append((expr_of(a), cast(Expr, m * expr_of(quotient))))
     if divisors != -scale:
         return None
     return disjunction(*(eq(a, 0) for a, _ in pairs), conjunction(*(eq(a, cut_off) for a, cut_off in pairs)))
@@ -180,7 +235,7 @@ def _divided(a: Atom, quotient: Atom) -> int | None:
     over, divisor = cast(tuple[Expr, Expr], quotient.args)
     if divisor.const is None or divisor.const < 2:
         return None
-    if over is ex.expr_of(a):
+    if over is expr_of(a):
         return divisor.const
     if a.op == "floordiv" and a.args[0] is over:
         inner = cast(Expr, a.args[1]).const
@@ -198,7 +253,7 @@ def _positive_product(e: Expr) -> Relation | None:
     if factor.const is not None or (len(product.terms) == 1 and len(product.terms[0][0]) == 1):
         return None
     rest = exact_quotient(product, factor)
-    factors = [ex.expr_of(atom) for atom in factor.terms[0][0]]
+    factors = [expr_of(atom) for atom in factor.terms[0][0]]
     if not isinstance(rest, Expr) or not all(map(nonneg, (*factors, rest))):
         return None
     return conjunction(*(ge(part, 1) for part in (*factors, rest)))
@@ -208,7 +263,7 @@ def _extreme_and_rest(e: Expr) -> tuple[str, tuple[Expr, Expr], Expr] | None:
     """e as +-(an extreme of two) + rest, as the extreme's operation, its operands and +-rest, the extreme positive."""
     for mono, coef in e.terms:
         if len(mono) == 1 and mono[0].op in ("max", "min") and len(mono[0].args) == 2 and coef in (1, -1):
-            rest = sub(e, mul(const(coef), ex.expr_of(mono[0])))
+            rest = sub(e, mul(const(coef), expr_of(mono[0])))
             if isinstance(rest, Expr) and len(rest.terms) <= _SHORT:
                 return mono[0].op, cast(tuple[Expr, Expr], mono[0].args), cast(Expr, rest if coef > 0 else -rest)
     return None
@@ -227,7 +282,7 @@ def _met_extreme(e: Expr) -> Relation | None:
         plus, other = sub(a, -rest), sub(b, -rest)
         if not (isinstance(plus, Expr) and isinstance(other, Expr)):
             continue
-        if plus is ex.ZERO_EXPR:
+        if plus is ZERO_EXPR:
             return ge(b, a) if op == "min" else ge(a, b)
         if nonneg(other - 1) if op == "min" else nonneg(-other - 1):
             return comparison("==", plus)
@@ -239,7 +294,7 @@ def _bounded_extreme(e: Expr) -> Relation | None:
     for mono, coef in e.ordered:
         node = mono[0] if len(mono) == 1 else None
         if node is not None and node.op in ("max", "min") and abs(coef) == 1 and node.size <= _SMALL:
-            rest = sub(e, mul(const(coef), ex.expr_of(node)))
+            rest = sub(e, mul(const(coef), expr_of(node)))
             parts = [comparison(">=", add(rest, mul(const(coef), cast(Expr, x)))) for x in node.args]
             return conjunction(*parts) if (node.op == "min") == (coef > 0) else disjunction(*parts)
     return None
@@ -288,12 +343,12 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
     Were one left inside a quotient, what the quotient says could bring back the relation that is being settled.
     """
     values: dict[Atom, Dim] = {}
-    for node in ex.postorder(e.atoms()):
+    for node in postorder(e.atoms()):
         if node.op == "ite" and node.args[0] is condition:
             values[node] = cast(Expr, node.args[side]).rebuild(values)
         else:
-            values[node] = ex.rebuilt(node, values)
-    return ex.rebuild(e, values)
+            values[node] = rebuilt(node, values)
+    return rebuild(e, values)
 
 
 def _without_quotient(e: Expr) -> Expr | None:
@@ -307,3 +362,6 @@ def _without_quotient(e: Expr) -> Expr | None:
     bound = sum(c for _, c in others) * m.const
     unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
     return unrolled if isinstance(unrolled, Expr) else None
+
+
+__all__ = ["canonical", "comparison", "divisible", "eq", "ge", "gt", "le", "lt", "ne"]

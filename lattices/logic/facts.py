@@ -15,12 +15,10 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import (
     ONE_EXPR,
-    REBUILD,
     ZERO_EXPR,
     Atom,
     Dim,
     Expr,
-    Substitution,
     Symbol,
     add,
     const,
@@ -29,11 +27,11 @@ from absint.lattices.terms.expr import (
     postorder,
     rebuild,
     sub,
-    substitute,
 )
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
-from absint.lattices.terms.normal import floordiv, sole_atom
+from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, sole_atom
 from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.substitution import Substitution, substitute
 
 _MAX_CASES: Final = 64
 _MAX_PASSES: Final = 8
@@ -204,7 +202,7 @@ class Facts:
         for node in postorder(e.atoms()):
             args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]
             unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
-            values[node] = expr_of(node) if unchanged else REBUILD[node.op](*args)
+            values[node] = expr_of(node) if unchanged else CONSTRUCTORS[node.op](*args)
         return self._exact_quotients(rebuild(e, values))
 
     def _exact_quotients(self, e: Dim) -> Dim:
@@ -256,7 +254,7 @@ class Facts:
             return _all(self.decide(part) for part in relation.parts)
         if relation.op == "or":
             return ~_all(~self.decide(part) for part in relation.parts)
-        if relation.op in ("symbol", "not", "unknown"):
+        if relation is UNKNOWN_RELATION:
             return UNKNOWN
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 

@@ -25,9 +25,9 @@ from absint.lattices.terms.expr import (
     postorder,
     product,
     rebuild,
-    rebuilt,
 )
 from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.substitution import rebuilt
 
 _MAX_CHOICES: Final = 6
 """More choices than this in one expression are left as they are."""

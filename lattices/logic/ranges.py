@@ -1,20 +1,11 @@
-"""Comparisons of one term with constants as sets of integers, and what makes some of them redundant in a formula."""
+"""Sets of integers as unions of intervals: the values that comparisons with constants allow a term."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
-
-from absint.lattices.deadline import on_time
-from absint.lattices.terms.interval import FULL, Interval
-
-if TYPE_CHECKING:
-    from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.interval import Interval
 
 Range = tuple[Interval, ...]
 """Disjoint intervals in ascending order, no two of them adjacent."""
-
-_EVERYTHING: Final[Range] = (FULL,)
 
 
 def points(*intervals: Interval) -> Range:
@@ -58,43 +49,4 @@ def contains(a: Range, b: Range) -> bool:
     return all(any(x.leq(y) for y in a) for x in b)
 
 
-def redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool | None]:
-    """Operands of an `and` or `or` that the others make redundant, and the truth of the whole where that is settled.
-
-    Compares only operands that hold the same term against constants: in `N == 1 or N <= 64` the first says nothing.
-    """
-    groups: dict[object, list[Relation]] = {}
-    for part in parts:
-        if part.line is not None:
-            groups.setdefault(part.line.term, []).append(part)
-    dropped: set[Relation] = set()
-    for group in groups.values():
-        if len(group) < 2:
-            continue
-        line = group[0].line
-        assert line is not None
-        possible: Range = (line.term.bounds,)
-        ranges = {part: intersection(part.line.range, possible) for part in group if part.line is not None}
-        join = union if op == "or" else intersection
-        ordered = sorted(group, key=lambda p: p.op == ">=")
-        kept: Range = () if op == "or" else possible
-        later = [kept]  # what the parts from a place on say together, the last place first
-        for part in reversed(ordered):
-            on_time()
-            later.append(join(later[-1], ranges[part]))
-        whole = later.pop()
-        if op == "or" and contains(whole, possible):
-            return dropped, True
-        if op == "and" and not whole:
-            return dropped, False
-        for part in ordered:
-            on_time()
-            rest = join(kept, later.pop())
-            if contains(rest, ranges[part]) if op == "or" else contains(ranges[part], rest):
-                dropped.add(part)
-            else:
-                kept = join(kept, ranges[part])
-    return dropped, None
-
-
-__all__ = ["Range", "contains", "intersection", "points", "redundant", "union", "without"]
+__all__ = ["Range", "contains", "intersection", "points", "union", "without"]

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, cast
 
-from absint.lattices.terms import expr as ex
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.atoms import Monomial
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import MAX_TERMS, Expr
+from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.rewriting import states
 
 _STEPS: Final = 48
@@ -35,14 +37,14 @@ def nonneg(e: Dim) -> bool:
     return _shown_nonneg(dict(e.terms), [_STEPS], 1)
 
 
-def _shown_nonneg(terms: Mapping[ex.Monomial, int], budget: list[int], scale: int) -> bool:
+def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) -> bool:
     """Whether the sum is > -scale: it bounds `scale` times an integer from below, which is then a natural number.
 
     Sums that are only passed through stay plain: to intern them would take most of the time.
     """
-    if len(terms) > ex.MAX_TERMS:
+    if len(terms) > MAX_TERMS:
         return False
-    lo, hi = ex.sum_bounds(terms.items())
+    lo, hi = sum_bounds(terms.items())
     if lo is not None and lo > -scale:
         return True
     if hi is not None and hi <= -scale:
@@ -72,8 +74,8 @@ def _shown_nonneg(terms: Mapping[ex.Monomial, int], budget: list[int], scale: in
 
 
 def _replaced(
-    terms: Mapping[ex.Monomial, int], mono: ex.Monomial, by: Expr, factor: int = 1, lost: int = 0
-) -> Mapping[ex.Monomial, int]:
+    terms: Mapping[Monomial, int], mono: Monomial, by: Expr, factor: int = 1, lost: int = 0
+) -> Mapping[Monomial, int]:
     """`factor` times the sum, with `factor` times this atom of it replaced by an expression, less what is lost."""
     result = {m: c * factor for m, c in terms.items() if m is not mono}
     coef = terms[mono]

@@ -389,7 +389,7 @@ class Parser:
         if isinstance(value, Name):
             return self._symbol(value, item.at)
         if isinstance(value, Sum):
-            return self._settled_dim(ex._make(value.terms), item.at)
+            return self._settled_dim(ex.polynomial(value.terms), item.at)
         if isinstance(value, Relation | Set | Dims):
             raise self._error(item.at, f"expected a number, found {_KINDS[type(value)]}")
         return value

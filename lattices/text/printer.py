@@ -148,7 +148,7 @@ def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand
         if others is None or coef % scale:
             continue
         k = -coef // scale
-        group = mul(ex._make({others: k}), sub(a, mul(b, expr_of(factor))))
+        group = mul(ex.polynomial({others: k}), sub(a, mul(b, expr_of(factor))))
         if not isinstance(group, Expr):
             continue
         if all(left.get(m) == c for m, c in group.terms if m or a.const is not None):
@@ -222,9 +222,9 @@ def _atom(factor: Atom) -> tuple[int, list[Piece]]:
     if isinstance(factor, Symbol):
         return _ATOM, [_name(factor.name)]
     if factor.op in _INFIX:
-        a, b = factor.args
+        a, b = cast(tuple[Expr, Expr], factor.args)
         return _QUOTIENT, [_Operand(a, _PRODUCT), _INFIX[factor.op], _Operand(b, _POWER)]
-    return _ATOM, _call(factor.op, factor.args)
+    return _ATOM, _call(factor.op, cast("tuple[Expr | Relation, ...]", factor.args))
 
 
 def _call(function: str, args: Iterable[Expr | Relation]) -> list[Piece]:

@@ -8,8 +8,9 @@ from typing import Final, cast
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, disjunction, eq, ge, negation
-from absint.lattices.terms.expr import Atom, Dim, Expr, postorder, rebuilt
+from absint.lattices.terms.expr import Atom, Dim, Expr, postorder
 from absint.lattices.terms.normal import broadcast, maximum, minimum
+from absint.lattices.terms.substitution import rebuilt
 
 _MOST: Final = 48
 """Clauses that are worked on at a time."""

@@ -9,7 +9,8 @@ from typing import Final
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import EVALUATE, Atom, Expr, Symbol, UndefinedError, postorder
+from absint.lattices.terms.evaluation import EVALUATE
+from absint.lattices.terms.expr import Atom, Expr, Symbol, UndefinedError, postorder
 
 _DRAWN: Final = 192
 
@@ -23,7 +24,8 @@ class Samples:
     """Bindings, in the order they were added. A set of them is the bits of an integer."""
 
     def __init__(self, bindings: Iterable[Mapping[str, int]] = ()) -> None:
-        self._values: list[dict[Atom | str, int]] = []
+        self._bindings: list[Mapping[str, int]] = []
+        self._values: list[dict[Atom, int]] = []
         self._atoms: dict[Atom, int] = {}
         self._truths: dict[Relation, tuple[int, int, int]] = {}
         for binding in bindings:
@@ -37,10 +39,11 @@ class Samples:
         return (1 << len(self._values)) - 1
 
     def add(self, binding: Mapping[str, int]) -> None:
-        self._values.append({name: size for name, size in binding.items()})  # noqa: C416 (another type of key)
+        self._bindings.append(dict(binding))
+        self._values.append({})
 
     def binding(self, number: int) -> Mapping[str, int]:
-        return {name: value for name, value in self._values[number].items() if isinstance(name, str)}
+        return self._bindings[number]
 
     def where(self, relation: Relation) -> tuple[int, int]:
         """The bindings at which the relation holds, and those at which it is false; elsewhere it has no value."""
@@ -66,8 +69,9 @@ class Samples:
             for number in range(self._atoms.get(node, 0), len(self)):
                 values = self._values[number]
                 if isinstance(node, Symbol):
-                    if node.name in values and values[node.name] in node.bounds:
-                        values[node] = values[node.name]
+                    size = self._bindings[number].get(node.name)
+                    if size is not None and size in node.bounds:
+                        values[node] = size
                     continue
                 with suppress(UndefinedError, KeyError):  # a choice that is not made may divide by zero
                     values[node] = EVALUATE[node.op](values, node.args)

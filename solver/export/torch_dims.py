@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of, substitute
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.substitution import substitute
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.errors import ExportError
 from absint.solver.export.python_text import escaped, excerpt, local_names

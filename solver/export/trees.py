@@ -8,7 +8,7 @@ operations are those of the normal form: `+ *`, `//` (rounded down), `truncdiv` 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
@@ -56,7 +56,7 @@ class Trees:
     def _atom(self, node: Atom) -> _Tree:
         if isinstance(node, Symbol):
             return _Tree({"op": "symbol", "name": node.name}, 1)
-        args = [self._sum(arg) if isinstance(arg, Expr) else self._formula(arg) for arg in node.args]
+        args = [self._sum(arg) if isinstance(arg, Expr) else self._formula(cast(Relation, arg)) for arg in node.args]
         return _node(_OPERATIONS.get(node.op, node.op), args)
 
     def _sum(self, e: Expr) -> _Tree:

@@ -10,8 +10,8 @@ import pytest
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION
 from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.rewriting import REWRITES
 from tests import reference
+from tests.lattices.rewrites import REWRITES
 from tests.reference import NoValueError, Tree
 
 POLYNOMIALS = ("a + b", "a - b", "a * b", "(a + b) * (a + b)", "(a + b) * (a - b)", "(a + m * b) * (c + b)")

@@ -11,7 +11,8 @@ import pytest
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.terms.expr import Expr, expr_value, values_of
+from absint.lattices.terms.evaluation import values_of
+from absint.lattices.terms.expr import Expr
 from tests import reference
 from tests.reference import Tree
 
@@ -113,7 +114,7 @@ def check(given: Sequence[Tree]) -> None:
 
 def value_of(e: Expr, at: dict[str, int]) -> int:
     """The value of an expression, which may be below 0."""
-    return expr_value(values_of(e, at), e)
+    return e.value(values_of(e, at))
 
 
 @pytest.mark.parametrize("kind", FACTS)

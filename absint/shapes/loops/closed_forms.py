@@ -27,8 +27,9 @@ from math import factorial
 from typing import Final
 
 from absint.lattices.logic.relation import Relation, eq, ge, ite
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, mul, sub, substitute
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, mul, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod
+from absint.lattices.terms.substitution import substitute
 from absint.shapes.loops.polynomials import is_equal_in
 
 _DEGREE: Final = 3

@@ -8,8 +8,9 @@ iteration i + 1, so a loop whose first trip is certain makes one trip more than 
 from __future__ import annotations
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ite
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub, substitute
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum
+from absint.lattices.terms.substitution import substitute
 
 
 def trips_by_condition(

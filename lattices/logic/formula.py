@@ -1,0 +1,237 @@
+"""Relations over integer expressions, as data: a comparison of one expression with 0, or `and`, `or` over relations.
+
+Relations are interned and in normal form; `absint.lattices.logic.relation` has their constructors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
+from typing import Final, NamedTuple, Protocol, cast
+
+from absint.lattices.logic.ranges import Range, without
+from absint.lattices.terms.atoms import Atom, Symbol, Values, postorder, short_key
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
+from absint.lattices.terms.expr import Expr, const, rebuild, sub
+from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import Condition
+from absint.lattices.terms.substitution import Substitution
+
+
+class Algebra(Protocol):
+    """What the methods of a relation compute; `absint.lattices.operators` implements it, from the rooms above."""
+
+    def conjunction(self, *relations: Relation) -> Relation: ...
+
+    def disjunction(self, *relations: Relation) -> Relation: ...
+
+    def negated(self, relation: Relation, /) -> Relation: ...
+
+    def mapped(self, relation: Relation, change: Callable[[Expr], Dim], /) -> Relation: ...
+
+    def ite(self, condition: Relation, a: Dim, b: Dim, /) -> Dim: ...
+
+    def format_relation(self, relation: Relation, /) -> str: ...
+
+
+@cache
+def _algebra() -> Algebra:
+    from absint.lattices import operators
+
+    return operators
+
+
+class Line(NamedTuple):
+    """A comparison as a set of values of one term that has no constant part and a positive leading coefficient."""
+
+    term: Expr
+    range: Range
+
+
+class Relation(Condition):
+    """A formula over integer expressions; `~ & |` build others."""
+
+    __slots__ = ("__dict__", "__weakref__", "args", "key", "op", "size")
+
+    op: str
+    """`==`, `!=`, `>=` (of an expression and 0), `and`, `or`, `true`, `false`, `unknown`."""
+    args: tuple[Expr | Relation, ...]
+    key: str
+    size: int
+
+    def __and__(self, other: Relation) -> Relation:
+        return _algebra().conjunction(self, other)
+
+    def __or__(self, other: Relation) -> Relation:
+        return _algebra().disjunction(self, other)
+
+    def __invert__(self) -> Relation:
+        return self.negated
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth of {self} is open: ask decide()")
+
+    def __str__(self) -> str:
+        return _algebra().format_relation(self)
+
+    def __repr__(self) -> str:
+        return f"Relation({str(self)!r})"
+
+    @property
+    def expr(self) -> Expr:
+        """The expression that a comparison holds against 0."""
+        return cast(Expr, self.args[0])
+
+    @property
+    def parts(self) -> tuple[Relation, ...]:
+        """The operands of `and` and `or`."""
+        return cast("tuple[Relation, ...]", self.args)
+
+    def comparisons(self) -> Iterator[Relation]:
+        """The comparisons it is built from, each once."""
+        return (r for r in self.subformulas() if r.op in ("==", "!=", ">="))
+
+    def subformulas(self) -> list[Relation]:
+        """Every formula it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
+        done: dict[Relation, None] = {}
+        stack = [(self, False)]
+        while stack:
+            relation, expanded = stack.pop()
+            if relation in done:
+                continue
+            operands = relation.parts if relation.op in ("and", "or") else ()
+            if expanded or not operands:
+                done[relation] = None
+            else:
+                stack.append((relation, True))
+                stack.extend((part, False) for part in reversed(operands) if part not in done)
+        return list(done)
+
+    def atoms(self) -> Iterator[Atom]:
+        for relation in self.comparisons():
+            yield from relation.expr.atoms()
+
+    @cached_property
+    def symbols(self) -> frozenset[Symbol]:
+        """The integer symbols that occur."""
+        return frozenset(a for a in postorder(self.atoms()) if isinstance(a, Symbol))
+
+    @cached_property
+    def negated(self) -> Relation:
+        """The relation that holds exactly where this one does not."""
+        result = _algebra().negated(self)
+        result.__dict__.setdefault("negated", self)
+        return result
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The values that its term may have; None for what is no comparison."""
+        if self.op not in ("==", "!=", ">="):
+            return None
+        constant = sum(coef for mono, coef in self.expr.terms if not mono)
+        term = sub(self.expr, const(constant))
+        if not isinstance(term, Expr) or term.const is not None:
+            return None
+        if self.op == "==":
+            return Line(term, (Interval(-constant, -constant),))
+        if self.op == "!=":
+            return Line(term, without(-constant))
+        if leads_negative(term):
+            return Line(cast(Expr, -term), (Interval(None, constant),))
+        return Line(term, (Interval(-constant, None),))
+
+    @property
+    def free_symbols(self) -> frozenset[str]:
+        return frozenset(s.name for s in self.symbols)
+
+    def evaluate(self, binding: Binding) -> bool:
+        """The truth under a binding of all free symbols."""
+        return self.truth(values_of(self, binding))
+
+    def value(self, values: Values) -> int:
+        return self.truth(values)
+
+    def truth(self, values: Values) -> bool:
+        """The truth once every atom has a value.
+
+        A part that divides by zero has no truth; the whole has one if the other parts settle it. Raises UndefinedError
+        if they do not.
+        """
+        truths: dict[Relation, bool | None] = {}
+        for r in self.subformulas():
+            if r.op in ("true", "false"):
+                truths[r] = r.op == "true"
+            elif r.op == "unknown":
+                raise ValueError("a relation over an unknown dim has no truth")
+            elif r.op in ("and", "or"):
+                parts = [truths[part] for part in r.parts]
+                settled = r.op == "or"
+                truths[r] = settled if settled in parts else None if None in parts else not settled
+            else:
+                truths[r] = _comparison_truth(r, values)
+        result = truths[self]
+        if result is None:
+            raise UndefinedError("division by zero")
+        return result
+
+    def __reduce__(self) -> tuple[Callable[..., Relation], tuple[object, ...]]:
+        return relation_of, (self.op, *self.args)
+
+    def map(self, change: Callable[[Expr], Dim]) -> Relation:
+        """The relation with each expression that is compared with 0 changed."""
+        return _algebra().mapped(self, change)
+
+    def rebuild(self, values: Mapping[Atom, Dim]) -> Relation:
+        """The relation with each atom replaced by its value."""
+        return self.map(lambda e: rebuild(e, values))
+
+    def substitute(self, mapping: Mapping[Symbol, Dim]) -> Relation:
+        """Replace symbols and renormalise."""
+        return self.map(Substitution(mapping))
+
+    def choose(self, a: Dim, b: Dim) -> Dim:
+        return _algebra().ite(self, a, b)
+
+
+def leads_negative(e: Expr) -> bool:
+    """The first term in structural order has a negative coefficient."""
+    return e.ordered[0][1] < 0
+
+
+def _comparison_truth(r: Relation, values: Values) -> bool | None:
+    try:
+        value = r.expr.value(values)
+    except UndefinedError:
+        return None
+    return value == 0 if r.op == "==" else value != 0 if r.op == "!=" else value >= 0
+
+
+_RELATIONS: InternTable[Relation] = InternTable()
+
+
+def relation_of(op: str, *args: Expr | Relation) -> Relation:
+    """The one relation of this operation and operands, which the caller has brought to normal form."""
+
+    def build() -> Relation:
+        self = object.__new__(Relation)
+        self.op, self.args = op, args
+        self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
+        self.size = 1 + sum(arg.size for arg in args)
+        return self
+
+    key = (op, args)
+    found = _RELATIONS.get(key)
+    return found if found is not None else _RELATIONS.add(key, build)
+
+
+TRUE: Final = relation_of("true")
+FALSE: Final = relation_of("false")
+UNKNOWN_RELATION: Final = relation_of("unknown")
+"""A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided
+and can only be forgotten."""
+
+__all__ = [
+    "FALSE", "TRUE", "UNKNOWN_RELATION", "Line", "Relation", "leads_negative", "relation_of",
+]  # fmt: skip

@@ -1,0 +1,26 @@
+"""What Python's operators, `str()` and `Dim(text)` compute: the one module that a class imports from above its room.
+
+`terms.dim` and `logic.formula` define the classes; rooms above them have the arithmetic, the connectives and the text.
+"""
+
+from __future__ import annotations
+
+from absint.lattices.logic.relation import conjunction, disjunction, ite, mapped, negated
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import UNKNOWN_DIM, add, as_dim, mul, neg, operand, sub
+from absint.lattices.terms.normal import floordiv, mod
+from absint.lattices.terms.substitution import substitute_names
+from absint.lattices.text import format_dim, format_relation, parse
+
+
+def dim_of(value: Dim | int | str | None) -> Dim:
+    """The dim of a size, of a text of the grammar, or of nothing (unknown)."""
+    if isinstance(value, str):
+        return parse(value)
+    return UNKNOWN_DIM if value is None else as_dim(value)
+
+
+__all__ = [
+    "add", "conjunction", "dim_of", "disjunction", "floordiv", "format_dim", "format_relation", "ite", "mapped", "mod",
+    "mul", "neg", "negated", "operand", "sub", "substitute_names",
+]  # fmt: skip

@@ -1,0 +1,156 @@
+"""Atoms: symbols, and operations without a polynomial form (`floordiv`, `max`, `ite`, ...) over normal forms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Final, Self
+
+from absint.lattices.terms.intern import InternTable
+from absint.lattices.terms.interval import Interval
+
+MAX_DIM: Final = 2**31 - 1
+"""Numeric premise: every dim of every run is at most this."""
+
+Monomial = tuple["Atom", ...]
+Values = Mapping["Atom", int]
+
+
+class Interned:
+    """There is one object of each structure, so a copy is the object itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+class Operand(Interned):
+    """An operand of a composite atom: an expression, or the condition of a choice."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> str:
+        """Orders operands the same in every run."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """The number of atoms, those inside others counted, plus 1."""
+        raise NotImplementedError
+
+    def atoms(self) -> Iterator[Atom]:
+        """The atoms that occur directly, repeats included."""
+        raise NotImplementedError
+
+    def value(self, values: Values) -> int:
+        """The value once the atoms have theirs; 0 or 1 for a condition. Raises UndefinedError if it divides by zero."""
+        raise NotImplementedError
+
+
+class Atom(Interned):
+    """A factor of a monomial. `args` are the operands of a composite atom, `key` orders atoms the same in every run."""
+
+    __slots__ = ("__weakref__", "args", "bounds", "key", "op", "size")
+
+    op: str
+    args: tuple[Operand, ...]
+    key: str
+    bounds: Interval
+    size: int
+
+    def __repr__(self) -> str:
+        return f"Atom({self.op}({', '.join(map(str, self.args))}))"
+
+    def __reduce__(self) -> tuple[Callable[..., Atom], tuple[object, ...]]:
+        return atom, (self.op, self.args, self.bounds)
+
+    def children(self) -> Iterator[Atom]:
+        """The atoms that occur directly in the operands."""
+        for arg in self.args:
+            yield from arg.atoms()
+
+
+class Symbol(Atom):
+    """A named integer with fixed bounds; a dim symbol is a natural number below 2^31.
+
+    Names that begin with `%` are internal (holes of templates, values born in the analysis) and are never printed.
+    """
+
+    __slots__ = ("name",)
+
+    name: str
+
+    def __new__(cls, name: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
+        found = _SYMBOLS.get((name, lo, hi))
+        return found if found is not None else _SYMBOLS.add((name, lo, hi), lambda: cls._build(name, lo, hi))
+
+    @classmethod
+    def _build(cls, name: str, lo: int | None, hi: int | None) -> Symbol:
+        self = object.__new__(cls)
+        self.op, self.args, self.name, self.size = "symbol", (), name, 1
+        self.bounds = Interval(lo, hi)
+        # Symbols of one name and different bounds differ, and no name can pass for the key of an operation.
+        quoted = name if name.isidentifier() else repr(name)
+        self.key = f"0{quoted}" if (lo, hi) == (0, MAX_DIM) else f"0{quoted}[{lo},{hi}]"
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Symbol], tuple[object, ...]]:
+        return Symbol, (self.name, *self.bounds)
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.name!r})"
+
+
+_SYMBOLS: InternTable[Symbol] = InternTable()
+_ATOMS: InternTable[Atom] = InternTable()
+
+
+def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
+    """The composite atom op(args), interned. The caller has already rewritten it to normal form."""
+
+    def build() -> Atom:
+        self = object.__new__(Atom)
+        self.op, self.args, self.bounds = op, args, bounds
+        self.size = 1 + sum(arg.size for arg in args)
+        self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
+        return self
+
+    key = (op, *map(id, args))  # operands are interned, and the atom keeps them
+    found = _ATOMS.get(key)
+    return found if found is not None else _ATOMS.add(key, build)
+
+
+def short_key(text: str, op: str) -> str:
+    """The text, or its digest where nesting would make it long."""
+    if len(text) <= 160:
+        return f"1{text}"
+    return f"2{op}:{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+
+
+def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
+    """Every atom reachable from the roots, operands first, each once; iterative, so depth is no limit.
+
+    Atoms in `known` are left out, with everything that is reached through them alone.
+    """
+    done: dict[Atom, None] = {}
+    stack: list[tuple[Atom, bool]] = [(root, False) for root in roots]
+    while stack:
+        node, expanded = stack.pop()
+        if node in done or node in known:
+            continue
+        if expanded or not node.args:
+            done[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in node.children() if child not in done)
+    return list(done)
+
+
+__all__ = [
+    "MAX_DIM", "Atom", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder", "short_key",
+]  # fmt: skip

@@ -1,0 +1,65 @@
+"""The size of an axis after broadcasting, in normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import cast
+
+from absint.lattices.terms.atoms import atom
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, const, expr_of, sole_atom, sub
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.rewriting import states
+from absint.lattices.terms.sign import nonneg
+
+
+def broadcast(*dims: Dim | int) -> Dim:
+    """The size of an axis after numpy broadcasting: the first operand that is not 1, else 1.
+
+    Symmetric and associative under the requirement that goes with it: the operands are pairwise equal or 1.
+    """
+    return _broadcast(tuple(as_dim(d) for d in dims))
+
+
+@lru_cache(maxsize=1 << 14)
+@states("broadcast(a, 1) -> a")
+@states("broadcast(a, a) -> a")
+@states("broadcast(broadcast(a, b), c) -> broadcast(a, b, c)")
+@states("broadcast(a, b) -> a", when="a != 1 and (a == b or b == 1)")
+@states("broadcast(a, b) -> broadcast(b, a)", when="a == b or a == 1 or b == 1")
+def _broadcast(dims: tuple[Dim, ...]) -> Dim:
+    flat: dict[Dim, None] = {}
+    for d in dims:
+        only = sole_atom(d) if isinstance(d, Expr) else None
+        if only is not None and only.op == "broadcast":
+            flat.update(dict.fromkeys(cast(tuple[Expr, ...], only.args)))
+        elif d is not ONE_EXPR:
+            flat[d] = None
+    if not flat:
+        return ONE_EXPR
+    if len(flat) == 1 and not any(d.is_unknown for d in flat):
+        return next(iter(flat))
+    settled = [d for d in flat if isinstance(d, Expr) and _never_one(d)]
+    if settled:
+        return min(settled, key=lambda d: (d.const is None, d.key))
+    if any(d.is_unknown for d in flat):
+        return dims[0] if len(dims) == 1 else Unknown(_hull(tuple(flat)))
+    args = tuple(sorted(cast(Iterable[Expr], flat), key=lambda e: e.key))
+    return expr_of(atom("broadcast", args, _hull(args)))
+
+
+def _never_one(e: Expr) -> bool:
+    lo, hi = e.bounds
+    return (lo is not None and lo >= 2) or (hi is not None and hi <= 0) or nonneg(sub(e, const(2)))
+
+
+def _hull(dims: tuple[Dim, ...]) -> Interval:
+    """Bounds of a broadcast: it is one of the operands, as it is 1 only where all of them are."""
+    bounds = dims[0].bounds
+    for d in dims[1:]:
+        bounds = bounds.join(d.bounds)
+    return bounds
+
+
+__all__ = ["broadcast"]

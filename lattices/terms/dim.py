@@ -1,0 +1,174 @@
+"""Dim: what a dim answers, and Python's operators on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Protocol
+
+from absint.lattices.terms.atoms import Interned
+from absint.lattices.terms.evaluation import Binding
+from absint.lattices.terms.interval import Congruence, Interval
+
+
+class Arithmetic(Protocol):
+    """What the operators of a dim compute; `absint.lattices.operators` implements it, from the rooms above this one."""
+
+    def dim_of(self, value: Dim | int | str | None, /) -> Dim: ...
+
+    def format_dim(self, dim: Dim, /) -> str: ...
+
+    def operand(self, value: object, /) -> Dim | None: ...
+
+    def substitute_names(self, dim: Dim, mapping: Mapping[str, Dim | int], /) -> Dim: ...
+
+    def neg(self, a: Dim, /) -> Dim: ...
+
+    def add(self, a: Dim, b: Dim, /) -> Dim: ...
+
+    def sub(self, a: Dim, b: Dim, /) -> Dim: ...
+
+    def mul(self, a: Dim, b: Dim, /) -> Dim: ...
+
+    def floordiv(self, a: Dim, b: Dim, /) -> Dim: ...
+
+    def mod(self, a: Dim, b: Dim, /) -> Dim: ...
+
+
+@cache
+def _arithmetic() -> Arithmetic:
+    from absint.lattices import operators
+
+    return operators
+
+
+class Dim(Interned):
+    """A dim, or any integer that a shape is computed from: an `Expr`, or `Unknown`.
+
+    `Dim(4)`, `Dim("2*N + 1")` and `Dim(None)` build one; `+ - * // %` take a dim or an int on either side, with
+    Python's meaning (`//` floors). `==` is structural: it asks whether two dims are the same expression, not
+    whether they are equal in every run.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: Dim | int | str | None = None) -> Dim:
+        return _arithmetic().dim_of(value)
+
+    @property
+    def is_unknown(self) -> bool:
+        return False
+
+    @property
+    def is_concrete(self) -> bool:
+        return False
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Neither concrete nor unknown: an expression over symbols."""
+        return not self.is_unknown and not self.is_concrete
+
+    @property
+    def bounds(self) -> Interval:
+        raise NotImplementedError
+
+    @property
+    def congruence(self) -> Congruence:
+        raise NotImplementedError
+
+    @property
+    def free_symbols(self) -> frozenset[str]:
+        """Names of the symbols that occur."""
+        return frozenset()
+
+    def evaluate(self, binding: Binding) -> int:
+        """The size under a binding of the free symbols to natural numbers; names it does not need are allowed.
+
+        Raises KeyError naming a missing symbol, ValueError for a negative size or an unknown dim,
+        UndefinedError where the expression divides by zero.
+        """
+        raise NotImplementedError
+
+    def substitute(self, mapping: Mapping[str, Dim | int]) -> Dim:
+        """Replace symbols by name; the result is in normal form."""
+        return _arithmetic().substitute_names(self, mapping)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth of {self} is not defined: compare with == for the same expression, or ask decide()")
+
+    def __add__(self, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        return do.add(self, right) if (right := do.operand(other)) is not None else NotImplemented
+
+    def __radd__(self, other: int) -> Dim:
+        do = _arithmetic()
+        return do.add(left, self) if (left := do.operand(other)) is not None else NotImplemented
+
+    def __sub__(self, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        return do.sub(self, right) if (right := do.operand(other)) is not None else NotImplemented
+
+    def __rsub__(self, other: int) -> Dim:
+        do = _arithmetic()
+        return do.sub(left, self) if (left := do.operand(other)) is not None else NotImplemented
+
+    def __mul__(self, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        return do.mul(self, right) if (right := do.operand(other)) is not None else NotImplemented
+
+    def __rmul__(self, other: int) -> Dim:
+        do = _arithmetic()
+        return do.mul(left, self) if (left := do.operand(other)) is not None else NotImplemented
+
+    def __floordiv__(self, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        return do.floordiv(self, right) if (right := do.operand(other)) is not None else NotImplemented
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        do = _arithmetic()
+        return do.floordiv(left, self) if (left := do.operand(other)) is not None else NotImplemented
+
+    def __mod__(self, other: Dim | int) -> Dim:
+        do = _arithmetic()
+        return do.mod(self, right) if (right := do.operand(other)) is not None else NotImplemented
+
+    def __rmod__(self, other: int) -> Dim:
+        do = _arithmetic()
+        return do.mod(left, self) if (left := do.operand(other)) is not None else NotImplemented
+
+    def __neg__(self) -> Dim:
+        return _arithmetic().neg(self)
+
+    def __lt__(self, other: object) -> bool:
+        return self._compare(other, "<")
+
+    def __le__(self, other: object) -> bool:
+        return self._compare(other, "<=")
+
+    def __gt__(self, other: object) -> bool:
+        return self._compare(other, ">")
+
+    def __ge__(self, other: object) -> bool:
+        return self._compare(other, ">=")
+
+    def _compare(self, other: object, op: str) -> bool:
+        right = _arithmetic().operand(other)
+        if right is None:
+            return NotImplemented  # type: ignore[no-any-return]
+        if not (self.is_concrete and right.is_concrete):
+            advice = "build the relation with absint.lattices.logic and ask decide()"
+            raise TypeError(f"{self} {op} {other} depends on the sizes: {advice}")
+        a, b = int(self), int(right)
+        return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
+
+    def __int__(self) -> int:
+        raise TypeError(f"{self} is not a concrete size")
+
+    def __str__(self) -> str:
+        return _arithmetic().format_dim(self)
+
+    def __repr__(self) -> str:
+        return f"Dim({str(self)!r})"
+
+
+__all__ = ["Arithmetic", "Dim"]

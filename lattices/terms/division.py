@@ -1,0 +1,298 @@
+"""Division in normal form, rounded down (`floordiv`, `mod`, `ceildiv`) or towards zero (`truncdiv`, `fmod`).
+
+A rewrite is a function that returns the rewritten dim, or None where it does not apply; its statement is data
+(`absint.lattices.terms.rewriting`). No rewrite assumes that a dim is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import gcd
+from typing import Final, cast
+
+from absint.lattices.terms.atoms import Monomial, atom
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.evaluation import rounded_to_zero
+from absint.lattices.terms.expr import (
+    ONE_EXPR,
+    UNKNOWN_DIM,
+    ZERO_EXPR,
+    Expr,
+    Unknown,
+    add,
+    as_dim,
+    const,
+    expr_of,
+    mul,
+    polynomial,
+    sole_atom,
+    sub,
+)
+from absint.lattices.terms.extremes import maximum
+from absint.lattices.terms.interval import ZERO, Interval
+from absint.lattices.terms.monomials import divided
+from absint.lattices.terms.polynomials import exact_quotient, reduced
+from absint.lattices.terms.rewriting import states
+from absint.lattices.terms.sign import nonneg
+
+Rule = Callable[[Expr, Expr], Dim | None]
+
+
+def _first(rules: tuple[Rule, ...], a: Expr, b: Expr) -> Dim | None:
+    for rule in rules:
+        result = rule(a, b)
+        if result is not None:
+            return result
+    return None
+
+
+# Rounded down
+
+
+@lru_cache(maxsize=1 << 14)
+@states("a // b -> 0", when="a == 0")
+@states("a // b -> a", when="b == 1")
+def floordiv(a: Dim | int, b: Dim | int) -> Dim:
+    """a divided by b, rounded towards minus infinity. Undefined at b = 0."""
+    a, b = as_dim(a), as_dim(b)
+    if b is ZERO_EXPR:
+        return UNKNOWN_DIM
+    if not (isinstance(a, Expr) and isinstance(b, Expr)):
+        return _unknown_quotient(a, b)
+    if a.const is not None and b.const is not None:
+        return const(a.const // b.const)
+    result = _first(FLOORDIV_RULES, a, b)
+    return expr_of(atom("floordiv", (a, b), a.bounds.floordiv(b.bounds))) if result is None else result
+
+
+def _unknown_quotient(a: Dim, b: Dim) -> Dim:
+    if a is ZERO_EXPR or b is ONE_EXPR:
+        return a
+    return Unknown(a.bounds.floordiv(b.bounds))
+
+
+@states("(b * q) // b -> q")
+@states("trunc(b * q, b) -> q")
+def _exact(a: Expr, b: Expr) -> Dim | None:
+    return exact_quotient(a, b)
+
+
+@states("a // m -> (-a) // (-m)", when="m <= -1")
+def _negative_divisor(a: Expr, b: Expr) -> Dim | None:
+    return floordiv(-a, -b) if b.const is not None and b.const < 0 else None
+
+
+@states("a // m -> 0", when="0 <= a and a < m")
+def _small(a: Expr, b: Expr) -> Dim | None:
+    lo, hi = a.bounds
+    least = b.bounds.lo
+    return ZERO_EXPR if lo is not None and lo >= 0 and hi is not None and least is not None and hi < least else None
+
+
+@states("(m * q + r) // m -> q + r // m")
+def _split_multiples(a: Expr, b: Expr) -> Dim | None:
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    if (m := b.const) is not None:
+        # Residues lie around 0; of the two halves of m the positive one, but a leading minus stays for `_leading_sign`,
+        # so that ceil(N / 2) becomes (N + 1) // 2.
+        lead = next((mono for mono, coef in a.ordered if mono and coef % m), None)
+        for mono, coef in a.terms:
+            r = coef % m
+            if mono and (2 * r > m or (2 * r == m and coef < 0 and mono == lead)):
+                r -= m
+            if coef != r:
+                quotient[mono] = (coef - r) // m
+            if r:
+                rest[mono] = r
+    elif len(b.terms) == 1:
+        for mono, coef in a.terms:
+            part = divided((mono, coef), b.terms[0])
+            if part is None:
+                rest[mono] = coef
+            else:
+                quotient[part[0]] = part[1]
+    if not quotient:
+        return None
+    return add(polynomial(quotient), floordiv(polynomial(rest), b))
+
+
+@states("(g * y + c) // (g * n) -> (y + c // g) // n", when="g >= 1 and n >= 1")
+def _common_content(a: Expr, b: Expr) -> Dim | None:
+    m = b.const
+    if m is None:
+        return None
+    g = m
+    for mono, coef in a.terms:
+        if mono:
+            g = gcd(g, coef)
+    return None if g <= 1 else floordiv(polynomial({mono: coef // g for mono, coef in a.terms}), const(m // g))
+
+
+@states("(x // k + r) // m -> (x + k * r) // (k * m)", when="k >= 1 and m >= 1")
+@states("(r - x // k) // m -> -((x + k * (m - 1 - r)) // (k * m))", when="k >= 1 and m >= 1")
+def _nested(a: Expr, b: Expr) -> Dim | None:
+    m = b.const
+    found = _single_quotient(a) if m is not None else None
+    if found is None:
+        return _nested_symbolic(a, b)
+    (x, k), sign, rest = found
+    assert m is not None
+    assert k.const is not None
+    if k.const * m > _MAX_NESTED:
+        return None
+    if sign > 0:
+        return floordiv(add(x, mul(k, rest)), mul(k, b))
+    return -floordiv(add(x, mul(k, sub(const(m - 1), rest))), mul(k, b))
+
+
+_MAX_NESTED: Final = 1 << 63
+"""Divisors are not merged beyond this: a long chain of divisions would grow without limit."""
+
+
+@states("(x // y) // z -> x // (y * z)", when="z >= 0")
+def _nested_symbolic(a: Expr, b: Expr) -> Dim | None:
+    """z is a natural number, so at least 1 where the quotient is defined."""
+    only = sole_atom(a)
+    if only is None or only.op != "floordiv" or b.bounds.lo is None or b.bounds.lo < 0:
+        return None
+    x, y = cast(tuple[Expr, Expr], only.args)
+    divisor = mul(y, b)
+    return floordiv(x, divisor) if isinstance(divisor, Expr) and _moderate(divisor) else None
+
+
+def _moderate(divisor: Expr) -> bool:
+    return divisor.const is None or divisor.const <= _MAX_NESTED
+
+
+def _single_quotient(a: Expr) -> tuple[tuple[Expr, Expr], int, Dim] | None:
+    """a as sign * (x // k) + rest with a constant k >= 1, where exactly one such term exists."""
+    hits = [
+        (mono, coef)
+        for mono, coef in a.terms
+        if len(mono) == 1 and coef in (1, -1) and mono[0].op == "floordiv" and cast(Expr, mono[0].args[1]).is_concrete
+    ]
+    if len(hits) != 1:
+        return None
+    mono, coef = hits[0]
+    rest = polynomial({m: c for m, c in a.terms if m is not mono})
+    return cast(tuple[Expr, Expr], mono[0].args), coef, rest
+
+
+@states("a // m -> -((-a + m - 1) // m)", when="m >= 1")
+def _leading_sign(a: Expr, b: Expr) -> Dim | None:
+    m = b.const
+    if m is None:
+        return None
+    mono, coef = a.ordered[0]
+    if not mono or coef > 0:
+        return None
+    return -floordiv(add(-a, const(m - 1)), b)
+
+
+@states("a % b -> a - b * (a // b)")
+def mod(a: Dim | int, b: Dim | int) -> Dim:
+    """a modulo b with the sign of b (Python's, and ONNX Mod with fmod=0): `a - b*(a//b)`."""
+    a, b = as_dim(a), as_dim(b)
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return sub(a, mul(b, floordiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+    hi = b.bounds.hi
+    positive = b.bounds.lo is not None and b.bounds.lo >= 0
+    return Unknown(Interval(0, None if hi is None else max(hi - 1, 0))) if positive else UNKNOWN_DIM
+
+
+@states("ceil(a, b) -> -((-a) // b)")
+def ceildiv(a: Dim | int, b: Dim | int) -> Dim:
+    """a divided by b, rounded towards plus infinity."""
+    return -floordiv(-as_dim(a), b)
+
+
+@states("(a * c) // (b * c) -> a // b")
+def _floordiv_cancel(a: Expr, b: Expr) -> Dim | None:
+    pair = reduced(a, b)
+    return None if pair is None else floordiv(*pair)
+
+
+FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
+    _exact,
+    _negative_divisor,
+    _small,
+    _split_multiples,
+    _common_content,
+    _floordiv_cancel,
+    _nested,
+    _leading_sign,
+)
+
+
+# Rounded towards zero
+
+
+@lru_cache(maxsize=1 << 14)
+def truncdiv(a: Dim | int, b: Dim | int) -> Dim:
+    """a divided by b, rounded towards zero (C's integer division, and ONNX Div on integers). Undefined at b = 0."""
+    a, b = as_dim(a), as_dim(b)
+    if b is ZERO_EXPR:
+        return UNKNOWN_DIM
+    if not (isinstance(a, Expr) and isinstance(b, Expr)):
+        return a if a is ZERO_EXPR or b is ONE_EXPR else Unknown(a.bounds.truncdiv(b.bounds))
+    if a.const is not None and b.const is not None:
+        return const(rounded_to_zero(a.const, b.const))
+    if b.bounds == ZERO:
+        return UNKNOWN_DIM
+    result = _first(TRUNCDIV_RULES, a, b)
+    return expr_of(atom("truncdiv", (a, b), a.bounds.truncdiv(b.bounds))) if result is None else result
+
+
+@states("trunc(a, b) -> a // b", when="a >= 0 and b >= 0")
+def _both_natural(a: Expr, b: Expr) -> Dim | None:
+    return floordiv(a, b) if nonneg(a) and nonneg(b) else None
+
+
+@states("trunc(a, b) -> 0", when="a == 0")
+@states("trunc(a, b) -> -trunc(-a, b)", when="a <= 0")
+def _negative_dividend(a: Expr, b: Expr) -> Dim | None:
+    if a.bounds == ZERO:
+        return ZERO_EXPR
+    return -truncdiv(-a, b) if a.bounds.hi is not None and a.bounds.hi <= 0 else None
+
+
+@states("trunc(a, b) -> -trunc(a, -b)", when="b <= 0")
+def _negative_trunc_divisor(a: Expr, b: Expr) -> Dim | None:
+    return -truncdiv(a, -b) if b.bounds.hi is not None and b.bounds.hi <= 0 else None
+
+
+@states("trunc(a, m) -> max(a // m, 0)", when="m >= 1 and a >= 1 - m")
+def _hardly_negative(a: Expr, b: Expr) -> Dim | None:
+    """Between 0 and -m the quotient is 0, and the floor is -1."""
+    m = b.const
+    return maximum(floordiv(a, b), 0) if m is not None and m >= 1 and nonneg(add(a, const(m - 1))) else None
+
+
+@states("fmod(a, b) -> a - b * trunc(a, b)")
+def fmod(a: Dim | int, b: Dim | int) -> Dim:
+    """a modulo b with the sign of a (C's, and ONNX Mod with fmod=1): `a - b*truncdiv(a, b)`."""
+    a, b = as_dim(a), as_dim(b)
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return sub(a, mul(b, truncdiv(a, b))) if b is not ZERO_EXPR else UNKNOWN_DIM
+    return UNKNOWN_DIM
+
+
+@states("trunc(a * c, b * c) -> trunc(a, b)")
+def _truncdiv_cancel(a: Expr, b: Expr) -> Dim | None:
+    pair = reduced(a, b)
+    return None if pair is None else truncdiv(*pair)
+
+
+TRUNCDIV_RULES: Final[tuple[Rule, ...]] = (
+    _exact,
+    _both_natural,
+    _negative_dividend,
+    _negative_trunc_divisor,
+    _hardly_negative,
+    _truncdiv_cancel,
+)
+
+
+__all__ = ["ceildiv", "floordiv", "fmod", "mod", "truncdiv"]

@@ -1,0 +1,80 @@
+"""The value of an expression or a relation under a binding of its symbols. No rewrite takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from absint.lattices.terms.atoms import MAX_DIM, Atom, Operand, Symbol, Values, postorder
+
+Binding = Mapping[str, int]
+
+
+class UndefinedError(ArithmeticError):
+    """The expression has no value under this binding: it divides by zero."""
+
+
+def values_of(root: Operand, binding: Binding) -> Values:
+    """The value of every atom of the root; an atom that divides by zero has none.
+
+    Raises KeyError for a missing symbol, ValueError for a size outside its bounds.
+    """
+    values: dict[Atom, int] = {}
+    for node in postorder(root.atoms()):
+        if not isinstance(node, Symbol):
+            with suppress(UndefinedError):  # a branch that is not taken may divide by zero
+                values[node] = EVALUATE[node.op](values, node.args)
+            continue
+        if node.name not in binding:
+            raise KeyError(f"no size given for symbol {node.name!r} of {root}")
+        value = binding[node.name]
+        if value not in node.bounds:
+            lo, hi = node.bounds
+            kind = "a dim and" if (lo, hi) == (0, MAX_DIM) else f"between {lo} and {hi} and"
+            raise ValueError(f"symbol {node.name!r} is {kind} cannot be {value}")
+        values[node] = value
+    return values
+
+
+def rounded_to_zero(a: int, b: int) -> int:
+    """The quotient of two integers, b not 0, rounded towards zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a >= 0) == (b >= 0) else -quotient
+
+
+def _floordiv(values: Values, args: tuple[Operand, ...]) -> int:
+    return args[0].value(values) // _divisor(values, args)
+
+
+def _truncdiv(values: Values, args: tuple[Operand, ...]) -> int:
+    return rounded_to_zero(args[0].value(values), _divisor(values, args))
+
+
+def _divisor(values: Values, args: tuple[Operand, ...]) -> int:
+    divisor = args[1].value(values)
+    if divisor == 0:
+        raise UndefinedError("division by zero")
+    return divisor
+
+
+def _broadcast(values: Values, args: tuple[Operand, ...]) -> int:
+    return next((size for arg in args if (size := arg.value(values)) != 1), 1)
+
+
+def _chosen(values: Values, args: tuple[Operand, ...]) -> int:
+    condition, a, b = args
+    return (a if condition.value(values) else b).value(values)
+
+
+EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
+    "floordiv": _floordiv,
+    "truncdiv": _truncdiv,
+    "max": lambda values, args: max(arg.value(values) for arg in args),
+    "min": lambda values, args: min(arg.value(values) for arg in args),
+    "broadcast": _broadcast,
+    "ite": _chosen,
+}
+"""Operation -> its value, given the values of the atoms in its operands."""
+
+__all__ = ["EVALUATE", "Binding", "UndefinedError", "rounded_to_zero", "values_of"]

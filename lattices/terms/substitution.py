@@ -1,0 +1,52 @@
+"""Replacing symbols and atoms in expressions; results are in normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from absint.lattices.terms.atoms import Atom, Symbol, postorder
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import Expr, as_dim, expr_of, rebuild
+from absint.lattices.terms.normal import CONSTRUCTORS, Condition
+
+
+class Substitution:
+    """Replaces symbols in many expressions, simultaneously, and renormalises; each atom is rebuilt once."""
+
+    __slots__ = ("_mapping", "_values")
+
+    def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
+        """Symbols that are not in the mapping stay."""
+        self._mapping = mapping
+        self._values: dict[Atom, Dim] = {}
+
+    def __call__(self, expr: Expr) -> Dim:
+        """The expression over the new symbols."""
+        values, mapping = self._values, self._mapping
+        for node in postorder(expr.atoms(), values):
+            values[node] = mapping[node] if isinstance(node, Symbol) and node in mapping else rebuilt(node, values)
+        return rebuild(expr, values)
+
+
+def substitute(expr: Expr, mapping: Mapping[Symbol, Dim]) -> Dim:
+    """Replace symbols simultaneously and renormalise; symbols that are not in the mapping stay."""
+    return Substitution(mapping)(expr)
+
+
+def substitute_names(dim: Dim, mapping: Mapping[str, Dim | int]) -> Dim:
+    """Replace symbols by name; an unknown dim stays."""
+    if not isinstance(dim, Expr):
+        return dim
+    chosen = {s: as_dim(mapping[s.name]) for s in dim.symbols if s.name in mapping}
+    return substitute(dim, chosen) if chosen else dim
+
+
+def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:
+    """The atom over the values of its operands' atoms."""
+    if not node.args or all(values[child] is expr_of(child) for child in node.children()):
+        return expr_of(node)
+    return CONSTRUCTORS[node.op](*(cast("Expr | Condition", arg).rebuild(values) for arg in node.args))
+
+
+__all__ = ["Substitution", "rebuilt", "substitute", "substitute_names"]
