@@ -102,8 +102,8 @@ def observed() -> Mapping[Operator, Facts]:
     for test in node_tests().values():
         result = absint.analyze(Variant(test, "constant", "distinct").model, refine=False)
         for number, node in enumerate(result.nodes):
-            if node.kernel is not None:
-                found = facts[node.kernel.domain, node.kernel.op_type]
+            if node.operation is not None:
+                found = facts[node.operation.domain, node.operation.op_type]
                 stated = result.analysis.statements(number)
                 found.requirements |= dict.fromkeys(general(s.reason) for s in stated if s.role == "required")
     return facts

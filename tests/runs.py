@@ -115,9 +115,9 @@ class Runs:
         names = {operand: name for name, operand in self.result.operands.items()}
         known = {**known, **dict(self._conditions(names, values))}
         for number, node in enumerate(self.result.nodes):
-            template = self.result.analysis.applied.get(number)
-            if template is not None and template.rejected is not None and self._visited(node.gate, names, values):
-                yield f"{node} runs, but is claimed never to: {template.rejected}"
+            summary = self.result.analysis.applied.get(number)
+            if summary is not None and summary.rejected is not None and self._visited(node.gate, names, values):
+                yield f"{node} runs, but is claimed never to: {summary.rejected}"
         for c in self.result.recorded.every:
             relation = replace_in(c.formula, self.result.names)
             if truth(relation, known) is False:  # type: ignore[arg-type]
@@ -126,16 +126,16 @@ class Runs:
     def _conditions(self, names: Mapping[Operand, str], values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
         """The boolean symbols that stand for the conditions of Ifs by data."""
         for number, node in enumerate(self.result.nodes):
-            if isinstance(node.control, IfJoin) and node.operands[0] in names:
+            if isinstance(node.step, IfJoin) and node.operands[0] in names:
                 yield f"%{number}:condition", int(is_true(values[names[node.operands[0]]]))
 
     def _visited(self, gate: int, names: Mapping[Operand, str], values: Mapping[str, Any]) -> bool:
         """The run is known to pass the gate, and all gates around it, exactly once."""
         while gate >= 0:
             item = self.result.nodes[gate]
-            if not isinstance(item.control, Gate) or item.operands[0] not in names:
+            if not isinstance(item.step, Gate) or item.operands[0] not in names:
                 return False
-            if is_true(values[names[item.operands[0]]]) is not item.control.taken:
+            if is_true(values[names[item.operands[0]]]) is not item.step.taken:
                 return False
             gate = item.gate
         return True

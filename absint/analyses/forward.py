@@ -43,7 +43,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     def __init__(self, result: Analysed) -> None:
         self.result = result
         self.nodes = result.nodes
-        """The nodes, each with `operator`, `operands`, names of `outputs`; of an operator also `kernel.attributes`."""
+        """The nodes: `operator`, `operands` and names of `outputs`; of an operator, `operation.attributes`."""
         self.lattice = Rows(self.domain)
 
     @abstractmethod
@@ -65,14 +65,14 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     def transfer(self, node: int, states: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
         item = self.nodes[node]
         if item.gate >= 0 and self._never(item.gate):
-            return (self.domain.bottom,) * max(1, len(item.outputs), item.control.width if item.control else 0)
-        if item.control is not None:
-            return tuple(self._control(node, item.control, states))
-        if item.kernel is None:
+            return (self.domain.bottom,) * max(1, len(item.outputs), item.step.width if item.step else 0)
+        if item.step is not None:
+            return tuple(self._step(node, item.step, states))
+        if item.operation is None:
             return (self.source(node),)
         return tuple(self.operator(node, [None if o[0] < 0 else self._of(o, states) for o in item.operands]))
 
-    def _control(self, node: int, step: Step, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
+    def _step(self, node: int, step: Step, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
         """The elements of the outputs of a branch or loop step."""
         operands = self.nodes[node].operands
         match step:

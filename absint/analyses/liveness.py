@@ -96,7 +96,7 @@ class LastUses(Analysis[Moments]):
                 self._readers[producer].append(Reader(index, reader, until, renames))
         names = result.operands
         self._outputs = {names[name] for name in result.outputs if name in names}
-        self._widths = [max(1, len(node.outputs), node.control.width if node.control else 0) for node in self._nodes]
+        self._widths = [max(1, len(node.outputs), node.step.width if node.step else 0) for node in self._nodes]
         for operand in (o for node in self._nodes for o in node.operands if o[0] >= 0):
             self._widths[operand[0]] = max(self._widths[operand[0]], operand[1] + 1)
         self.lattice = MomentLattice(max(self._widths, default=1), self._end)
@@ -112,7 +112,12 @@ class LastUses(Analysis[Moments]):
         """Views of what the same body computes."""
         found = set()
         for number, node in enumerate(self._nodes):
-            if node.kernel is not None and not node.kernel.domain and node.kernel.op_type in VIEWS and node.operands:
+            if (
+                node.operation is not None
+                and not node.operation.domain
+                and node.operation.op_type in VIEWS
+                and node.operands
+            ):
                 viewed = node.operands[0][0]
                 if viewed >= 0 and self._regions.home(viewed) is self._regions.of(number):
                     found.add(number)
@@ -122,13 +127,13 @@ class LastUses(Analysis[Moments]):
         """Operands with the nodes that read them. What a body gives back is read by the join, exit or head."""
         for number, node in enumerate(self._nodes):
             operands = list(node.operands)
-            if isinstance(node.control, EXITS):
-                for claim in _claims(node.control):
+            if isinstance(node.step, EXITS):
+                for claim in _claims(node.step):
                     operands.remove(claim)
             for operand in operands:
                 yield operand, number
-            if isinstance(node.control, LoopBody):
-                for operand in node.control.back:
+            if isinstance(node.step, LoopBody):
+                for operand in node.step.back:
                     yield operand, number
 
     def _until(self, home: Region, reader: int) -> int:
@@ -186,9 +191,9 @@ def lifetimes(result: Analysed, regions: Regions, inputs: InputPolicy, views: Vi
 
 def is_parameter(node: Node, is_input: bool) -> bool:
     """The node stands for an initialiser, or is a Constant."""
-    if node.kernel is None:
+    if node.operation is None:
         return node.value is not None and not is_input
-    return node.kernel.op_type == "Constant" and not node.kernel.domain
+    return node.operation.op_type == "Constant" and not node.operation.domain
 
 
 def value_names(result: Analysed) -> Mapping[Operand, str]:
@@ -205,7 +210,7 @@ def _first(nodes: Sequence[Node], number: int, index: int) -> int:
     node = nodes[number]
     if node.value is not None:
         return START
-    step = node.control
+    step = node.step
     return step.head if isinstance(step, EXITS) and index >= carried(step) else number
 
 

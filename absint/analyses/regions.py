@@ -65,15 +65,15 @@ class Regions:
         self.by_gate: dict[int, Region] = {-1: self.main}
         closes: dict[int, int] = {}
         for number, node in enumerate(self._nodes):
-            if isinstance(node.control, EXITS):
-                closes[node.control.head] = number
+            if isinstance(node.step, EXITS):
+                closes[node.step.head] = number
         for number, node in enumerate(self._nodes):
             around = self.by_gate[node.gate]
             around.members.append(number)
-            if isinstance(node.control, Gate):
-                self._add(self._branch(number, node.control, around))
-            elif isinstance(node.control, LoopBody):
-                self._add(self._loop(number, node.control, around, closes.get(number, -1)))
+            if isinstance(node.step, Gate):
+                self._add(self._branch(number, node.step, around))
+            elif isinstance(node.step, LoopBody):
+                self._add(self._loop(number, node.step, around, closes.get(number, -1)))
 
     def _add(self, region: Region) -> None:
         self.by_gate[region.gate] = region
@@ -86,7 +86,7 @@ class Regions:
 
     def home(self, node: int) -> Region:
         """The region whose visits the node's outputs belong to: what a loop head gives is there anew in each trip."""
-        return self.by_gate[node] if isinstance(self._nodes[node].control, LoopBody) else self.of(node)
+        return self.by_gate[node] if isinstance(self._nodes[node].step, LoopBody) else self.of(node)
 
     def label(self, region: Region) -> str:
         """The If or loop that the region is a body of."""

@@ -114,7 +114,7 @@ class Cost:
         self._amounts = {
             number: self._counted(number, node)
             for number, node in enumerate(result.nodes)
-            if node.kernel is not None and self._regions.runs(number)
+            if node.operation is not None and self._regions.runs(number)
         }
         self._bill = Bill(self._regions, self._amounts)
 
@@ -223,7 +223,7 @@ class Cost:
 
     def _node(self, number: int, amounts: Amounts, runs: Dim) -> NodeCost:
         node = self._result.nodes[number]
-        uncounted = number in self._unsized or (node.kernel is not None and _key(node) not in RULES)
+        uncounted = number in self._unsized or (node.operation is not None and _key(node) not in RULES)
         macs, flops, moved = (shown(term, self._names) for term in amounts)
         weights = 0
         for producer, index in dict.fromkeys(node.operands):
@@ -247,25 +247,25 @@ class Cost:
 
     def _counted(self, number: int, node: Node) -> Amounts:
         """Costs of one run of an operator; what is not counted is 0 here, and listed."""
-        assert node.kernel is not None
+        assert node.operation is not None
         work = self._work(number, node)
         if work is None and _key(node) in RULES:
             self._unsized.add(number)
         elif work is None:
-            self.without_rule[node.kernel.operator] += 1
+            self.without_rule[node.operation.operator] += 1
         work = work or Work()
         return Amounts(product_settled(work.macs), product_settled(work.flops), self._moved(number, node))
 
     def _work(self, number: int, node: Node) -> Work | None:
         """The arithmetic of an operator; None without a rule or a size."""
-        kernel, rule, states = node.kernel, RULES.get(_key(node)), self._result.states
-        if kernel is None or rule is None:
+        operation, rule, states = node.operation, RULES.get(_key(node)), self._result.states
+        if operation is None or rule is None:
             return None
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in node.operands])
-        key = (kernel, inputs, states[number])
+        key = (operation, inputs, states[number])
         if key not in self._works:
             try:
-                work = rule.work(Instance(kernel.op_type, kernel.attributes, inputs, states[number]))
+                work = rule.work(Instance(operation.op_type, operation.attributes, inputs, states[number]))
                 known = isinstance(work.macs, Expr) and isinstance(work.flops, Expr)
             except (UnsizedError, IndexError, ValueError):
                 known = False
@@ -319,8 +319,8 @@ class Cost:
 
 
 def _key(node: Node) -> tuple[str, str]:
-    assert node.kernel is not None
-    return node.kernel.domain, node.kernel.op_type
+    assert node.operation is not None
+    return node.operation.domain, node.operation.op_type
 
 
 __all__ = ["READ_NO_DATA", "Amounts", "Cost", "NodeCost", "Parameters", "Ranked", "Runs", "Totals"]

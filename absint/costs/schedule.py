@@ -52,7 +52,7 @@ class Schedule:
 
     def _is_step(self, number: int) -> bool:
         node = self._nodes[number]
-        is_idle = node.value is not None or isinstance(node.control, Gate) or is_parameter(node, False)
+        is_idle = node.value is not None or isinstance(node.step, Gate) or is_parameter(node, False)
         return not is_idle and self._regions.runs(number)
 
     # In numbers
@@ -157,18 +157,18 @@ class Schedule:
 
     def _is_handed_over(self, number: int) -> bool:
         """The node is a join or exit whose outputs were live already in the last step of each body that may run."""
-        control = self._nodes[number].control
-        if isinstance(control, IfJoin):
+        step = self._nodes[number].step
+        if isinstance(step, IfJoin):
             operands = self._nodes[number].operands
             width = (len(operands) - 1) // 2
             bodies: list[tuple[int, Sequence[Operand]]] = [
-                (control.then_gate, operands[1 : 1 + width]),
-                (control.else_gate, operands[1 + width :]),
+                (step.then_gate, operands[1 : 1 + width]),
+                (step.else_gate, operands[1 + width :]),
             ]
-        elif isinstance(control, EXITS):
-            head = self._nodes[control.head].control
+        elif isinstance(step, EXITS):
+            head = self._nodes[step.head].step
             back = head.back if isinstance(head, LoopBody) else ()
-            bodies = [(control.head, back[len(back) - carried(control) :])]
+            bodies = [(step.head, back[len(back) - carried(step) :])]
         else:
             return False
         regions = [(self._regions.by_gate[gate], results) for gate, results in bodies]

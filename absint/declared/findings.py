@@ -139,9 +139,9 @@ class _Finder:
         nodes = self._result.nodes
         gate = group.members[0].gate
         while gate >= 0:
-            control = nodes[gate].control
-            if isinstance(control, LoopBody):
-                yield control
+            step = nodes[gate].step
+            if isinstance(step, LoopBody):
+                yield step
             gate = nodes[gate].gate
 
     def _message(self, group: Group, declared: Dims, claim: Claim) -> str:

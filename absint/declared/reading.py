@@ -69,7 +69,7 @@ class Inferred:
         node, at = operand
         state = self._base[node] if node in self._inputs else self._last[node]
         value = state[at] if at < len(state) else BOTTOM
-        loop = self._nodes[node].control
+        loop = self._nodes[node].step
         if at == 1 and isinstance(loop, LoopHead):
             return condition_at_runtime(value)
         if not self._back or node in self._inputs:

@@ -82,16 +82,16 @@ class Trials:
         Where one of several inputs would do, it is one of `leaves` if there is one.
         """
         item = self._analysis.nodes[node]
-        kernel = item.kernel
-        assert kernel is not None
+        operation = item.operation
+        assert operation is not None
         inputs = self.inputs(node)
         facts = self._analysis.facts_at(item.gate)
         first = tuple([item.operands.index(operand) for operand in item.operands])
         preferred = tuple([operand in leaves for operand in item.operands])
-        key = (kernel, inputs, facts.relations, first, preferred, output, place)
+        key = (operation, inputs, facts.relations, first, preferred, output, place)
         found = self._known.get(key)
         if found is None:
-            trial = _Trial(kernel, inputs, facts, first, output, place, self._analysis)
+            trial = _Trial(operation, inputs, facts, first, output, place, self._analysis)
             number = number_at(self._states[node][output], place)
             found = self._known[key] = trial.unchanged(number, preferred) or trial.sources()
         return found
@@ -102,7 +102,7 @@ class _Trial:
 
     def __init__(
         self,
-        kernel: Operation,
+        operation: Operation,
         inputs: tuple[Value | None, ...],
         facts: Facts,
         first: tuple[int, ...],
@@ -110,7 +110,7 @@ class _Trial:
         place: Place,
         analysis: ShapeAnalysis,
     ) -> None:
-        self.kernel = kernel
+        self.operation = operation
         self.inputs = inputs
         self.facts = facts
         self.first = first
@@ -155,8 +155,8 @@ class _Trial:
         for position, place in holders:
             real = isinstance(self._number((position, place)), Real)
             changes[position, place] = Real(mark, 1) if real and isinstance(mark, Expr) else mark
-        template = self._applied(self._changed(changes))
-        return template is not None and as_integer(number_at(template.outputs[self.output], self.place)) is mark
+        summary = self._applied(self._changed(changes))
+        return summary is not None and as_integer(number_at(summary.outputs[self.output], self.place)) is mark
 
     # Computed
 
@@ -196,13 +196,13 @@ class _Trial:
         order = list(terms)
         variables = tuple([order.index(n) if (n := self._number(a)) in terms else None for a in sources])
         changes = {argument: terms[n] for argument in sources if (n := self._number(argument)) in terms}
-        template = self._applied(self._changed(changes)) if changes else None
-        found = number_at(template.outputs[self.output], self.place) if template is not None else None
+        summary = self._applied(self._changed(changes)) if changes else None
+        found = number_at(summary.outputs[self.output], self.place) if summary is not None else None
         plain = isinstance(found, Expr) and all(s.name.startswith(_MARK) for s in found.symbols)
         return (found, variables) if plain and isinstance(found, Expr) else (None, variables)
 
     def _attributes(self, inputs: tuple[Value | None, ...], truth: object) -> Iterator[str]:
-        attributes = self.kernel.attributes
+        attributes = self.operation.attributes
         for name in attributes:
             rest = {other: value for other, value in attributes.items() if other != name}
             if self._seen(inputs, rest) != truth:
@@ -218,13 +218,13 @@ class _Trial:
         facts: Facts | None = None,
     ) -> object:
         """The number, and what the rule defines of the symbols that it invents for it."""
-        template = self._applied(inputs, attributes, facts)
-        if template is None:
+        summary = self._applied(inputs, attributes, facts)
+        if summary is None:
             return None
-        number = number_at(template.outputs[self.output], self.place)
+        number = number_at(summary.outputs[self.output], self.place)
         holes = {s for s in element_symbols(number) if s.name.startswith(HOLE)} if number is not None else set()
-        defined = [s.relation for s in template.statements if s.role == "defined" and holes & s.relation.symbols]
-        return template.rejected is None, type(number), number, frozenset(defined)
+        defined = [s.relation for s in summary.statements if s.role == "defined" and holes & s.relation.symbols]
+        return summary.rejected is None, type(number), number, frozenset(defined)
 
     # Applying the rule
 
@@ -262,23 +262,23 @@ class _Trial:
         attributes: Mapping[str, AttributeValue] | None = None,
         facts: Facts | None = None,
     ) -> RuleSummary | None:
-        kernel = self.kernel
+        operation = self.operation
         self.left -= 1
-        if kernel.rule is None:
+        if operation.rule is None:
             return None
         op = Op(
-            kernel.rule,
+            operation.rule,
             inputs,
-            kernel.attributes if attributes is None else attributes,
-            version=kernel.version,
-            outputs=kernel.outputs,
+            operation.attributes if attributes is None else attributes,
+            version=operation.version,
+            outputs=operation.outputs,
             facts=self.facts if facts is None else facts,
-            name=kernel.op_type,
+            name=operation.op_type,
             policy=self.policy,
             premises=self.premises,
         )
         try:
-            result = apply(kernel.rule, op)
+            result = apply(operation.rule, op)
         except Exception:  # the analysis has told of it; here it means that nothing can be found out
             return None
         return name_unknowns(result.outputs, result.statements, rejected=result.rejected)

@@ -134,11 +134,11 @@ class Derivation:
         item = self._nodes[slot.node]
         if item.value is not None:
             return self._source_of(slot, item.value)
-        if item.kernel is None:
+        if item.operation is None:
             return self._flow(slot)
         found = self._trials.of(slot.node, slot.output, slot.place, self._leaves)
         parts = tuple(
-            Part(_formal(item.kernel, position), Slot(*item.operands[position], place))
+            Part(_formal(item.operation, position), Slot(*item.operands[position], place))
             for position, place in found.sources
         )
         if found.unchanged:
@@ -165,19 +165,19 @@ class Derivation:
 
     def _is_born(self, slot: Slot) -> bool:
         """The node's rule gave no expression, but a symbol of its own."""
-        template = self._analysis.applied.get(slot.node)
-        if template is None:
+        summary = self._analysis.applied.get(slot.node)
+        if summary is None:
             return False
-        number = number_at(template.outputs[slot.output], slot.place) if slot.output < len(template.outputs) else None
+        number = number_at(summary.outputs[slot.output], slot.place) if slot.output < len(summary.outputs) else None
         return number is not None and any(s.name.startswith(HOLE) for s in element_symbols(number))
 
     def _why(self, slot: Slot, item: Node) -> str:
         """Why there is no expression."""
-        assert item.kernel is not None
-        if item.kernel.rule is None:
+        assert item.operation is not None
+        if item.operation.rule is None:
             return "the operator has no rule"
-        if item.kernel.rule.inferred:
-            return f"the operator has no rule; what is known is from {item.kernel.rule.origin}"
+        if item.operation.rule.inferred:
+            return f"the operator has no rule; what is known is from {item.operation.rule.origin}"
         if slot.node in self._analysis.crashes:
             return "the rule of the operator failed"
         if self._analysis.applied[slot.node].rejected is not None:
@@ -185,13 +185,13 @@ class Derivation:
         for position, operand in enumerate(item.operands):
             value = self._analysis.operand(operand, self._states)
             if value is TOP or (isinstance(value, AnyTensor) and value.shape.rank is None):
-                return f"the rank of its input {_formal(item.kernel, position) or position} is unknown"
+                return f"the rank of its input {_formal(item.operation, position) or position} is unknown"
         return "only a run decides it"
 
 
-def _formal(kernel: Operation, position: int) -> str:
+def _formal(operation: Operation, position: int) -> str:
     """The operator's name for an input; empty where it has none."""
-    formals = kernel.rule.inputs if kernel.rule is not None else ()
+    formals = operation.rule.inputs if operation.rule is not None else ()
     name = formals[position] if position < len(formals) else ""
     return "" if name.endswith("*") else name
 

@@ -56,17 +56,17 @@ class FlowSources:
     def of(self, node: int, output: int, place: Place) -> Flow:
         """Where the number at a place of an output of a control-flow node comes from."""
         item = self._analysis.nodes[node]
-        control = item.control
-        if isinstance(control, IfJoin):
-            return self._join(item, control, output, place)
-        if isinstance(control, LoopHead):
-            return self._loop_head(node, item, control, output, place)
-        if isinstance(control, LoopExit):
-            return self._loop_exit(item, control, output, place)
-        if isinstance(control, ScanHead):
-            return self._scan_head(node, item, control, output, place)
-        if isinstance(control, ScanExit):
-            return self._scan_exit(item, control, output, place)
+        step = item.step
+        if isinstance(step, IfJoin):
+            return self._join(item, step, output, place)
+        if isinstance(step, LoopHead):
+            return self._loop_head(node, item, step, output, place)
+        if isinstance(step, LoopExit):
+            return self._loop_exit(item, step, output, place)
+        if isinstance(step, ScanHead):
+            return self._scan_head(node, item, step, output, place)
+        if isinstance(step, ScanExit):
+            return self._scan_exit(item, step, output, place)
         return Flow("", ())
 
     def number(self, slot: Slot) -> Element | None:
@@ -131,7 +131,7 @@ class FlowSources:
         return self._stacked(operands[3 + 3 * count + output - count], place, 0, trips)
 
     def _final(self, head: Operand, place: Place, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
-        loop = self._analysis.nodes[head[0]].control
+        loop = self._analysis.nodes[head[0]].step
         assert isinstance(loop, LoopBody)
         last = self._parts(("last trip", head, place))
         numbers = [self.number(part.slot) for part in last]

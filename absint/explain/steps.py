@@ -22,7 +22,7 @@ from absint.program.graph import Node, Path
 from absint.program.steps import Operand
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Learned
-from absint.shapes.summaries import birthplace, born
+from absint.shapes.summaries import fresh_symbol, origin_node
 from absint.solution.constraints import all_names
 from absint.transfer.op import HOLE, Statement
 
@@ -81,7 +81,7 @@ class Steps:
 
     @staticmethod
     def _sorted(symbols: Iterable[Symbol]) -> list[Symbol]:
-        return sorted(symbols, key=lambda s: (birthplace(s) or -1, s.name))
+        return sorted(symbols, key=lambda s: (origin_node(s) or -1, s.name))
 
     def _show(self, number: Element) -> Element:
         found = self._shown.get(number)
@@ -112,7 +112,7 @@ class Steps:
 
     def _step(self, slot: Slot, origin: Origin, numbers: Mapping[Slot, int]) -> Step:
         item = self._nodes[slot.node]
-        kernel = item.kernel
+        operation = item.operation
         return Step(
             numbers[slot],
             origin.kind,
@@ -123,7 +123,7 @@ class Steps:
             self._path(item),
             origin.does.format(*map(self._show, origin.terms)) if origin.terms else origin.does,
             self._formula(origin),
-            tuple((name, kernel.attributes[name]) for name in origin.attributes) if kernel is not None else (),
+            tuple((name, operation.attributes[name]) for name in origin.attributes) if operation is not None else (),
             tuple([self._source(part, numbers, origin, at) for at, part in enumerate(origin.parts)]),
             not origin.parts or slot in self._found.followed,
             *self._said(slot, origin),
@@ -181,7 +181,7 @@ class Steps:
         for statement in self._statements(slot.node):
             about = {s.name for s in statement.relation.symbols}
             if statement.role == "defined":
-                if any(birthplace(s) == slot.node and s.name in own for s in statement.relation.symbols):
+                if any(origin_node(s) == slot.node and s.name in own for s in statement.relation.symbols):
                     defined.append(self._told(statement, slot.node))
             elif not about.isdisjoint(near):
                 requires.append(self._told(statement, slot.node))
@@ -221,11 +221,11 @@ class Steps:
 
     def _born(self, slot: Slot) -> Iterator[Symbol]:
         """The symbols that the node invented for the number, known by now or not."""
-        template = self._analysis.applied[slot.node]
-        number = number_at(template.outputs[slot.output], slot.place)
+        summary = self._analysis.applied[slot.node]
+        number = number_at(summary.outputs[slot.output], slot.place)
         for hole in element_symbols(number) if number is not None else ():
             if hole.name.startswith(HOLE):
-                yield born(slot.node, hole.name[len(HOLE) :], *hole.bounds)
+                yield fresh_symbol(slot.node, hole.name[len(HOLE) :], *hole.bounds)
 
 
 def _strongest(facts: Sequence[Learned]) -> list[Learned]:

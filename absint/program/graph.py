@@ -56,9 +56,9 @@ class Scope:
 
 
 class Node:
-    """One node: an operator (`kernel`), control flow (`control`), or an input or initialiser (`value`)."""
+    """One node: an operator (`operation`), control flow (`step`), or an input or initialiser (`value`)."""
 
-    __slots__ = ("control", "gate", "kernel", "name", "operands", "outputs", "path", "value")
+    __slots__ = ("gate", "name", "operands", "operation", "outputs", "path", "step", "value")
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class Node:
         operands: list[Operand],
         outputs: tuple[str, ...],
         gate: int,
-        kernel: Operation | None = None,
-        control: Step | None = None,
+        operation: Operation | None = None,
+        step: Step | None = None,
         value: Value | None = None,
     ) -> None:
         self.name = name
@@ -76,16 +76,16 @@ class Node:
         self.operands = operands
         self.outputs = outputs
         self.gate = gate
-        self.kernel = kernel
-        self.control = control
+        self.operation = operation
+        self.step = step
         self.value = value
 
     @property
     def operator(self) -> str:
         """What the node is, in words of the model."""
-        if self.kernel is not None:
-            return self.kernel.operator
-        return "input" if self.control is None else self.control.operator
+        if self.operation is not None:
+            return self.operation.operator
+        return "input" if self.step is None else self.step.operator
 
     def __str__(self) -> str:
         where = f"{self.path}/" if str(self.path) else ""
@@ -112,7 +112,7 @@ class Program:
 
     def complete(self, node: int, step: Step) -> None:
         """Say all of a step whose branch or body has been lowered since it was added."""
-        self.nodes[node].control = step
+        self.nodes[node].step = step
         if isinstance(step, LoopBody):
             self._heads.append(node)
 
@@ -124,11 +124,11 @@ class Program:
                     yield producer, number
             if node.gate >= 0:
                 yield node.gate, number
-            if node.control is not None:
-                for before in node.control.after:
+            if node.step is not None:
+                for before in node.step.after:
                     yield before, number
         for head in self._heads:
-            step = self.nodes[head].control
+            step = self.nodes[head].step
             if isinstance(step, LoopBody):
                 yield from ((producer, head) for producer, _ in step.back if producer >= 0)
 

@@ -87,7 +87,7 @@ class Lowered:
 class Frame:
     """One body being lowered."""
 
-    __slots__ = ("attributes", "done", "gate", "imports", "kernels", "nodes", "numbers", "path", "scope", "stack")
+    __slots__ = ("attributes", "done", "gate", "imports", "nodes", "numbers", "operations", "path", "scope", "stack")
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Frame:
         path: Path,
         gate: int,
         imports: Mapping[str, int],
-        kernels: dict[object, Operation | None],
+        operations: dict[object, Operation | None],
         done: Callable[[], None],
         attributes: Mapping[str, AttributeProto] | None = None,
         stack: tuple[str, ...] = (),
@@ -107,7 +107,7 @@ class Frame:
         self.path = path
         self.gate = gate
         self.imports = imports
-        self.kernels = kernels
+        self.operations = operations
         self.done = done
         self.attributes = attributes
         self.stack = stack

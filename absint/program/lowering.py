@@ -70,7 +70,7 @@ class Lowerer:
         self._refused: list[tuple[int, str]] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
-        self._kernels: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
+        self._operations: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
         proto = loaded.proto
         self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
         self._sizes = expanded_sizes(self._functions)
@@ -202,10 +202,10 @@ class Lowerer:
         stack: tuple[str, ...] = (),
     ) -> None:
         key = tuple(sorted(imports.items()))
-        kernels = self._kernels.setdefault(key, {})
+        operations = self._operations.setdefault(key, {})
         if self._watch is not None:
             nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
-        self._frames.append(Frame(nodes, scope, path, gate, imports, kernels, done, attributes, stack))
+        self._frames.append(Frame(nodes, scope, path, gate, imports, operations, done, attributes, stack))
 
     def _resort(self, frame: Frame, node: NodeProto, name: str) -> bool:
         """Whether a name that is not defined yet is computed later in the body; then sort what is left of it."""
@@ -246,7 +246,7 @@ class Lowerer:
     def _advance(self, frame: Frame) -> bool:
         """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
         names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
-        kernels, formals = frame.kernels, frame.attributes
+        operations, formals = frame.operations, frame.attributes
         nodes, frames, functions = self.program.nodes, self._frames, self._functions
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
@@ -261,9 +261,9 @@ class Lowerer:
             else:
                 key = (op_type, family, len(outputs))
             try:
-                kernel = kernels[key]
+                operation = operations[key]
             except KeyError:
-                kernel = kernels[key] = self._kernel(node, attributes, key, frame, number)
+                operation = operations[key] = self._operation(node, attributes, key, frame, number)
             inputs = node.input[:]
             try:
                 operands = list(map(own, inputs))
@@ -276,9 +276,9 @@ class Lowerer:
                             return True
                         found = self._undefined(name, node, number, frame)
                     operands.append(found)
-            if kernel is not None:
+            if operation is not None:
                 item = len(nodes)
-                nodes.append(Node(node.name or f"#{number}", path, operands, outputs, gate, kernel))
+                nodes.append(Node(node.name or f"#{number}", path, operands, outputs, gate, operation))
                 for index, name in enumerate(outputs):
                     if name:
                         if name in names:
@@ -301,10 +301,10 @@ class Lowerer:
     def _duplicate(self, name: str, node: NodeProto, number: int, frame: Frame) -> None:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
-    def _kernel(
+    def _operation(
         self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
     ) -> Operation | None:
-        """The kernel of an operator instance, its first; None for what is lowered to more than one node."""
+        """The operation of an operator instance, its first; None for what is lowered to more than one node."""
         domain, op_type = domain_of(node.domain), node.op_type
         if self._function(node) is not None or (not domain and op_type in LOWERED):
             return None
@@ -315,18 +315,18 @@ class Lowerer:
         if shared is not None:
             return shared
         said = len(self.diagnostics)
-        kernel = self._new_kernel(node, attributes, version, place_of(node, number, frame))
+        operation = self._new_operation(node, attributes, version, place_of(node, number, frame))
         if (
             is_shipped
-            and kernel is not None
-            and kernel.is_standard
+            and operation is not None
+            and operation.is_standard
             and len(self.diagnostics) == said
             and not any(map(is_elsewhere, attributes))
         ):
-            INTERNED.intern(identity, kernel)
-        return kernel
+            INTERNED.intern(identity, operation)
+        return operation
 
-    def _new_kernel(
+    def _new_operation(
         self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
     ) -> Operation | None:
         domain, op_type = domain_of(node.domain), node.op_type
@@ -432,8 +432,8 @@ class Lowerer:
     def opaque(self, call: Call) -> None:
         """Add the instance as one node of which nothing but output types is known."""
         domain = domain_of(call.node.domain)
-        kernel = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
-        self._add(call, Node(_name(call), call.frame.path, call.operands, call.outputs, call.frame.gate, kernel))
+        operation = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
+        self._add(call, Node(_name(call), call.frame.path, call.operands, call.outputs, call.frame.gate, operation))
 
     def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
@@ -441,7 +441,7 @@ class Lowerer:
             step = replace(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
         return self._add(
             call,
-            Node(_name(call), call.frame.path, operands, () if inner else call.outputs, call.frame.gate, control=step),
+            Node(_name(call), call.frame.path, operands, () if inner else call.outputs, call.frame.gate, step=step),
         )
 
     def _add(self, call: Call, node: Node) -> int:

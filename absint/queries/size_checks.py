@@ -124,13 +124,13 @@ def broken_requirement(result: Analysed, sizes: Mapping[str, int]) -> Failure | 
 def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
-    for node, template in run.analysis.applied.items():
+    for node, summary in run.analysis.applied.items():
         item = result.nodes[node]
-        kernel = item.kernel
-        if kernel is None or not template.outputs or kernel.operator in seen:
+        operation = item.operation
+        if operation is None or not summary.outputs or operation.operator in seen:
             continue
-        if kernel.rule is None or not kernel.rule.complete:
-            seen.add(kernel.operator)
+        if operation.rule is None or not operation.rule.complete:
+            seen.add(operation.operator)
             yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 
 

@@ -23,7 +23,7 @@ from absint.program.limits import SETTLE
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import Learned, Round, replaced
-from absint.shapes.summaries import birthplace
+from absint.shapes.summaries import origin_node
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -147,7 +147,7 @@ def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
 
 
 def _inside_a_loop(result: Analysed, name: str) -> bool:
-    place = birthplace(Symbol(name))
+    place = origin_node(Symbol(name))
     return place is not None and result.nodes[place].gate >= 0
 
 

@@ -252,7 +252,7 @@ class Sizes:
         """Data-dependent truths: conditions of Ifs, where they were given."""
         names = {operand: name for name, operand in result.operands.items() if name in actual}
         for number, node in enumerate(result.nodes):
-            if isinstance(node.control, IfJoin) and node.operands[0] in names:
+            if isinstance(node.step, IfJoin) and node.operands[0] in names:
                 name = names[node.operands[0]]
                 tensor = actual[name]
                 shown = all_names(result).get(Symbol(f"%{number}:condition", 0, 1))

@@ -58,11 +58,11 @@ MEANINGS: Final[Mapping[type[Step], Meaning]] = {
 def interpret(run: Interpretation, node: int, states: Sequence[State]) -> State:
     """The state of a node, from those of the nodes that it depends on."""
     item = run.nodes[node]
-    if item.kernel is not None:
-        return computed(run, node, item, item.kernel, states)
+    if item.operation is not None:
+        return computed(run, node, item, item.operation, states)
     if item.value is not None:
         return (simplified(run.inputs.get(node, item.value), run.facts),)
-    step = item.control
+    step = item.step
     assert step is not None
     if item.gate >= 0 and states[item.gate][0] is BOTTOM:
         return (BOTTOM,) * max(1, len(item.outputs) or step.width)
@@ -113,7 +113,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
         if self.profile is not None:
-            self.profile.visits += self.nodes[node].kernel is not None
+            self.profile.visits += self.nodes[node].operation is not None
         state = interpret(self, node, states)
         if self.trace is not None:
             self.trace(node, state)
@@ -144,16 +144,16 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             if item.value is not None:
                 states[node] = self.transfer(node, states)
                 continue
-            if item.kernel is None:
-                assert item.control is not None
-                width = max(1, len(item.outputs) or item.control.width)
+            if item.operation is None:
+                assert item.step is not None
+                width = max(1, len(item.outputs) or item.step.width)
                 summary = RuleSummary((TOP,) * width, (), (), (UNFINISHED,))
-            elif item.kernel in known:
-                summary = known[item.kernel]
+            elif item.operation in known:
+                summary = known[item.operation]
             else:
-                top = (TOP,) * item.kernel.outputs
-                outputs = typed(item.kernel, (TOP,) * len(item.operands), top)
-                summary = known[item.kernel] = RuleSummary(outputs, (), (), (UNFINISHED,))
+                top = (TOP,) * item.operation.outputs
+                outputs = typed(item.operation, (TOP,) * len(item.operands), top)
+                summary = known[item.operation] = RuleSummary(outputs, (), (), (UNFINISHED,))
             self.applied[node], states[node] = summary, summary.outputs
 
 

@@ -25,11 +25,11 @@ Values = Sequence[Value | None]
 
 def check_types(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> None:
     """State how a construct breaks its types, at the node that ends it."""
-    control = item.control
-    if control is None or control.types is None:
+    step = item.step
+    if step is None or step.types is None:
         return
-    wrong = _wrong_types(control, control.types, run, item, states)
-    if wrong is None and isinstance(control, LoopExit):
+    wrong = _wrong_types(step, step.types, run, item, states)
+    if wrong is None and isinstance(step, LoopExit):
         wrong = _wrong_condition(run, node, item, [run.operand(operand, states) for operand in item.operands])
     if wrong is not None:
         said = run.applied[node]
@@ -39,9 +39,9 @@ def check_types(run: Interpretation, node: int, item: Node, states: Sequence[Sta
 
 def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
     """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
-    assert isinstance(item.control, LoopExit)
-    back = values[2 + 2 * item.control.count]
-    loop = run.nodes[item.control.head].control
+    assert isinstance(item.step, LoopExit)
+    back = values[2 + 2 * item.step.count]
+    loop = run.nodes[item.step.head].step
     if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
         return None
     if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
@@ -64,23 +64,21 @@ def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values)
     return None
 
 
-def _wrong_types(
-    control: Step, types: Signature, run: Interpretation, item: Node, states: Sequence[State]
-) -> str | None:
+def _wrong_types(step: Step, types: Signature, run: Interpretation, item: Node, states: Sequence[State]) -> str | None:
     values = [run.operand(operand, states) for operand in item.operands]
-    if isinstance(control, IfJoin):
+    if isinstance(step, IfJoin):
         width = (len(values) - 1) // 2
         return types.wrong_input(values[:1]) or _wrong_branches(item, values[1 : 1 + width], values[1 + width :])
-    if isinstance(control, LoopExit):
-        given, results = values[: 2 + control.count], values[2 + 2 * control.count :]
+    if isinstance(step, LoopExit):
+        given, results = values[: 2 + step.count], values[2 + 2 * step.count :]
         return types.wrong_input(given) or _wrong_body(item, given[2:], results[1:])
-    if isinstance(control, ScanExit):
-        settings = control.settings
+    if isinstance(step, ScanExit):
+        settings = step.settings
         given, results = values[: settings.states + settings.scans], values[2 * settings.states + settings.scans :]
         if settings.batched:
             return types.wrong_input([None, *given])
         return types.wrong_input(given) or _wrong_body(item, given[: settings.states], results)
-    return types.wrong_input(values[: control.count]) if isinstance(control, MapExit) else None
+    return types.wrong_input(values[: step.count]) if isinstance(step, MapExit) else None
 
 
 def _wrong_branches(item: Node, then: Values, other: Values) -> str | None:

@@ -28,7 +28,7 @@ from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Node
 from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import State, birthplace
+from absint.shapes.summaries import State, origin_node
 from absint.transfer.op import HOLE, Statement
 
 
@@ -90,7 +90,7 @@ def may_lie(declared: Value, actual: Value | None) -> bool:
 
 def enter_branch(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """A gate: reachable or not, and what holds below it."""
-    gate = item.control
+    gate = item.step
     assert isinstance(gate, Gate)
     value = run.operand(item.operands[0], states)
     if value is BOTTOM:
@@ -105,7 +105,7 @@ def enter_branch(run: Interpretation, node: int, item: Node, states: Sequence[St
 
 def join_branches(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """The outputs of an If from those of its branches."""
-    step = item.control
+    step = item.step
     assert isinstance(step, IfJoin)
     values = [run.operand(o, states) for o in item.operands]
     width = (len(values) - 1) // 2
@@ -174,7 +174,7 @@ class _Join:
         return named
 
     def _inside(self, symbol: Symbol) -> bool:
-        place = birthplace(symbol)
+        place = origin_node(symbol)
         return place is not None and self.first <= place <= self.last
 
     def _contents(self, tag: str, a: Tensor, b: Tensor) -> Contents | None:

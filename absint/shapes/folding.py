@@ -49,26 +49,28 @@ SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
 """Operators whose output is never larger than rank times the input."""
 
 
-def evaluated(kernel: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
+def evaluated(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
     """The outputs of a rule, with elements where the inputs decide them; as they are where nothing can be added."""
-    if not kernel.is_standard or kernel.domain or kernel.op_type not in EXACT or not any(map(_is_open, outputs)):
+    name = operation.op_type
+    if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
         return outputs
     known = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
     if len(known) != sum(v is not None for v in inputs):
         return outputs
-    selects = kernel.op_type in SELECTING and all(v.shape.rank for v in known)  # NonZero of a scalar: runtimes differ
+    # NonZero of a scalar: runtimes differ
+    selects = name in SELECTING and all(v.shape.rank for v in known)
     if not all(_is_small(v) or selects for v in outputs):
         return outputs
-    if not all(map(_is_discrete, (*known, *outputs))) and kernel.op_type not in COMPARING:
+    if not all(map(_is_discrete, (*known, *outputs))) and operation.op_type not in COMPARING:
         return outputs
-    if kernel.op_type in ADDING and any(v.contents is not None and not v.contents.elements for v in known):
+    if operation.op_type in ADDING and any(v.contents is not None and not v.contents.elements for v in known):
         return outputs
-    if kernel.op_type == "TopK" and kernel.attributes.get("sorted", 1) == 0:
+    if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
         return outputs  # in an order of the runtime's choice
-    if any(kernel.attributes.get(name, 1) not in (0, 1) for name in FLAGS):
+    if any(operation.attributes.get(name, 1) not in (0, 1) for name in FLAGS):
         return outputs
     given = iter(known)
-    results = _run(kernel, [None if v is None else _array(next(given)) for v in inputs])
+    results = _run(operation, [None if v is None else _array(next(given)) for v in inputs])
     return outputs if results is None else tuple(map(_merged, outputs, results[: len(outputs)]))
 
 
@@ -107,33 +109,33 @@ def _array(value: Tensor) -> npt.NDArray[Any]:
     return numbers.reshape(elements.shape)
 
 
-def _run(kernel: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
+def _run(operation: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
     """What onnx.reference computes; None if it cannot."""
     from onnx.reference import ReferenceEvaluator
 
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return list(ReferenceEvaluator(_model(kernel, arrays)).run(None, {}))
+            return list(ReferenceEvaluator(_model(operation, arrays)).run(None, {}))
     except Exception:  # whatever it cannot run stays unknown
         return None
 
 
-def _model(kernel: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
+def _model(operation: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
     """The node alone, its inputs as initialisers."""
     names = ["" if array is None else f"i{at}" for at, array in enumerate(arrays)]
     # All outputs are asked for: alone, the first one of Unique comes in another order.
-    count = max(kernel.outputs, 4 if kernel.op_type == "Unique" else 1)
+    count = max(operation.outputs, 4 if operation.op_type == "Unique" else 1)
     outputs = [f"o{at}" for at in range(count)]
     attributes: dict[str, Any] = {
         name: numpy_helper.from_array(_array(value)) if isinstance(value, Tensor) else value
-        for name, value in kernel.attributes.items()
+        for name, value in operation.attributes.items()
     }
-    node = helper.make_node(kernel.op_type, names, outputs, **attributes)
+    node = helper.make_node(operation.op_type, names, outputs, **attributes)
     initialisers = [numpy_helper.from_array(a, name) for a, name in zip(arrays, names, strict=True) if a is not None]
     declared = [ValueInfoProto(name=name) for name in outputs]
-    graph = helper.make_graph([node], kernel.op_type, [], declared, initialisers)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", kernel.version)])
+    graph = helper.make_graph([node], operation.op_type, [], declared, initialisers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", operation.version)])
 
 
 def _merged(claimed: Value, result: object) -> Value:

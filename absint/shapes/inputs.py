@@ -53,8 +53,8 @@ def read_inputs(lowered: Lowered) -> Inputs:
 
 
 def _named(node: int, value: Value) -> Value:
-    template = name_unknowns((value,))
-    return template.outputs[0].replace(own_symbols(node, template, DATA_TAG))
+    summary = name_unknowns((value,))
+    return summary.outputs[0].replace(own_symbols(node, summary, DATA_TAG))
 
 
 def _dims(value: Value | None) -> Iterator[Dim]:

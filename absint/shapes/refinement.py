@@ -32,7 +32,7 @@ from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
 from absint.shapes.profiling import Profile
-from absint.shapes.summaries import State, birthplace
+from absint.shapes.summaries import State, origin_node
 from absint.transfer.op import Statement
 from absint.transfer.ordinary import DATA_TAG
 
@@ -201,15 +201,15 @@ class Open(NamedTuple):
 def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
     """What the nodes that every run computes say of single symbols, or of `wanted`, over the symbols of round 0."""
     back = narrowed(analysis.facts)
-    known: dict[int, list[tuple[Relation, str]]] = {}  # by template; empty once it has been said
-    for node, template in analysis.applied.items():
-        if not template.statements:
+    known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been said
+    for node, summary in analysis.applied.items():
+        if not summary.statements:
             continue
-        found = None if template.holes else known.get(id(template))
+        found = None if summary.holes else known.get(id(summary))
         if found is None:
-            found = known[id(template)] = list(_telling(analysis.statements(node), wanted))
+            found = known[id(summary)] = list(_telling(analysis.statements(node), wanted))
         if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:
-            known[id(template)] = []
+            known[id(summary)] = []
             for part, reason in found:
                 yield Learned(part.substitute(back) if back else part, node, reason)
 
@@ -245,7 +245,7 @@ def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
 
 def _lasting(symbol: Symbol) -> bool:
     """Of the inputs, or the size or element at a place of an output: the same number in every round."""
-    if birthplace(symbol) is None:
+    if origin_node(symbol) is None:
         return True
     tag = symbol.name.partition(":")[2].removeprefix(DATA_TAG)
     return tag.replace(".", "").replace("[", "").replace("]", "").isdigit()
@@ -271,7 +271,7 @@ def _divides(e: Expr) -> bool:
 
 def _worthwhile(facts: Facts, left: Open) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
-    if any(birthplace(symbol) is not None for symbol in left.symbols()):
+    if any(origin_node(symbol) is not None for symbol in left.symbols()):
         return True
     back = Substitution(narrowed(facts))
     if facts.remainders:

@@ -1,7 +1,7 @@
-"""What one application of a rule gives, with holes for the symbols that it invents, and how the holes are filled.
+"""The summary of one application of a rule, with holes for the symbols that it invents, and how the holes are filled.
 
-A template is memoised, and serves many nodes. Each fills its holes with symbols of its own: to share them would claim
-that two sizes are equal that need not be.
+A summary is memoised, and serves many nodes. Each fills its holes with symbols of its own: sharing them would assert an
+equality that need not hold.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ class RuleSummary(NamedTuple):
     """It is rejected because of types: no runtime loads the model."""
 
 
-def born(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
+def fresh_symbol(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
     """The symbol of this tag that the node invents; the same at every visit."""
     return Symbol(f"{_BORN}{node}:{tag}", lo, hi)
 
 
-def birthplace(symbol: Symbol) -> int | None:
-    """The node that invented a symbol; None for a symbol of the inputs, and for a hole of a template."""
+def origin_node(symbol: Symbol) -> int | None:
+    """The node that invented a symbol; None for a symbol of the inputs, and for a hole of a summary."""
     place = symbol.name[1:].partition(":")[0] if symbol.name.startswith(_BORN) else ""
     return int(place) if place.isdecimal() else None
 
 
 def own_symbols(node: int, summary: RuleSummary, prefix: str = "") -> Mapping[Symbol, Dim]:
-    """A node's own symbol for each hole of a template. `prefix` begins their tags."""
-    return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}
+    """A node's own symbol for each hole of a summary. `prefix` begins their tags."""
+    tags = {hole: prefix + hole.name[len(HOLE) :] for hole in summary.holes}
+    return {hole: expr_of(fresh_symbol(node, tag, *hole.bounds)) for hole, tag in tags.items()}
 
 
 def is_named(value: Value) -> bool:
@@ -77,7 +78,7 @@ _NAMED_TYPES: Final = frozenset({DType.INT64, DType.INT32, DType.BOOL})
 
 
 class _Namer:
-    """Collects a hole for every unknown of one template."""
+    """Collects a hole for every unknown of one summary."""
 
     def __init__(self) -> None:
         self.holes: dict[Symbol, None] = {}
@@ -175,7 +176,7 @@ def name_unknowns(
     refusal: str = "",
     load_risks: tuple[str, ...] = (),
 ) -> RuleSummary:
-    """A template in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
+    """A summary in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
     named = tuple([namer.value(str(index), value) for index, value in enumerate(outputs)])
     for relation in (*(s.relation for s in statements), *(c.relation for c in caveats)):

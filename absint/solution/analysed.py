@@ -186,20 +186,20 @@ class Analysed:
     @cached_property
     def is_complete(self) -> bool:
         """Every operator's rule promises to state all that a run needs."""
-        kernels = {node.kernel for node in self.nodes}
-        return all(k is None or (k.rule is not None and k.rule.complete) for k in kernels)
+        operations = {node.operation for node in self.nodes}
+        return all(k is None or (k.rule is not None and k.rule.complete) for k in operations)
 
     @cached_property
     def unruled(self) -> Counter[str]:
         """Operators without a rule, and how many nodes have one."""
-        kernels = (node.kernel for node in self.nodes)
-        return Counter(k.operator for k in kernels if k is not None and k.rule is None)
+        operations = (node.operation for node in self.nodes)
+        return Counter(k.operator for k in operations if k is not None and k.rule is None)
 
     @cached_property
     def inferred(self) -> Counter[str]:
         """Operators without a rule of which the inference function of an onnx schema is asked, and how many nodes."""
-        kernels = (node.kernel for node in self.nodes)
-        return Counter(k.operator for k in kernels if k is not None and k.rule is not None and k.rule.inferred)
+        operations = (node.operation for node in self.nodes)
+        return Counter(k.operator for k in operations if k is not None and k.rule is not None and k.rule.inferred)
 
     @property
     def limits_reached(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Round, narrowed
-from absint.shapes.summaries import birthplace
+from absint.shapes.summaries import origin_node
 from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.transfer.ordinary import is_of_a_loop
@@ -50,20 +50,20 @@ class Recorder:
         """Record every node, in execution order."""
         applied = self._analysis.applied
         for node in range(len(self._nodes)):
-            template = applied.get(node)
-            if template is not None and template.refusal:
-                self.refused(node, template.rejected or "")
+            summary = applied.get(node)
+            if summary is not None and summary.refusal:
+                self.refused(node, summary.rejected or "")
                 continue
-            if template is not None and (template.statements or template.possible_failures or template.caveats):
+            if summary is not None and (summary.statements or summary.possible_failures or summary.caveats):
                 for statement in self._analysis.statements(node):
                     if statement.role == "claimed":
                         continue
                     self._state(node, statement.relation, statement.role, statement.reason)
-                for reason in template.possible_failures:
+                for reason in summary.possible_failures:
                     self._may_fail(node, reason)
                 for caveat in self._analysis.caveats(node):
                     self._may_fail(node, caveat.reason, caveat.relation)
-            if template is None or template.rejected is None:
+            if summary is None or summary.rejected is None:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
         return self
@@ -84,7 +84,7 @@ class Recorder:
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
                 self._may_fail(node, reason)
-            elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if birthplace(s) is not None):
+            elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if origin_node(s) is not None):
                 self._may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
@@ -130,11 +130,11 @@ class Recorder:
 
     def _condition(self, gate: int) -> Relation:
         item = self._nodes[gate]
-        if isinstance(item.control, Gate):
+        if isinstance(item.step, Gate):
             condition = condition_of(self._analysis.operand(item.operands[0], self._states))
             if condition is None:
-                condition = boolean(f"%{item.control.join}:condition")
-            condition = condition if item.control.taken else negation(condition)
+                condition = boolean(f"%{item.step.join}:condition")
+            condition = condition if item.step.taken else negation(condition)
         else:
             trips: Dim = self._analysis.trips.get(gate, Dim(None))
             condition = ge(trips, 1)
@@ -144,7 +144,7 @@ class Recorder:
         """It mentions a symbol that means another number in each trip of a loop around the node."""
         if relation is UNKNOWN_RELATION:
             return True
-        places = [place for s in relation.symbols if (place := birthplace(s)) is not None]
+        places = [place for s in relation.symbols if (place := origin_node(s)) is not None]
         return bool(places) and any(
             loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
         )
@@ -152,8 +152,8 @@ class Recorder:
     def _loops(self, item: Node) -> Iterator[LoopBody]:
         while item.gate >= 0:
             item = self._nodes[item.gate]
-            if isinstance(item.control, LoopBody):
-                yield item.control
+            if isinstance(item.step, LoopBody):
+                yield item.step
 
     def origin(self, node: int) -> Origin:
         """The node as users know it."""
@@ -253,7 +253,7 @@ def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -
 def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
     """The symbols of the constraints in order of appearance, then those of the possible failures."""
     for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.possible_failures)):
-        yield from sorted(symbols, key=lambda s: (birthplace(s) or -1, s.name))
+        yield from sorted(symbols, key=lambda s: (origin_node(s) or -1, s.name))
 
 
 __all__ = [

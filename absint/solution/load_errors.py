@@ -106,9 +106,9 @@ def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
     inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
     analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
     fixpoint(lowered.program, analysis)
-    for node, template in analysis.applied.items():
-        if template.refusal:
-            yield LoadError(node, template.rejected or "", template.refusal)
+    for node, summary in analysis.applied.items():
+        if summary.refusal:
+            yield LoadError(node, summary.rejected or "", summary.refusal)
 
 
 def type_only(value: Value) -> Value:
@@ -132,7 +132,7 @@ def _declared(result: Analysed) -> Iterator[LoadError]:
             for name, operand, proto in _compared(result, declaring):
                 wrong = problem(proto, _value(result, operand))
                 if wrong is not None:
-                    kind = "input " if isinstance(result.nodes[operand[0]].control, LoopBody) else ""
+                    kind = "input " if isinstance(result.nodes[operand[0]].step, LoopBody) else ""
                     place = f" of {declaring.path}" if kind else ""
                     yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", declaration=(declaring.path, name))
 
@@ -166,16 +166,16 @@ def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Ope
 
 def _is_computed(item: Node) -> bool:
     """It is neither an input nor an initialiser, and no Constant, which onnxruntime makes an initialiser of."""
-    return item.value is None and (item.kernel is None or item.kernel.operator != "Constant")
+    return item.value is None and (item.operation is None or item.operation.operator != "Constant")
 
 
 def _is_free(result: Analysed, operand: Operand, proto: TypeProto) -> bool:
     """The declared type of the input of a body is not compared: of a condition that the loop does not have, and where
     there is an optional."""
     item = result.nodes[operand[0]]
-    if not isinstance(item.control, LoopBody):
+    if not isinstance(item.step, LoopBody):
         return True
-    if isinstance(item.control, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
+    if isinstance(item.step, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
     return isinstance(_value(result, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 

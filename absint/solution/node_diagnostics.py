@@ -37,20 +37,20 @@ def can_run(analysed: Analysed) -> bool:
 def node_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
     """Nodes that cannot run, alone or together, malformed ones, rules that failed, and operators without a rule."""
     yield from _conflict(result)
-    for node, template in result.analysis.applied.items():
-        if template.rejected is None and not template.notes:
+    for node, summary in result.analysis.applied.items():
+        if summary.rejected is None and not summary.notes:
             continue
         where = str(result.nodes[node])
-        if template.refusal:
+        if summary.refusal:
             where = f"{where}{_output(result.nodes[node])}"
-            yield Diagnostic(Severity.ERROR, template.refusal, where, template.rejected or "")
-        elif template.rejected is not None:
+            yield Diagnostic(Severity.ERROR, summary.refusal, where, summary.rejected or "")
+        elif summary.rejected is not None:
             certain = result.nodes[node].gate < 0 and result.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
-            reason = shown(result, template.rejected) + _given(result, node)
+            reason = shown(result, summary.rejected) + _given(result, node)
             rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
             yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
-        for note in template.notes:
+        for note in summary.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
     for error in load_errors(result):
         item = result.nodes[error.node]
@@ -78,9 +78,9 @@ def default_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
     analysis = ShapeAnalysis(program, result.base.analysis.facts, inputs={**result.base.analysis.inputs, **replaced})
     fixpoint(program, analysis)
     known = result.base.analysis.applied
-    for node, template in analysis.applied.items():
-        if template.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:
-            text = f"cannot run with the file's values of initialisers that are inputs too: {template.rejected}"
+    for node, summary in analysis.applied.items():
+        if summary.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:
+            text = f"cannot run with the file's values of initialisers that are inputs too: {summary.rejected}"
             yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(result.nodes[node]), shown(result, text))
 
 

@@ -269,7 +269,7 @@ def test_types_are_those_of_the_shape_analysis(name: str) -> None:
 
 def is_given_up(result: absint.Result, node: int, output: int) -> bool:
     """Nothing need be known: the number of a trip, what no trip stacks, a batched scan, what has no known type."""
-    step, value = result.nodes[node].control, result.states[node][output]
+    step, value = result.nodes[node].step, result.states[node][output]
     if isinstance(step, LoopHead):
         return output < 2
     if isinstance(step, LoopExit | MapExit) and result.states[step.head][0] is BOTTOM:

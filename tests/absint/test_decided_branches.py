@@ -67,7 +67,7 @@ CASES: dict[str, tuple[ModelProto, list[Mapping[str, int]]]] = {
 def test_the_other_branch_is_not_reached(name: str) -> None:
     made, bindings = CASES[name]
     result = absint.analyze(made)
-    gates = {item.control.taken: at for at, item in enumerate(result.nodes) if isinstance(item.control, Gate)}
+    gates = {item.step.taken: at for at, item in enumerate(result.nodes) if isinstance(item.step, Gate)}
     reached = [result.last.states[gate][0] is not BOTTOM for gate in gates.values()]
     assert sorted(reached) == [False, True]
     assert str(result.shapes["y"]) == "[K]"
@@ -80,7 +80,7 @@ def test_the_first_round_still_has_both(name: str) -> None:
     """What a check says must not rest on the requirement that decides."""
     made, bindings = CASES[name]
     result = absint.analyze(made)
-    gates = [at for at, item in enumerate(result.nodes) if isinstance(item.control, Gate)]
+    gates = [at for at, item in enumerate(result.nodes) if isinstance(item.step, Gate)]
     assert all(result.base.states[gate][0] is not BOTTOM for gate in gates)
     assert result.check_range({}).outcome is Outcome.FAILS
     for binding in bindings:
@@ -105,9 +105,7 @@ def test_a_requirement_of_the_branch_itself_decides_nothing() -> None:
         ["y"],
     )
     result = absint.analyze(made)
-    assert all(
-        result.last.states[at][0] is not BOTTOM for at, n in enumerate(result.nodes) if isinstance(n.control, Gate)
-    )
+    assert all(result.last.states[at][0] is not BOTTOM for at, n in enumerate(result.nodes) if isinstance(n.step, Gate))
     Runs(made, result).check({"N": 4}, {"N": 5})
     with pytest.raises(Exception, match="MatMul"):
         Runs(made, result).run({"N": 3})

@@ -460,7 +460,7 @@ def test_trying_a_rule_leaves_no_trace() -> None:
     made = model([node("Fussy", ["X"], ["Y"], domain="my")], [floats("X", "N")], ["Y"])
     made.opset_import.append(helper.make_opsetid("my", 1))
     result = analyze(made, table=absint.TABLE.extended([fussy]))
-    operation = result.nodes[1].kernel
+    operation = result.nodes[1].operation
     assert operation is not None
     assert result.analysis.memo is not None
     applications, kept = result.analysis.applications, len(result.analysis.memo[operation])

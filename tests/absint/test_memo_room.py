@@ -75,7 +75,7 @@ def test_without_the_room_every_rule_is_run() -> None:
         with switched_off():
             base = absint.analyze(path).base.analysis
         assert base.memo is None
-        assert base.applications == sum(node.kernel is not None for node in base.nodes)
+        assert base.applications == sum(node.operation is not None for node in base.nodes)
     assert absint.analyze(path).base.analysis.applications < base.applications / 3
     assert absint.analyze(path).base.analysis.applications == 0
 

@@ -304,7 +304,7 @@ def test_the_memo_of_an_operator_keeps_policies_apart() -> None:
     """Two analyses of one program share the memo of each operator."""
     result = absint.analyze(ADD)
     lowered, graph = result.lowered, result.graph
-    (number,) = [at for at, item in enumerate(result.nodes) if item.kernel is not None]
+    (number,) = [at for at, item in enumerate(result.nodes) if item.operation is not None]
     texts = []
     for name in (*POLICIES, *POLICIES):
         policy = POLICIES[name]

@@ -47,10 +47,10 @@ class Claims:
             if c.guard is TRUE and c.relation is not FALSE
         )
         rejected = tuple(
-            f"{result.nodes[node]}: {template.rejected}"
+            f"{result.nodes[node]}: {summary.rejected}"
             for round_ in result.rounds.rounds
-            for node, template in round_.analysis.applied.items()
-            if template.rejected is not None and result.nodes[node].gate < 0
+            for node, summary in round_.analysis.applied.items()
+            if summary.rejected is not None and result.nodes[node].gate < 0
         )
         conflict = tuple(str(item.relation) for item in result.rounds.conflict)
         return Claims(

@@ -105,8 +105,8 @@ def _run_all(
 
 def promises(result: Result, claims: Claims) -> bool:
     """Every rule of the model is complete and nothing may fail on data: the requirements alone decide."""
-    rules = [node.kernel.rule for node in result.nodes if node.kernel is not None]
-    lowered = any(node.control is not None for node in result.nodes)
+    rules = [node.operation.rule for node in result.nodes if node.operation is not None]
+    lowered = any(node.step is not None for node in result.nodes)
     return not lowered and not claims.may_fail and all(rule is not None and rule.complete for rule in rules)
 
 

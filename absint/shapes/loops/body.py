@@ -9,7 +9,7 @@ from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.steps import LoopBody
-from absint.shapes.summaries import birthplace, born
+from absint.shapes.summaries import fresh_symbol, origin_node
 from absint.transfer.ordinary import LOOP_TAG, PROBE_TAG
 
 
@@ -22,7 +22,7 @@ class BodySymbols:
     @property
     def iteration(self) -> Symbol:
         """The number of the iteration, from 0: below the number of trips."""
-        return born(self.body.first, f"{LOOP_TAG}trip", 0, MAX_DIM - 1)
+        return fresh_symbol(self.body.first, f"{LOOP_TAG}trip", 0, MAX_DIM - 1)
 
     def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.
@@ -30,11 +30,11 @@ class BodySymbols:
         That of a `probe` serves to guess what a trip does. It may be taken for an ordinary size: nothing rests on it.
         """
         tag = (PROBE_TAG if probe else LOOP_TAG) + "/".join(map(str, place))
-        return expr_of(born(self.body.first, tag, *bounds))
+        return expr_of(fresh_symbol(self.body.first, tag, *bounds))
 
     def has(self, symbol: Symbol) -> bool:
         """The symbol was invented by the head or in the body."""
-        return self.body.holds(birthplace(symbol))
+        return self.body.holds(origin_node(symbol))
 
     def occur_in(self, dim: Expr) -> bool:
         """The dim mentions one of them."""

@@ -77,17 +77,17 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
         if node.value is not None:
             if not isinstance(node.value, Tensor) or node.value.shape.rank is None:
                 return None
-        elif isinstance(node.control, LoopHead):
-            declared = node.control.ranks[found[1]]
+        elif isinstance(node.step, LoopHead):
+            declared = node.step.ranks[found[1]]
             if declared is None:
                 return None
             alike.append(Alike(found, declared))
-        elif isinstance(node.control, IfJoin):
+        elif isinstance(node.step, IfJoin):
             width = (len(node.operands) - 1) // 2
             both = node.operands[1 + found[1]], node.operands[1 + width + found[1]]
             alike.append(Alike(*both))  # of branches that differ in rank the runtime infers none
             stack.extend(both)
-        elif isinstance(node.control, ScanHead) or _is_enough(nodes, node):
+        elif isinstance(node.step, ScanHead) or _is_enough(nodes, node):
             stack.extend(node.operands)
         else:
             return None
@@ -109,23 +109,23 @@ def _rank(value: Value | None) -> int | None:
 
 def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
     """The ranks of the operands give those of the outputs."""
-    kernel, operands = node.kernel, node.operands
-    if kernel is None or kernel.domain or kernel.rule is None:
+    operation, operands = node.operation, node.operands
+    if operation is None or operation.domain or operation.rule is None:
         return False
-    name = kernel.op_type
-    if kernel.attributes.get("noop_with_empty_axes", 0) not in (0, 1):
+    name = operation.op_type
+    if operation.attributes.get("noop_with_empty_axes", 0) not in (0, 1):
         return False  # kernels take it for 0, inference for 1
     if name in BY_RANKS:
         return True
     if name in SINCE:
-        return kernel.version >= SINCE[name]
+        return operation.version >= SINCE[name]
     if name in BY_CONSTANTS:
         deciding = operands if name in BY_FIRST_CONSTANT else operands[1:]
         return all(_is_constant(nodes, o) for o in deciding)
     if name in BY_SIZES:
         return all(_is_sized(nodes, o) for o in operands[1:])
     if name == "Squeeze":
-        return bool(kernel.attributes.get("axes")) or (len(operands) > 1 and _lists_axes(nodes, operands[1]))
+        return bool(operation.attributes.get("axes")) or (len(operands) > 1 and _lists_axes(nodes, operands[1]))
     return False
 
 
@@ -145,16 +145,16 @@ def _constant(nodes: Sequence[Node], operand: Operand) -> Tensor | None:
         return None
     node = nodes[operand[0]]
     value = node.value
-    if node.kernel is not None and node.kernel.op_type == "Constant" and not node.kernel.domain:
-        value = _of_attribute(node.kernel)
+    if node.operation is not None and node.operation.op_type == "Constant" and not node.operation.domain:
+        value = _of_attribute(node.operation)
     if not isinstance(value, Tensor) or value.contents is None:
         return None
     return None if any(map(element_symbols, value.contents.elements)) else value
 
 
-def _of_attribute(kernel: Operation) -> Tensor | None:
-    assert kernel.rule is not None
-    applied = apply(kernel.rule, Op(kernel.rule, (), kernel.attributes, version=kernel.version))
+def _of_attribute(operation: Operation) -> Tensor | None:
+    assert operation.rule is not None
+    applied = apply(operation.rule, Op(operation.rule, (), operation.attributes, version=operation.version))
     return applied.outputs[0] if applied.outputs and isinstance(applied.outputs[0], Tensor) else None
 
 

@@ -79,7 +79,7 @@ def stacked(
 
 def enter_loop(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """A head: the iteration number, the condition, and the carried values of every iteration."""
-    head = item.control
+    head = item.step
     assert isinstance(head, LoopHead)
     limit, condition, *starts = (run.operand(o, states) for o in item.operands)
     if limit is BOTTOM or condition is BOTTOM or BOTTOM in starts:
@@ -108,9 +108,9 @@ def never_runs(run: Interpretation, item: Node, limit: Value | None, condition: 
 
 def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """An exit: final carried values, and scan outputs."""
-    step = item.control
+    step = item.step
     assert isinstance(step, LoopExit)
-    loop = run.nodes[step.head].control
+    loop = run.nodes[step.head].step
     assert isinstance(loop, LoopHead)
     body = BodySymbols(loop)
     values = [run.operand(o, states) for o in item.operands]

@@ -25,7 +25,7 @@ from absint.transfer.op import Statement
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """A head: state variables of every iteration, and one slice of each scan input."""
-    head = item.control
+    head = item.step
     assert isinstance(head, ScanHead)
     settings = head.settings
     values = [run.operand(o, states) for o in item.operands]
@@ -67,9 +67,9 @@ def axis_size(value: Value | None, axis: int) -> Dim:
 
 def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """An exit: final states, and stacked outputs."""
-    step = item.control
+    step = item.step
     assert isinstance(step, ScanExit)
-    loop = run.nodes[step.head].control
+    loop = run.nodes[step.head].step
     assert isinstance(loop, ScanHead)
     body = BodySymbols(loop)
     s = step.settings

@@ -23,7 +23,7 @@ _LENGTHS = "no sequence is shorter than the first"
 
 def enter_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """A head: one element of each sequence, and tensors as they are."""
-    head = item.control
+    head = item.step
     assert isinstance(head, MapHead)
     values = [run.operand(o, states) for o in item.operands]
     length = length_of(values)
@@ -41,9 +41,9 @@ def length_of(values: Sequence[Value | None]) -> Dim:
 
 def leave_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """An exit: a sequence for each result of the body."""
-    step = item.control
+    step = item.step
     assert isinstance(step, MapExit)
-    loop = run.nodes[step.head].control
+    loop = run.nodes[step.head].step
     assert isinstance(loop, MapHead)
     body = BodySymbols(loop)
     values = [run.operand(o, states) for o in item.operands]

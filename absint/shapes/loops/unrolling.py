@@ -16,15 +16,15 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, expr_of, mul
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.head_values import counter
-from absint.shapes.summaries import State, born, name_unknowns
-from absint.transfer.op import HOLE, Statement
+from absint.shapes.summaries import State, name_unknowns, own_symbols
+from absint.transfer.op import Statement
 from absint.transfer.ordinary import LOOP_TAG
 
 MAX_TRIPS: Final = 16
@@ -86,9 +86,9 @@ class Body:
             if self._budget.left < 0:
                 return False
             states[node] = trial.transfer(node, states)
-            control = trial.nodes[node].control
-            if isinstance(control, LoopBody):
-                open_loops.append((node, control.last))
+            step = trial.nodes[node].step
+            if isinstance(step, LoopBody):
+                open_loops.append((node, step.last))
             while open_loops and node == open_loops[-1][1]:
                 inner = open_loops[-1][0]
                 again = trial.transfer(inner, states)
@@ -123,7 +123,7 @@ class Body:
 def named(head: int, values: Sequence[Value], prefix: str = "") -> State:
     """The values with a symbol of a loop head for each unknown size."""
     summary = name_unknowns(tuple(values))
-    mapping = {hole: expr_of(born(head, f"{prefix}{hole.name[len(HOLE) :]}", *hole.bounds)) for hole in summary.holes}
+    mapping = own_symbols(head, summary, prefix)
     return tuple(value.replace(mapping) for value in summary.outputs) if mapping else summary.outputs
 
 

@@ -26,7 +26,7 @@ def sweep(
     memo = known if isinstance(known, Memo) else None
     for node in order:
         item = nodes[node]
-        operation = item.kernel
+        operation = item.operation
         if operation is not None and item.gate < 0:
             if memo is not None:
                 found = memo[operation].get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))

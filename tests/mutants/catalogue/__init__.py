@@ -3,7 +3,7 @@
 rules           of operators: shapes, requirements, contents
 elements        what is said of elements
 expressions     normal forms, relations, facts, intervals
-engine          control flow, templates and their memo, rounds
+engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
 answering       what an answer means: the nodes that a run executes, what a query says
 """

@@ -43,7 +43,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "top-k-in-one-order",
         "the order of TopK without sorted is that of the reference",
         "absint.shapes.folding",
-        'if kernel.op_type == "TopK" and kernel.attributes.get("sorted", 1) == 0:',
+        'if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:',
         "if False:",
         "str(graph('(float[N] x) => (int64[2] y) { c = Constant<value_ints = [1, 2, 3]>() "
         "k = Constant<value_ints = [2]>() y, i = TopK<sorted = 0>(c, k) }')['y'])",

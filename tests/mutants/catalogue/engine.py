@@ -184,11 +184,11 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     ),
     # Summaries and their memo
     mutant(
-        "templates-share-their-symbols",
+        "summaries-share-their-symbols",
         "equal layers invent the same symbol",
         "absint.shapes.summaries",
-        "return {hole: expr_of(born(node, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}",
-        "return {hole: expr_of(born(0, prefix + hole.name[len(HOLE) :], *hole.bounds)) for hole in summary.holes}",
+        "expr_of(fresh_symbol(node, tag, *hole.bounds))",
+        "expr_of(fresh_symbol(0, tag, *hole.bounds))",
         "said(graph('(float[N] x, float[N] z) => (int64[r, K] y, int64[r, L] v) { y = NonZero(x) v = NonZero(z) }'))",
         RANDOM,
     ),
@@ -225,21 +225,21 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "memo-without-version",
         "a function body of another opset has the operators of the model",
         "absint.program.lowering",
-        "kernels = self._kernels.setdefault(key, {})",
-        "kernels = self._kernels.setdefault((), {})",
+        "operations = self._operations.setdefault(key, {})",
+        "operations = self._operations.setdefault((), {})",
         "said(graph('(float[N] x, float[M] y) => (float[K] z, float[L] w) { z = Max(x, y) w = f.old(x, y) }"
         '<domain: "f", opset_import: ["" : 6]> old (a, b) => (c) { c = Max(a, b) }\'))',
         "pytest tests/absint/test_lower.py",
     ),
     mutant(
-        "shared-kernel-without-version",
-        "a kernel of another analysis serves whatever its opset",
+        "shared-operation-without-version",
+        "an operation of another analysis serves whatever its opset",
         "absint.program.lowering",
         "identity = (version, key)",
         "identity = (0, key)",
-        "str([module('absint').analyze(module('tests.absint.test_kernels').limited(version)).diagnostics "
+        "str([module('absint').analyze(module('tests.absint.test_memo').limited(version)).diagnostics "
         "for version in (6, 13)])",
-        "pytest tests/absint/test_kernels.py",
+        "pytest tests/absint/test_memo.py",
     ),
     mutant(
         "memo-without-finite-sets",
@@ -247,8 +247,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.logic.facts",
         "return all(relation.map(self.replaced) is TRUE for relation in self.relations)",
         "return not self._premises and not self._congruences",
-        "module('tests.absint.test_kernels').assuming('N != 1') + module('tests.absint.test_kernels').assuming()",
-        "pytest tests/absint/test_kernels.py",
+        "module('tests.absint.test_memo').assuming('N != 1') + module('tests.absint.test_memo').assuming()",
+        "pytest tests/absint/test_memo.py",
     ),
     mutant(
         "operators-without-overload",
@@ -256,18 +256,18 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.program.lowering",
         'family = (node.domain, getattr(node, "overload", "")) if functions else node.domain',
         "family = f\"{node.domain}:{getattr(node, 'overload', '')}\" if functions else node.domain",
-        "module('tests.absint.test_kernels').relus()",
-        "pytest tests/absint/test_kernels.py",
+        "module('tests.absint.test_memo').relus()",
+        "pytest tests/absint/test_memo.py",
     ),
     mutant(
-        "shared-kernel-with-a-file",
+        "shared-operation-with-a-file",
         "what a tensor of one model's file holds serves another model",
         "absint.program.lowering",
         "and not any(map(is_elsewhere, attributes))",
         "and True",
-        "str([module('absint').analyze(module('tests.absint.test_kernels').saved(module('pathlib').Path("
+        "str([module('absint').analyze(module('tests.absint.test_memo').saved(module('pathlib').Path("
         "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
-        "pytest tests/absint/test_kernels.py",
+        "pytest tests/absint/test_memo.py",
     ),
     # The fixpoint
     mutant(
