@@ -109,7 +109,7 @@ def analyze(
     watch = None if given.is_off else given
     policy = policy_of(policy)
     if refine == "smt" and not policy.sound:
-        raise UsageError(f"{policy.label}: there is no round with Z3, which proves nothing from claims")
+        raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
     phase = profile.phase if profile is not None else nullcontext
     with phase("load"):
         loaded = load(model)

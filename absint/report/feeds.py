@@ -14,7 +14,8 @@ from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
     from absint.queries.outcomes import Check
-    from absint.runs.comparison import Comparison, Row
+    from absint.runs.comparison import Comparison
+    from absint.runs.row import Row
 
 SCHEMA: Final = "absint.check-feeds/1"
 

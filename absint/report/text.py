@@ -189,7 +189,7 @@ def diagnostics(found: Sequence[Diagnostic], width: int, rest: str = "--format j
 def _missing(requirement: str, lines: Sequence[str], width: int) -> Iterator[Line]:
     yield Line("")
     if not lines:
-        yield Line(f"required {requirement}: all there", "green")
+        yield Line(f"required {requirement}: complete", "green")
         return
     yield Line(f"required {requirement}: {len(lines):,} missing", "bold red")
     for line in lines[:SHOWN_MISSING]:

@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.runs.arrays import Actual, read_actual
-from absint.runs.comparison import Sizes
+from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
 from absint.testing.cases import Binding, Case
 from absint.transfer.op import HOLE, Applied

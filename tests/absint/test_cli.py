@@ -183,7 +183,7 @@ required rules: 1 missing
   my::Mystery: no rule (1 node)
 """)
     assert run(["analyze", str(DECODER), "--require", "rules"]) == 0
-    assert capsys.readouterr().out.endswith("\nrequired rules: all there\n")
+    assert capsys.readouterr().out.endswith("\nrequired rules: complete\n")
 
 
 def test_set_and_assume(small: str, capsys: pytest.CaptureFixture[str]) -> None:
