@@ -15,7 +15,7 @@ Initialisers and the outputs of Constant nodes are parameters, which are there b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -169,9 +169,9 @@ def lifetimes(result: Analysed, regions: Regions, inputs: InputPolicy, views: Vi
     """Every value that takes memory, in execution order. Values that no run computes, parameters, and views that share
     memory take none."""
     analysis = LastUses(result, regions, views=views)
-    moments = fixpoint(result.graph, analysis).states
+    moments = fixpoint(result.program, analysis).states
     fed = set(result.input_nodes.values())
-    names = value_names(result)
+    names = result.program.names
     end = len(result.nodes)
     found = []
     for number, node in enumerate(result.nodes):
@@ -196,15 +196,6 @@ def is_parameter(node: Node, is_input: bool) -> bool:
     return node.operation.op_type == "Constant" and not node.operation.domain
 
 
-def value_names(result: Analysed) -> Mapping[Operand, str]:
-    """Names of values, with the path of their body; what no name stands for is never computed."""
-    found: dict[Operand, str] = {}
-    for path, scope in result.scopes.items():
-        for name, operand in scope.names.items():
-            found.setdefault(operand, f"{path}/{name}" if path else name)
-    return found
-
-
 def _first(nodes: Sequence[Node], number: int, index: int) -> int:
     """The step that makes room for an output."""
     node = nodes[number]
@@ -214,4 +205,4 @@ def _first(nodes: Sequence[Node], number: int, index: int) -> int:
     return step.head if isinstance(step, EXITS) and index >= carried(step) else number
 
 
-__all__ = ["START", "VIEWS", "LastUses", "Lifetime", "MomentLattice", "is_parameter", "lifetimes", "value_names"]
+__all__ = ["START", "VIEWS", "LastUses", "Lifetime", "MomentLattice", "is_parameter", "lifetimes"]

@@ -190,7 +190,7 @@ class Cost:
     @cached_property
     def nodes(self) -> tuple[NodeCost, ...]:
         """Every operator that some run reaches, in execution order."""
-        runs = fixpoint(self._result.graph, Runs(self._result, self._regions, self._bill)).states
+        runs = fixpoint(self._result.program, Runs(self._result, self._regions, self._bill)).states
         return tuple(self._node(number, amounts, runs[number]) for number, amounts in self._amounts.items())
 
     def heaviest(

@@ -7,7 +7,7 @@ that the engine needs to know nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from absint.program.operations import Operation
 from absint.program.steps import LoopBody, Operand, Step
 
 if TYPE_CHECKING:
-    import networkx as nx
+    from absint.program.digraph import ProgramGraph
 
 
 class Path:
@@ -118,28 +118,47 @@ class Program:
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """From each node to those that depend on it; all but those that close a loop lead to a higher number."""
+        return ((operand[0], after) for operand, after, _ in self._flows())
+
+    def _flows(self) -> Iterator[tuple[Operand, int, str]]:
+        """The edges, each as what it comes from, where it leads, and its role."""
         for number, node in enumerate(self.nodes):
-            for producer, _ in node.operands:
-                if producer >= 0:
-                    yield producer, number
+            for operand in node.operands:
+                if operand[0] >= 0:
+                    yield operand, number, "operand"
             if node.gate >= 0:
-                yield node.gate, number
+                yield (node.gate, -1), number, "gate"
             if node.step is not None:
                 for before in node.step.after:
-                    yield before, number
+                    yield (before, -1), number, "step"
         for head in self._heads:
             step = self.nodes[head].step
             if isinstance(step, LoopBody):
-                yield from ((producer, head) for producer, _ in step.back if producer >= 0)
+                for operand in step.back:
+                    if operand[0] >= 0:
+                        yield operand, head, "back"
 
-    def networkx(self) -> nx.DiGraph[int]:
-        """The graph, built in bulk."""
-        import networkx as nx
+    @cached_property
+    def graph(self) -> ProgramGraph:
+        """The program as a NetworkX graph, which is made when somebody asks for it."""
+        from absint.program.digraph import ProgramGraph
 
-        graph: nx.DiGraph[int] = nx.DiGraph()
-        graph.add_nodes_from(range(len(self.nodes)))
-        graph.add_edges_from(self.edges())
-        return graph
+        names = self.names
+        nodes = (
+            {"name": item.name, "operator": item.operator, "path": str(item.path), "outputs": list(item.outputs)}
+            for item in self.nodes
+        )
+        edges = ((operand[0], after, role, names.get(operand, "")) for operand, after, role in self._flows())
+        return ProgramGraph.of(nodes, edges, self)
+
+    @cached_property
+    def names(self) -> Mapping[Operand, str]:
+        """Names of values, after the path of their body; what no name stands for is never computed."""
+        found: dict[Operand, str] = {}
+        for path, scope in self.scopes.items():
+            for name, operand in scope.names.items():
+                found.setdefault(operand, f"{path}/{name}" if path else name)
+        return found
 
     @cached_property
     def order(self) -> WeakTopologicalOrder:

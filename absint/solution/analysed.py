@@ -18,11 +18,11 @@ from absint.solution.by_name import Shapes, View
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import networkx as nx
     import onnx
 
     from absint.lattices.unify import Policy
     from absint.model.load import Loaded
+    from absint.program.digraph import ProgramGraph
     from absint.program.graph import Node, Program, Scope
     from absint.program.lowered import Lowered
     from absint.program.steps import Operand
@@ -99,9 +99,12 @@ class Analysed:
         return self.lowered.program
 
     @cached_property
-    def graph(self) -> nx.DiGraph[int]:
-        """The lowered model: one node per operator instance, input and initialiser."""
-        return self.program.networkx()
+    def graph(self) -> ProgramGraph:
+        """The lowered model, for NetworkX and for `absint.fixpoint`.
+
+        Nodes have a `name`, an `operator`, a `path` and `outputs`; edges a `role`, and the `values` that go along them.
+        """
+        return self.program.graph
 
     @property
     def nodes(self) -> list[Node]:
