@@ -158,7 +158,7 @@ class Watched(Sequence[State]):
 
 @pytest.mark.parametrize("name", sorted(FLOWS)[::2])
 def test_transfer_reads_only_what_leads_to_a_node(name: str) -> None:
-    """What `Analysis.transfer` may read: nodes from which edges lead here and close no circle; a head its back edges."""
+    """`Analysis.transfer` may read nodes from which edges lead here and close no circle, and a head its back edges."""
     reads: dict[int, set[int]] = {}
 
     class Watching(ShapeAnalysis):
