@@ -1,11 +1,42 @@
-"""Transfer functions: what each operator does to abstract values, and what it needs in order to run.
+"""Transfer functions: what each operator does to abstract values, and what it requires in order to run.
 
-    op rule table                what a rule sees and states; how it is declared; how it is found
-    attributes stated returned   parts of op: attributes by type, what is stated of a node, what a rule gave back
-    families                     the list of modules that make up the shipped table
-    ramps                        elements that grow along the axes, through arithmetic
-    contrib/                     operators of other domains than ai.onnx
+To add an operator, write one decorated function in its family below (`linalg` is a short one to read first) and one
+case in `tests/transfer` that holds it against real runs; a new file is listed in `families`.
 
-Every other module is one family of operators. To add an operator, read `rule.py` and a short family such as
-`linalg.py`: one decorated function, and one case in `tests/transfer` that holds it against real runs.
+The machinery, from the ground up:
+
+    stated       Statement, Caveat, Applied: data that one application of a rule gives; errors of a node
+    attributes   attributes of a node, read by type
+    signature    a rule as an Op sees it, and RuleError
+    ordinary     which numeric premises may be assumed: those that hold for all ordinary sizes
+    stating      the statements a rule can make: require, define, assume, may_fail, reject
+    op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
+    rule         Rule, and the decorator @rule
+    application  apply: run a rule on an Op and check what it returns
+    table        Table: (domain, operator, version) -> rule
+    families     the list of families, and the shipped table
+
+What several families share:
+
+    elements/    arithmetic on elements that are known: sizes computed in the graph
+    caveats      conditions under which a kernel of onnxruntime may fail although the specification allows the node
+    indexing     ranges that indices must lie in, and the elements they pick
+    window       sliding windows, of convolutions and pools
+    resize_modes forms of Resize that onnxruntime executes
+
+The families of ai.onnx:
+
+    element by element     elementwise broadcasting quantised
+    products               linalg einsum attention
+    windows and images     convolution pooling padding resize sampling spatial
+    statistics             reduction normalisation losses
+    shapes and layout      shape_ops reshape layout concat split
+    reading and writing    slicing gather scatter selection
+    new tensors            generators
+    sequences, optionals   sequences
+    layers in time         recurrent signal
+    strings, boxes, images data_dependent
+    training               training
+
+contrib/ holds the operators of other domains.
 """

@@ -1,10 +1,20 @@
-"""Rules of other domains than ai.onnx, by what the operators are for.
+"""Rules of other domains than ai.onnx. All but `ai_onnx_ml` are onnxruntime's.
 
-`ai_onnx_ml` has classical models. All others are onnxruntime's: `com_microsoft` (fused activations and normalisations,
-text), `fused_products`, the attentions (`fused_attention`, `multi_head_attention`, `packed_attention`,
-`sparse_attention`, `decoder_attention`, `positions`), `sequence_models`, `generation`, `ngram_hashes`,
-`hyper_connections`, `tensors`, quantisation (`quantised_elementwise`, `quantised_products`, `quantised_layers`,
-`packed_products`, `experts`, `parameters`), other layouts (`channels_last`, `blocked_layout`), and what belongs to one
-device or to old models (`device_formats`, `tensorrt`, `experimental`). `views` runs a rule of ONNX on other inputs, and
-`agreement` has what many rules require of sizes.
+    classical models       ai_onnx_ml trees
+    products               fused_products quantised_products packed_products experts
+    attention              fused_attention multi_head_attention packed_attention sparse_attention decoder_attention
+                           positions
+    sequence models        sequence_models hyper_connections
+    text and generation    generation ngram_hashes; com_microsoft has text, fused activations and normalisations
+    quantisation           quantised_elementwise quantised_layers
+    tensors at large       tensors: ranges, windows, lookups, crops, transforms, dropout
+    other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
+    devices, old models    device_formats tensorrt experimental
+
+What several of them share:
+
+    views        the rule of one operator applied to the inputs of another
+    agreement    ranks, dims and numbers of heads that inputs must agree on
+    parameters   scales, zero points and biases
+    type_table   the types that onnxruntime's operators take and give
 """
