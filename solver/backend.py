@@ -1,4 +1,4 @@
-"""Z3 in a process of its own, which stays warm between queries and can be killed in the middle of one.
+"""The Z3 process as its parent sees it: it stays warm between queries and can be killed in the middle of one.
 
 >>> from absint.lattices.text import parse_relation
 >>> from absint.solver.smtlib import query
@@ -37,7 +37,7 @@ class SolverError(RuntimeError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What Z3 says of a script: the same for the same script and rlimit, unless the time limit cuts it short."""
+    """Z3's answer to a script. It depends on the script and the rlimit alone, unless the time limit cuts it short."""
 
     verdict: Literal["sat", "unsat", "unknown"]
     model: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Backend:
         self._process: _Process | None = None
 
     def start(self) -> None:
-        """Start the process without waiting for it, so that it is warm when it is asked.
+        """Start the process without waiting for it, so that it is warm when the first query comes.
 
         Raises SolverError if there is no Python to run it with.
         """
@@ -71,7 +71,7 @@ class Backend:
                 self._lock.release()
 
     def check(self, script: str, *, rlimit: int, seconds: float, core: bool = True, minimize: bool = False) -> Answer:
-        """Whether the assertions of an SMT-LIB 2 script can hold together.
+        """Ask whether the assertions of an SMT-LIB 2 script are satisfiable together.
 
         `rlimit` is Z3's own budget, the same on every machine; 0 is none. Past `seconds` the process is killed and the
         answer is unknown; the next query starts another. `minimize` spends more, on a core with nothing to leave out.
@@ -112,7 +112,7 @@ class Backend:
         self.close()
 
     def _exchange(self, line: bytes, limit: float, deadline: float) -> Message:
-        """What the process answers, or why it does not."""
+        """The answer of the process, or the reason why there is none."""
         process = self._started()
         if not process.ready:
             first = process.receive(deadline)
@@ -139,7 +139,7 @@ class Backend:
         return self._process
 
     def _died(self, when: str) -> Message:
-        """What to say of a process that has ended by itself."""
+        """The message about a process that ended by itself."""
         process = cast(_Process, self._process)
         self._end()
         return {"gave up": f"the solver process ended {when} ({process.ending})"}
@@ -176,7 +176,7 @@ _LIMIT_REACHED: Final = ("canceled", "max. resource limit exceeded")
 
 
 class _Process:
-    """A running child. A thread writes queries and reads answers, so that whoever asks can stop waiting."""
+    """A running child. A thread writes queries and reads answers, so that the caller can stop waiting."""
 
     def __init__(self, memory: int) -> None:
         self.ready = False
@@ -202,7 +202,7 @@ class _Process:
 
     @property
     def ending(self) -> str:
-        """How it ended."""
+        """The signal or exit code with which it ended."""
         code = self._popen.wait()
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 

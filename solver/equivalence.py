@@ -1,4 +1,4 @@
-"""Expressions in classes of proved equality: by fingerprints first, and by proof inside the groups only."""
+"""Expressions partitioned by proved equality: fingerprints at sample sizes first, proofs within the groups only."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Partition:
     classes: tuple[tuple[Expr, ...], ...]
     """Each with its representative first."""
     bindings: tuple[Mapping[str, int], ...]
-    """Values of the symbols at which expressions of different classes were told apart."""
+    """Values of the symbols that separate expressions of different classes."""
     undecided: tuple[tuple[Expr, Expr], ...] = ()
-    """Pairs that agree at every binding and are neither proved equal nor told apart."""
+    """Pairs that agree at every binding but were not proved equal."""
     reason: str = ""
-    """Why not all terms were compared, if they were not: those stand in classes of their own."""
+    """The reason why some terms were not compared, if any; each of those is a class of its own."""
 
     def counterexample(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
         """Values that meet the constraints and make the two differ, if some binding does."""
@@ -37,8 +37,11 @@ class Partition:
 
 
 def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
-    """Group the terms. The first of equal terms represents its class; constraints that contradict each other prove
-    nothing, and leave every term in a class of its own. At a deadline the rest of the terms is not compared."""
+    """Partition the terms by proved equality; the first term of a class represents it.
+
+    Contradictory constraints prove nothing: each term is a class of its own. At a deadline the remaining terms are not
+    compared.
+    """
     grouping = _Grouping(list(dict.fromkeys(terms)), prover)
     try:
         grouping.run()
@@ -78,7 +81,7 @@ class _Grouping:
             self._compared += 1
 
     def _equal(self, term: Expr, groups: Sequence[list[Expr]]) -> list[Expr] | None:
-        """The group of which the term is proved to be."""
+        """The group that the term provably belongs to."""
         for members in groups:
             if any(_differ(members[0], term, at) for at in self._bindings[self._drawn :]):
                 continue

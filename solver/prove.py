@@ -1,4 +1,4 @@
-"""Whether constraints entail a relation: the cheap tiers first, Z3 on the connected slice last.
+"""Entailment: do the constraints imply a relation? Cheap tiers first, Z3 on the connected slice last.
 
 A `Prover` holds one set of premises. It answers with the constraints that a proof used, or with values of the symbols
 that meet every connected premise and falsify the relation, re-checked by evaluation.
@@ -32,7 +32,7 @@ Tier = Literal["normal form", "facts", "evaluation", "z3"]
 
 
 class Verdict(Enum):
-    """What is known about a relation; see `absint.Result.prove`."""
+    """The status of a relation; see `absint.Result.prove`."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -43,7 +43,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether premises entail a relation."""
+    """The answer to one entailment question."""
 
     entailed: bool | None
     """None if it was not decided."""
@@ -59,7 +59,7 @@ class Decision:
 
 
 class Prover:
-    """Premises, and what they entail. Questions about one component of the constraints share its facts."""
+    """Answers entailment questions about one set of constraints. Questions about one component share its facts."""
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ class Prover:
         return tuple(sorted(found, key=lambda c: c.origin.node))
 
     def decide(self, relation: Relation, extra: Sequence[Relation] = (), *, small: bool = True) -> Decision:
-        """Whether the constraints, and `extra` premises, entail the relation.
+        """Decide whether the constraints, with the `extra` premises, entail the relation.
 
-        With `small` sizes of a counterexample are kept small, which takes more questions.
+        `small` asks for small sizes in a counterexample, which costs further queries.
         """
         if relation is TRUE:
             return Decision(True, "normal form")
@@ -97,9 +97,9 @@ class Prover:
         return decision if decision is not None else self.ask(premises, relation, small=small)
 
     def entails(self, premises: Sequence[Relation], relation: Relation, *, small: bool = False) -> Decision:
-        """Whether these premises alone entail the relation: whether they contradict each other, if it is false.
+        """Decide whether these premises alone entail the relation; `FALSE` asks whether they contradict each other.
 
-        With `small` the sizes of a counterexample are kept small.
+        `small` asks for small sizes in a counterexample.
         """
         if relation is TRUE:
             return Decision(True, "normal form")
@@ -110,9 +110,9 @@ class Prover:
 
     @cached_property
     def consistent(self) -> Decision:
-        """Whether all constraints can hold together: `entailed` says that they contradict each other.
+        """Satisfiability of all constraints together: `entailed` means that they contradict each other.
 
-        The model has values of all their symbols.
+        The model gives a value to each of their symbols.
         """
         model: dict[str, int] = {}
         undecided: Decision | None = None
@@ -155,7 +155,7 @@ class Prover:
         return None
 
     def _minimal(self, premises: Sequence[Relation], relation: Relation) -> tuple[Relation, ...]:
-        """Premises that are enough, none of which can be left out: halves first, then one at a time."""
+        """A minimal core: premises that suffice, none of which can be dropped."""
 
         def shown_by(rest: list[Relation], _: list[Relation]) -> bool:
             facts = Facts(rest, self._order)
@@ -297,14 +297,14 @@ class Proof:
     counterexample: Mapping[str, int] | None = None
     """Sizes of the input symbols that make the relation false; for "not entailed", a candidate."""
     invented: Mapping[str, int] = field(default_factory=dict)
-    """What the counterexample takes for the sizes that only data decide."""
+    """The values that the counterexample assumes for data-dependent sizes."""
     reason: str = ""
     """Why it is unknown, or why a candidate is no refutation."""
     tier: Tier = "normal form"
     confirmed: bool = False
     """The counterexample was run, and the relation was false in that run."""
     evidence: ShownBy = ""
-    """Shows that sizes which refute the relation run: the `rules`, or a `run` of the model."""
+    """The evidence that the model runs at the refuting sizes: the `rules`, or a `run` of the model."""
     premises_shown_consistent: bool = True
     asked: int = 0
     """Premises that were sent to Z3."""

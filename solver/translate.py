@@ -1,4 +1,4 @@
-"""What dims and relations mean, spelled out once in the few operations of an `Algebra`.
+"""The meaning of dims and relations, encoded once in the few operations of an `Algebra`.
 
 An algebra writes literals, sums and comparisons down: `encode` as Z3 terms, `smtlib` as SMT-LIB text.
 `Translator` does the rest, the same for both: `max`, `min` and `broadcast` become choices, and division of any sign
@@ -25,7 +25,7 @@ _COMPARISONS: Final = ("==", "!=", ">=")
 
 
 class Algebra(Protocol[Term, Formula]):
-    """How terms and formulas are written down. A sequence has at least two members."""
+    """A notation for terms and formulas. Sequences have at least two members."""
 
     def integer(self, value: int, /) -> Term: ...
     def variable(self, symbol: Symbol, /) -> Term: ...

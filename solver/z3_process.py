@@ -1,9 +1,9 @@
-"""The process that Z3 runs in. `absint.solver.backend` starts it, asks it and, past a time limit, kills it.
+"""The program of the Z3 process. `absint.solver.backend` starts it, queries it and kills it past a time limit.
 
-It reads queries, one JSON object a line, and answers each with one line: what Z3 says, `{"error": ...}` for a script
-that Z3 cannot read, or `{"gave up": ...}` before it ends by itself. Its first line says that it is ready. Every query
-has a Z3 context of its own, so that the answer does not depend on what was asked before. The process ends when its
-input does: when its parent ends, in whatever way.
+It reads queries, one JSON object a line, and answers each with one line: Z3's answer, `{"error": ...}` for a script
+that Z3 cannot read, or `{"gave up": ...}` before it ends by itself. Its first line announces that it is ready. Every
+query has a Z3 context of its own, so that the answer does not depend on earlier queries. The process ends when its
+input does, so also when its parent dies.
 
 >>> script = "(declare-const N Int)(assert (! (> N 3) :named big))(assert (! (< N 3) :named small))"
 >>> answer(fresh_solver(), {"script": script, "rlimit": 1000, "core": True, "minimize": False})["core"]
@@ -33,11 +33,11 @@ class Query(TypedDict):
     """Z3's budget, which does not depend on the machine; 0 is none."""
     core: bool
     minimize: bool
-    """Leave nothing in the core that can be left out, at some cost."""
+    """Minimise the core, at some cost."""
 
 
 class Reply(TypedDict):
-    """What Z3 says."""
+    """An answer of Z3."""
 
     verdict: str
     reason: str
@@ -62,7 +62,7 @@ def fresh_solver() -> z3.Solver:
 
 
 def answer(solver: z3.Solver, query: Query) -> Reply:
-    """What a fresh solver says. Raises ScriptError, and Z3Exception if Z3 gives up."""
+    """The answer of a fresh solver. Raises ScriptError, and Z3Exception if Z3 gives up."""
     solver.set("rlimit", query["rlimit"])
     if query["core"] and query["minimize"]:
         solver.set("core.minimize", True)
@@ -106,7 +106,7 @@ def _values(model: z3.ModelRef, script: str) -> dict[str, int]:
 
 
 def _text(error: z3.Z3Exception) -> str:
-    """What Z3 says, on one line."""
+    """The text of an error of Z3, on one line."""
     message = error.args[0] if error.args else ""
     return " ".join((message.decode(errors="replace") if isinstance(message, bytes) else str(message)).split())
 
@@ -138,7 +138,7 @@ def _serve(queries: SimpleQueue[bytes], output: BinaryIO, memory: int) -> None:
         _limit(memory)
         _write(output, {"ready": True})
         while True:
-            solver = fresh_solver()  # made while nobody waits for it
+            solver = fresh_solver()  # created between queries, when no caller is waiting
             _write(output, _reply(solver, json.loads(queries.get())))
     except z3.Z3Exception as error:
         _write(output, {"gave up": f"the solver gave up: {_text(error)}"})

@@ -1,4 +1,4 @@
-"""One application of a rule: it is run, and the values that it returns are checked."""
+"""Apply a rule to an Op: run it, and check the values that it returns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from absint.transfer.stated import Applied, BadNodeError, RefusedError, Rejected
 
 
 def apply(rule: Rule, op: Op) -> Applied:
-    """Run the rule. A node that cannot run states `false` and gives top outputs.
+    """Run the rule. A node that cannot run states `false` and has top outputs.
 
-    Raises RuleError if the rule does not give what a rule has to give, and whatever the rule itself raises.
+    Raises RuleError if the rule returns anything but one value for each output, and whatever the rule itself raises.
     """
     rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
@@ -37,7 +37,7 @@ def apply(rule: Rule, op: Op) -> Applied:
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
-    """The values that a rule returned, one for each output of the node that it names."""
+    """The values that a rule returned, checked: one for each output that it names."""
     formals = rule.outputs
     if isinstance(result, Value):
         outputs: tuple[Value, ...] = (result,)

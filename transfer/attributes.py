@@ -1,4 +1,4 @@
-"""The attributes of an operator instance, each read as the type that its rule asks for."""
+"""The attributes of an operator instance, read by type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTEGERS: Final = frozenset({int, bool})
 
 
 class Attributes:
-    """Attributes by name. Raises BadNodeError for one of another type; an absent one is its default."""
+    """Attributes by name; an absent one is its default. Raises BadNodeError for an attribute of another type."""
 
     __slots__ = ("attributes",)
 

@@ -1,4 +1,4 @@
-"""Conditions under which a kernel of onnxruntime may refuse what the specification allows, or fail over it."""
+"""Conditions under which a kernel of onnxruntime may fail although the specification allows the node."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _is_empty(op: Op, shape: Shape) -> Relation:
 def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
     """The one element that all are, where those of all inputs are the same.
 
-    Inputs without elements that differ on another axis give one with elements in onnxruntime, which nobody has written.
+    In onnxruntime, empty inputs that differ on another axis give an output with elements that are not initialised.
     """
     first = inputs[0].contents if inputs else None
     if first is None or not first.is_fill or any(x.contents is not first for x in inputs):

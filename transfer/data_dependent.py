@@ -1,4 +1,4 @@
-"""Operators on boxes, strings and images whose result sizes the data decide."""
+"""Operators on boxes, strings and images with data-dependent result sizes."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def string_concat(op: Op) -> Tensor:
 
 @rule("RegexFullMatch", inputs="X")
 def regex_full_match(op: Op) -> Tensor:
-    """Whether each string matches."""
+    """One boolean for each string: it matches."""
     op.may_fail("the pattern is valid")
     return Tensor(DType.BOOL, op.tensor("X").shape)
 

@@ -105,7 +105,7 @@ def require_cover(op: Op, data: Shape, indices: Shape, axis: int) -> None:
 
 
 def tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int | None:
-    """How many axes each index tuple of Gather/ScatterND names; None if a rank or the number is unknown."""
+    """The length of an index tuple of GatherND or ScatterND; None if it or a rank is unknown."""
     if indices.shape.rank == 0:
         op.reject("indices is a scalar; index tuples need an axis")
     if indices.shape.is_top or data.shape.is_top:

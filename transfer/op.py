@@ -1,4 +1,4 @@
-"""What a transfer function sees: one operator instance, its inputs as abstract values, and what it may state.
+"""Op, all that a transfer function sees: one operator instance with its inputs as abstract values.
 
 A rule never sees the graph, the solver or other nodes. It reads inputs and attributes, states requirements, and returns
 one abstract value for each output. The engine names unknown dims; `fresh` is for a symbol that a requirement or a
@@ -47,7 +47,7 @@ class Op(Stating):
         policy: Policy = SOUND,
         premises: bool = True,
     ) -> None:
-        """`premises`: numeric premises may be taken for granted; see `assume`."""
+        """`premises`: numeric premises may be assumed; see `assume`."""
         self.rule = rule
         self.inputs = inputs
         self.attributes = attributes or {}
@@ -94,7 +94,7 @@ class Op(Stating):
         return self.tensor(name) if self.has(name) else None
 
     def variadic(self) -> list[Tensor]:
-        """All inputs as tensors, for an operator whose inputs all play the same part."""
+        """All inputs as tensors, for an operator whose inputs are interchangeable."""
         if None in self.inputs:
             self.may_fail("no input among others is left out")
         return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
@@ -118,7 +118,7 @@ class Op(Stating):
         return value.dtype if isinstance(value, Tensor) else DType.UNDEFINED
 
     def common_dtype(self, *names: str) -> DType:
-        """The element type that these inputs share: known as soon as one of them knows it."""
+        """The element type that these inputs share: known if that of one of them is known."""
         return self.same_dtype(*(self.dtype(name) for name in names))
 
     def same_dtype(self, *dtypes: DType) -> DType:
@@ -181,7 +181,7 @@ class Op(Stating):
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
 
     def broadcast(self, *shapes: Shape) -> Shape:
-        """The shape after numpy broadcasting, its requirements stated; unknown rank if one of them has unknown rank."""
+        """The shape after numpy broadcasting, with its requirements stated; of unknown rank if a shape is."""
         if len(shapes) == 1:
             return shapes[0]
         if any(s.is_top for s in shapes):
@@ -204,7 +204,7 @@ class Op(Stating):
         )
 
     def unified(self, *dims: Dim) -> Dim:
-        """One dim for several that must be equal; that they are is stated elsewhere."""
+        """One dim for several that must be equal; the requirement is stated elsewhere."""
         return reduce(lambda target, source: self.policy.unify(target, source, _unknown_size), dims)
 
     def _broadcast_axis(self, sizes: Iterable[Dim], axis: int) -> Dim:
@@ -222,7 +222,7 @@ class Op(Stating):
         return result
 
     def _broadcast_by_policy(self, a: Dim, b: Dim, reason: str) -> Dim:
-        """What an unsound policy makes of two dims that broadcast; what it takes for granted is a claim."""
+        """The result of two dims that broadcast under an unsound policy; its assumptions are stated as claims."""
         result = self.policy.broadcast(a, b, _unknown_size)
         for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
             if relation not in (TRUE, UNKNOWN_RELATION):

@@ -1,8 +1,9 @@
-"""Ordinary sizes: a numeric premise is taken for granted only if it holds for all of them.
+"""Ordinary sizes: a numeric premise may be assumed only if it holds for all of them.
 
 The values of all symbols together range over everything up to `ORDINARY`, within their bounds; so the premise is shown
-over intervals, not tried at points. Facts may bound a symbol further. The trips of a loop, and what a loop carries, are
-no sizes of anybody's choice: 64 trips that double a number leave every integer type. They have their own bounds.
+by interval arithmetic, not sampled. Facts may bound a symbol further. Trip counts and carried
+values of loops are not sizes that a user chooses: 64 iterations that double a number overflow every integer type. They
+keep their own bounds.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.substitution import Substitution
 
 DATA_TAG: Final = "data/"
-"""The tags of the data of inputs begin with this: they may be ordinary sizes."""
+"""Prefix of the tags of elements of inputs: they may be ordinary sizes."""
 
 PROBE_TAG: Final = "probe/"
-"""The tags of symbols that serve to guess what a trip does begin with this."""
+"""Prefix of the tags of symbols on which one iteration of a loop is tried out."""
 
 ORDINARY: Final = 1 << 16
-"""Sizes up to this are met with every day."""
+"""The largest ordinary size."""
 
 LOOP_TAG: Final = "loop/"
-"""The tags of the number of the trip, and of what a loop carries, begin with this."""
+"""Prefix of the tags of iteration numbers and of values that a loop carries."""
 
 
 @remembered
@@ -85,12 +86,12 @@ def ordinary(symbol: Symbol) -> Symbol:
 
 
 def _is_any_number(symbol: Symbol) -> bool:
-    """Nothing is known of it: it may be a sum that has wrapped around, and is as large as its type allows."""
+    """Nothing is known about it: it may be a sum that wrapped around, as large as its type allows."""
     return symbol.name.startswith("%") and not symbol.name.partition(":")[2].startswith((DATA_TAG, PROBE_TAG))
 
 
 def is_of_a_loop(symbol: Symbol) -> bool:
-    """It is the number of the trip, or what a loop carries."""
+    """It is an iteration number, or a value that a loop carries."""
     return symbol.name.startswith("%") and symbol.name.partition(":")[2].startswith(LOOP_TAG)
 
 

@@ -20,7 +20,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 Pads = tuple[Dim, Dim]
-"""What is added before and after the elements of an axis; negative to take away."""
+"""The elements added before and after each axis; negative numbers remove elements."""
 
 
 @rule("Pad", inputs="data", until=10, complete=True, elements=True)
@@ -102,7 +102,7 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
 
 
 def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
-    """What onnxruntime (not ONNX) demands of what is left after cropping: elements, and for reflect enough of them."""
+    """onnxruntime (not ONNX) requires elements to be left after cropping, and enough of them for reflect."""
     left = size + least(op, added[0], 0) + least(op, added[1], 0)
     if left is not size and not is_positive(op, left):
         op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping")

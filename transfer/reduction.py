@@ -27,7 +27,7 @@ from absint.transfer.rule import Function, rule
 
 
 class Fold(NamedTuple):
-    """What a reduction does to known elements: to a list, and to `count` equal ones. One element it leaves as it is."""
+    """The effect of a reduction on known elements: a list, or `count` equal ones. A single element is unchanged."""
 
     elements: Callable[[Op, DType, Sequence[Element]], Element]
     repeated: Callable[[Op, DType, Element, Dim], Element]

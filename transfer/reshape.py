@@ -44,12 +44,12 @@ _DIVISIBLE: Final = "a -1 needs the element count to be divisible by the other t
 
 
 class Case(NamedTuple):
-    """What an element may stand for: a size (None: to be inferred), where the condition holds."""
+    """One reading of an element of the target: a size (None: to be inferred), where the condition holds."""
 
     condition: Relation
     size: Dim | None
     positive: tuple[Relation, ...] = ()
-    """What is known of the sizes where the condition holds."""
+    """The sizes as far as they are known, where the condition holds."""
 
 
 Element = tuple[Case, ...]

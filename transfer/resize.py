@@ -81,7 +81,7 @@ def resize(op: Op) -> Tensor:
 
 
 def _is_given(op: Op, name: str) -> Truth:
-    """Whether the input is there and not the empty tensor that stands for a missing one."""
+    """The input is given, and is not the empty tensor that stands for a missing one."""
     if not op.has(name):
         return NO
     shape = op.tensor(name).shape

@@ -1,4 +1,4 @@
-"""Which forms of Resize and Upsample onnxruntime executes: modes of interpolation, and the axes that each may scale."""
+"""Forms of Resize and Upsample that onnxruntime executes: interpolation modes, and the axes that each may scale."""
 
 from __future__ import annotations
 

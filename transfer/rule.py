@@ -1,4 +1,4 @@
-"""A rule: the transfer function of an operator, for which names, versions and signature it holds."""
+"""A rule: a transfer function with the operators, versions and formal parameters it is for; the decorator @rule."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Rule:
     outputs: tuple[str, ...]
     complete: bool
     elements: bool = False
-    """It may say which elements its outputs hold. Of the outputs of other rules, elements are dropped."""
+    """It may give the elements of its outputs; the elements that other rules return are dropped."""
     origin: str = ""
-    """The distribution, with its version, or the onnx schema that it is from; empty for a rule that was handed over."""
+    """The distribution, with its version, or the onnx schema that it is from; empty if a caller passed it in."""
     inferred: bool = False
-    """It asks the inference function of an onnx schema, which nobody has checked."""
+    """It calls the inference function of an onnx schema, which absint does not check."""
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -52,7 +52,7 @@ class Rule:
         return {name: place for place, name in reversed(list(enumerate(self.inputs)))}
 
     def holds_for(self, version: int) -> bool:
-        """The rule is for this version of the domain; since 1 is for any version, 0 and below too."""
+        """The rule covers this version of the domain; `since=1` covers every version, 0 and below too."""
         return self.since <= max(version, 1) and (self.until is None or version <= self.until)
 
     @property
@@ -72,7 +72,7 @@ class Rule:
         return f"{_shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else "no Python function"
 
     def failure(self, error: Exception) -> str:
-        """What a failure says of the rule: its name and file, the error, and the line of the file that raised it."""
+        """The message about a failure of the rule: its name and file, the error, and the line that raised it."""
         text = str(error).strip().split("\n")[0]
         if isinstance(error, RuleError):
             return f"{self} {text}"
@@ -107,9 +107,9 @@ def rule(
     """Make the decorated function the rule of the operators `names` (space-separated).
 
     `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
-    `domain`, both inclusive; without them the rule is for any version. A rule that says which elements its outputs
-    hold, or hands on those of an input, declares `elements`; else its outputs keep type and shape only. Raises
-    RuleError for what is none of this.
+    `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements of its outputs,
+    or passes on those of an input, declares `elements`; otherwise its outputs keep type and shape only. Raises
+    RuleError for malformed arguments.
     """
 
     def declare(function: Function) -> Rule:

@@ -1,4 +1,4 @@
-"""Operators that pick elements by their value: the size of the result is a count that the data decide."""
+"""Operators that pick elements by value: the size of the result is a data-dependent count."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _coordinates(elements: ObjectArray) -> Contents | None:
 
 
 def _count_true(op: Op, elements: ObjectArray | None, tensor: Tensor, size: Dim) -> Dim:
-    """How many elements are not zero: a sum over known conditions, else a symbol within certain bounds."""
+    """The number of nonzero elements: a sum over known conditions, else a bounded symbol."""
     if elements is not None:
         truths = [truth_of(e) for e in elements.ravel().tolist()]
         sure = sum(t is TRUE for t in truths)
@@ -192,7 +192,7 @@ def compress(op: Op) -> Tensor:
 
 
 def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
-    """How many of the first `extent` conditions are true (onnxruntime ignores the ones past the axis)."""
+    """The number of true conditions among the first `extent` (onnxruntime ignores those past the axis)."""
     found = op.elements("condition")
     if found is not None:
         inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.ravel().tolist())]

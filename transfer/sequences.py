@@ -323,7 +323,7 @@ def optional(op: Op) -> Value:
 
 @rule("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_has_element(op: Op) -> Value:
-    """Whether there is a value: never without an input, always with one that is no optional."""
+    """A boolean scalar: never true without an input, always true for one that is not an optional."""
     value = op.value("input")
     present: bool | None = None
     if value is None:

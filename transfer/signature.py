@@ -11,7 +11,7 @@ class RuleError(ValueError):
 
 
 class Signature(Protocol):
-    """What an `Op` reads of its rule."""
+    """The part of a rule that an `Op` reads."""
 
     @property
     def names(self) -> tuple[str, ...]:

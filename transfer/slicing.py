@@ -124,7 +124,7 @@ def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
 
 
 def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
-    """A size that the data decide, within bounds."""
+    """A data-dependent size, within bounds."""
     if not isinstance(size, Expr):
         return Unknown(Interval(0, size.bounds.hi))
     tightest = least(op, *bounds)

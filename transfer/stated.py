@@ -1,4 +1,4 @@
-"""Statements of a rule about a node, errors that say that there is no run, and the result of one application."""
+"""The data that applying a rule gives: statements, caveats, `Applied`; and errors about a node that cannot run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from absint.lattices.value import Value
 
 
 class Statement(NamedTuple):
-    """A relation with the reason why the operator states it."""
+    """A relation about a node, with the reason that messages give."""
 
     relation: Relation
     reason: str
     role: str
     """`required` (the node fails without it), `defined` (holds of a value it computes), `assumed` (numeric premise), or
-    `claimed` (an unsound policy takes it for granted; no constraint)."""
+    `claimed` (assumed by an unsound policy; no constraint)."""
 
 
 class Caveat(NamedTuple):
-    """A node may fail, for the reason, where the relation does not hold. That it runs does not show that it holds."""
+    """A node may fail, for the reason, where the relation does not hold. A run that succeeds does not show it."""
 
     relation: Relation
     reason: str
@@ -51,7 +51,7 @@ class Applied(NamedTuple):
     rejected: str | None
     caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
-    """Why no runtime loads it, as the code of a diagnostic; empty if one may."""
+    """The code of the diagnostic for a node that no runtime loads; empty otherwise."""
     load_risks: tuple[str, ...] = ()
 
 

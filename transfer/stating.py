@@ -36,7 +36,7 @@ class Stating(Attributes):
     rule: Signature
     facts: Facts
     premises: bool
-    """Numeric premises may be taken for granted; see `assume`."""
+    """Numeric premises may be assumed; see `assume`."""
     statements: list[Statement]
     possible_failures: list[str]
     caveats: list[Caveat]
@@ -46,22 +46,22 @@ class Stating(Attributes):
     """The rule has named a number or a condition that depends on data."""
 
     def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
-        """A symbol for a number that the data decide, a size unless told otherwise; one for each tag of the node.
+        """A symbol for a data-dependent number, by default a size; one for each tag of the node.
 
-        A tag stands for one quantity of the node, whatever its inputs: further rounds take it to be the same number.
+        A tag denotes one quantity of the node, whatever its inputs: later rounds take it to be the same number.
         """
         self.has_fresh = True
         return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
 
     def fresh_condition(self, tag: str) -> Relation:
-        """A boolean symbol for a condition that the data decide."""
+        """A boolean symbol for a data-dependent condition."""
         self.has_fresh = True
         return rel.boolean(f"{HOLE}{tag}")
 
     def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
-        """The node fails in every run where the relation does not hold; over an unknown dim it is a `may_fail`.
+        """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
-        `found` says what there is instead, for a node that can never run; elsewhere the relation says it better.
+        `found` completes the message about a node that can never run: the sizes that were found.
         """
         if relation is TRUE:
             return
@@ -73,7 +73,7 @@ class Stating(Attributes):
         self._state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
-        """Two dims must be equal; one that is unknown makes it a `may_fail`."""
+        """Two dims must be equal; if one is unknown, the node may fail."""
         relation = rel.eq(a, b)
         self.require(relation, reason, found=f"{a} is not {b}" if relation is FALSE else "")
 
@@ -83,10 +83,10 @@ class Stating(Attributes):
             self._state(relation, reason, "defined")
 
     def assume(self, relation: Relation, reason: str) -> bool:
-        """Take a numeric premise for granted: sizes stay exact in the arithmetic of the model.
+        """Assume a numeric premise: sizes stay exact in the arithmetic of the model. True if the rule may rely on it.
 
-        Where what is known does not show it, it is recorded, provided that it holds for all sizes up to
-        `ordinary.ORDINARY`. If not, or if there are to be no premises, nothing may rest on it: the answer is False.
+        A premise that facts do not show is recorded, provided that it holds for all sizes up to `ordinary.ORDINARY`.
+        If it does not, or premises are switched off, the answer is False.
         """
         if relation is TRUE:
             return True
@@ -110,9 +110,9 @@ class Stating(Attributes):
             self.statements.append(statement)
 
     def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
-        """The node may fail on some data of legal sizes, or for a reason that could not be stated.
+        """The node may fail on some data of legal sizes, or for a reason that no relation expresses.
 
-        Where the relation `unless` holds it does not, for this reason.
+        Where the relation `unless` holds, it does not fail for this reason.
         """
         if unless is FALSE or unless is UNKNOWN_RELATION:
             if reason not in self.possible_failures:
@@ -123,7 +123,7 @@ class Stating(Attributes):
                 self.caveats.append(caveat)
 
     def note(self, text: str) -> None:
-        """A diagnostic about the node that changes no answer."""
+        """Add a diagnostic about the node; it changes no answer."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -142,7 +142,7 @@ class Stating(Attributes):
     def load_risk(self, reason: str) -> None:
         """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.model.inference`.
 
-        An operator of onnxruntime's own may fail: nobody else can be asked what is inferred for it.
+        For an operator of onnxruntime's own it is a possible failure: no onnx schema says what is inferred for it.
         """
         if self.rule.domain:
             self.may_fail(reason)
@@ -150,11 +150,11 @@ class Stating(Attributes):
             self.load_risks.append(reason)
 
     def decide(self, relation: Relation) -> Truth:
-        """Whether the relation holds, by exact cheap facts only."""
+        """The truth of the relation, from cheap exact facts alone."""
         return self.facts.decide(relation)
 
     def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
-        """Whether two dims are equal in every run."""
+        """YES if two dims are equal in every run, NO if in none."""
         a, b = as_dim(a), as_dim(b)
         if a is b and isinstance(a, Expr):
             return YES

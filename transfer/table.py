@@ -1,4 +1,4 @@
-"""The table of rules: (domain, operator, opset version) -> rule. A value to see and extend; there is no registry."""
+"""The table of rules: (domain, operator, opset version) -> rule. An immutable value that can be extended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEWEST: Final[Mapping[str, int]] = {
     "ai.onnx.preview": 1,
     "ai.onnx.preview.training": 1,
 }
-"""The newest version of each domain of ONNX that the shipped rules were written for."""
+"""The newest version of each ONNX domain that the shipped rules cover."""
 
 
 class Table:
@@ -54,14 +54,14 @@ class Table:
         return fitting[last]
 
     def extended(self, rules: Iterable[Rule]) -> Table:
-        """This table with more rules, each of which wins over those of this table for the versions it holds for.
+        """This table with more rules, which win over those of this table for the versions they cover.
 
-        Raises RuleError for what is no rule.
+        Raises RuleError for an item that is not a rule.
         """
         return Table([_checked(rule) for rule in rules], self)
 
     def overridden(self, domain: str, name: str, version: int) -> Rule | None:
-        """The rule of the extended table that another one of this table replaces."""
+        """The rule of the base table that a rule of this table replaces, or None."""
         if self.base is None:
             return None
         before = self.base.lookup(domain, name, version)

@@ -1,4 +1,4 @@
-"""Sliding windows: what convolutions and pools share.
+"""Sliding windows, shared by convolutions and pools.
 
 Source: the ONNX operator text of Conv and MaxPool. Of an axis of size N, padded on both sides, a window that spans
 `dilation * (kernel - 1) + 1` elements and moves by `stride` takes
@@ -106,7 +106,7 @@ def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
 
 @remembered
 def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
-    """What it takes that the window fits, and its positions."""
+    """The requirement that the window fits, and its number of positions."""
     if window.same:
         positions = ceildiv(size, window.stride)
         if window.stride == 1:

@@ -1,4 +1,4 @@
-"""Relations with choices in them as clauses without: what a reader would write down case by case."""
+"""Relations with choices (max, min, broadcast, ite) split into clauses without, case by case."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from absint.lattices.terms.normal import broadcast, maximum, minimum
 from absint.lattices.terms.substitution import rebuilt
 
 _MOST: Final = 48
-"""Clauses that are worked on at a time."""
+"""Most clauses in work at a time."""
 
 _STEPS: Final = 400
 
 _LONGEST: Final = 10
-"""Alternatives of one clause."""
+"""Most alternatives of one clause."""
 
 
 def clauses_of(relation: Relation) -> list[Relation] | None:
-    """Disjunctions without choices that together say the same as the relation; None if there would be many."""
+    """Disjunctions without choices whose conjunction is the relation; None if there would be too many."""
     pending = [relation]
     found: dict[Relation, None] = {}
     for _ in range(_STEPS):
@@ -47,12 +47,12 @@ def clauses_of(relation: Relation) -> list[Relation] | None:
 
 
 def alternatives(clause: Relation) -> tuple[Relation, ...]:
-    """The parts of a disjunction, or the one that there is."""
+    """The parts of a disjunction; the relation itself if it is none."""
     return clause.parts if clause.op == "or" else (clause,)
 
 
 def conjuncts(relation: Relation) -> tuple[Relation, ...]:
-    """The parts of a conjunction, or the one that there is."""
+    """The parts of a conjunction; the relation itself if it is none."""
     return relation.parts if relation.op == "and" else (relation,)
 
 
@@ -81,7 +81,7 @@ def _apart(clause: Relation) -> list[Relation] | None:
 
 
 def has_choices(relation: Relation) -> bool:
-    """It is no clause without choices."""
+    """The relation contains a choice or a connective to take apart."""
     return _apart(relation) is not None
 
 
@@ -110,7 +110,7 @@ def _replaced(relation: Relation, atom: Atom, value: Dim) -> Relation:
 
 
 def weight(relations: Iterable[Relation]) -> int:
-    """How hard they are to read: the length of the text, quotients and choices counted more."""
+    """A measure of how hard relations are to read: the length of the text, plus extra for quotients and choices."""
     return sum(map(_weight, relations))
 
 

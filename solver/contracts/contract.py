@@ -33,21 +33,21 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """Which sizes of the inputs are legal: necessary for every run, and for a run on some data as far as is stated."""
+    """Legal sizes of the inputs: clauses that every run needs. `proviso` says how far they are sufficient."""
 
     clauses: tuple[Clause, ...]
     possible: bool | None = True
-    """Whether some sizes meet the clauses; None if that was not decided."""
+    """Some sizes meet the clauses; None if undecided."""
     premises: tuple[Constraint, ...] = ()
-    """What declarations and the caller assume, and numeric premises of the claims that the clauses do not entail."""
+    """Assumptions of declarations and of the caller, and numeric premises that the clauses do not entail."""
     shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Symbols that stand for sizes of several inputs: that they are equal is a premise which no runtime enforces."""
+    """Symbols shared by several inputs, with the places: their equality is a premise that no runtime enforces."""
     beyond: tuple[Constraint, ...] = ()
-    """Requirements over sizes that data decide, which no clause over input symbols can state."""
+    """Requirements over data-dependent sizes, which no clause over input symbols can express."""
     possible_failures: tuple[PossibleFailure, ...] = ()
     """Nodes that may fail for a reason that is not stated."""
     reason: str = ""
-    """Why the clauses are as nodes state them, neither simplified nor shown to be possible; empty if they are."""
+    """The reason why the clauses were neither simplified nor shown to be satisfiable; empty if they were."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
@@ -55,7 +55,7 @@ class Contract:
 
     @property
     def proviso(self) -> str:
-        """The limits of what the clauses say, for a sentence: empty where they say all that a run needs."""
+        """The end of a sentence about the clauses: what they leave out; empty if they are sufficient."""
         if self.beyond:
             return " as far as sizes of the inputs alone decide it"
         return ", but nodes may fail on data" if self.possible_failures else ""
@@ -104,7 +104,7 @@ def contract(
     possible_failures: Sequence[PossibleFailure] = (),
     shared: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Contract:
-    """The contract of the requirements of a first round, which no requirement has simplified."""
+    """The contract of a first round, whose requirements have not been simplified by one another."""
     inputs = frozenset(base.symbols)
     stated: Stated = {}
     beyond: dict[Relation, Constraint] = {}

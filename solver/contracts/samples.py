@@ -1,4 +1,4 @@
-"""Sizes at which many relations are evaluated: what they tell apart needs no proof that it is not entailed."""
+"""Sample sizes at which relations are evaluated: a relation that is false at one needs no query to be refuted."""
 
 from __future__ import annotations
 

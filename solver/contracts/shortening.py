@@ -1,6 +1,6 @@
 """Clauses made short: each simplified by the others, none of them entailed by the rest.
 
-Every step keeps what all clauses say together. Rewrites are those of the normal form; what is guessed is proved.
+Every step preserves the conjunction of all clauses. Rewrites are those of the normal form; guesses are proved.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Stated = dict[Relation, dict[Constraint, None]]
 _ROUNDS: Final = 4
 
 _QUESTION: Final = 6
-"""Part of the prover's budget that one question may take; what it does not settle stays as it is.
+"""The share of the prover's budget that one question may use; a clause that it does not settle stays as it is.
 
-All of them but the last take it once in all: past it only what needs no proof is shortened.
+All questions but the last use the budget up once in total; after that only facts shorten clauses.
 """
 
 _SIMPLE: Final = 16
-"""Size of a clause that the others are simplified by."""
+"""Largest size of a clause that others are simplified by."""
 
 
 def shortened(
     stated: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover
 ) -> tuple[Stated, bool | None]:
-    """Fewer and shorter clauses that say the same where the given relations hold, and whether some sizes meet them."""
+    """Fewer and shorter clauses, equivalent under the given relations; and True if some sizes meet them."""
     clauses = simplified(stated, given, symbols)
     if FALSE in clauses or not clauses:
         return clauses, not clauses
@@ -64,7 +64,7 @@ def shortened(
 
 
 def simplified(stated: Stated, given: Sequence[Relation], symbols: Sequence[str]) -> Stated:
-    """Each clause under the ones that are simpler; together they say the same."""
+    """Each clause simplified under the shorter ones; the conjunction stays equivalent."""
     pending = stated
     while True:
         done: Stated = {}
@@ -90,7 +90,7 @@ def simplified(stated: Stated, given: Sequence[Relation], symbols: Sequence[str]
 
 
 def simplify(relation: Relation, facts: Facts) -> Relation:
-    """A relation that holds in the same runs that meet the facts, over the same symbols."""
+    """A relation over the same symbols that is equivalent under the facts."""
     if facts.decide(relation) is YES:
         return TRUE
     originals: dict[str, Symbol] = {}
@@ -105,7 +105,7 @@ def simplify(relation: Relation, facts: Facts) -> Relation:
 
 
 def _decided(relation: Relation, facts: Facts) -> Relation:
-    """Without the choices and the parts that the facts settle."""
+    """The relation without choices and parts that the facts decide."""
     for condition in choices(relation):
         truth = facts.decide(condition)
         if truth in (YES, NO):
@@ -121,7 +121,7 @@ def _decided(relation: Relation, facts: Facts) -> Relation:
 
 
 def _beside(part: Relation, parts: Sequence[Relation], facts: Facts) -> Relation:
-    """An alternative where it matters: none of the plain ones beside it holds."""
+    """An alternative simplified under the negation of the plain ones beside it."""
     if is_plain(part):
         return part
     others = [negation(p) for p in parts if p is not part and is_plain(p) and not p.symbols.isdisjoint(part.symbols)]
@@ -147,7 +147,7 @@ def is_plain(relation: Relation) -> bool:
 
 
 class _Work:
-    """What the steps share: the prover, and the sizes at which they look before they ask it."""
+    """State that the steps share: the prover, and sample sizes that are tried before it is asked."""
 
     def __init__(self, clauses: Stated, given: Sequence[Relation], symbols: Sequence[str], prover: Prover) -> None:
         self._given = list(given)
@@ -160,7 +160,7 @@ class _Work:
         self._left = budget or inf
 
     def entails(self, premises: Iterable[Relation], relation: Relation) -> bool:
-        """The premises, with what is given, are shown to entail the relation."""
+        """The premises and the given relations provably entail the relation."""
         if relation is TRUE:
             return True
         on_time()
@@ -173,7 +173,7 @@ class _Work:
         return self._left > 0 and self._asked(near_by, relation) is True
 
     def _asked(self, premises: Sequence[Relation], relation: Relation) -> bool | None:
-        """Z3's answer; a counterexample is kept, so that it need not be found again."""
+        """Z3's answer; a counterexample is kept, so that Z3 need not find it again."""
         script = query({f"p{number}": premise for number, premise in enumerate(premises)}, negation(relation))
         prover = self._prover
         answer = prover.check(script, rlimit=self._question)
@@ -189,7 +189,7 @@ class _Work:
         return self._known[key]
 
     def possible(self, clauses: Iterable[Relation]) -> bool | None:
-        """Whether some sizes meet all clauses; None if that is not decided."""
+        """True if some sizes meet all clauses; None if undecided."""
         known = [*self._given, *clauses]
         if self._samples.meet(known):
             return True
@@ -214,7 +214,7 @@ class _Work:
         return {c: because for c, because in clauses.items() if c not in gone}
 
     def expanded(self, clauses: Stated) -> Stated:
-        """Clauses with choices in them taken apart where that is easier to read."""
+        """Clauses that contain choices, split into cases where that reads better."""
         found = dict(clauses)
         for clause, because in clauses.items():
             if has_choices(clause) and clause in found:
@@ -257,7 +257,7 @@ class _Work:
         return {c: clauses[c] for c in minimal(list(clauses), entailed, order=_longest_first(clauses))}
 
     def summarised(self, clauses: Stated) -> Stated:
-        """Clauses about one symbol, shared alternatives apart, replaced by shorter ones that say the same."""
+        """Clauses about one symbol (apart from shared alternatives) replaced by shorter equivalent ones."""
         found = dict(clauses)
         for (symbol, shared), group in _groups(clauses).items():
             mine = [_about(clause, symbol) for clause in group]
@@ -275,7 +275,7 @@ class _Work:
         return found
 
     def _summary(self, symbol: Symbol, clauses: Sequence[Relation], context: Sequence[Relation]) -> Relation | None:
-        """A shorter relation that says the same as the clauses, where the context holds."""
+        """A shorter relation that is equivalent to the clauses in this context."""
         for form in forms(symbol, clauses, context):
             if (
                 weight(conjuncts(form)) < weight(clauses)
@@ -290,7 +290,7 @@ _Subject = tuple[Symbol, frozenset[Relation]]
 
 
 def _groups(clauses: Iterable[Relation]) -> Mapping[_Subject, list[Relation]]:
-    """The clauses by the one symbol that they are about, and their alternatives about others."""
+    """The clauses grouped by the one symbol that they constrain and by their alternatives about other symbols."""
     groups: dict[_Subject, list[Relation]] = {}
     plain = []
     for clause in clauses:

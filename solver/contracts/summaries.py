@@ -1,6 +1,6 @@
 """One short clause about a symbol for several long ones: a bound, a remainder, a finite set, found at small sizes.
 
-What is found is a guess: whoever uses it proves that it says the same.
+The result is a guess: the caller proves that it is equivalent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of, postorder
 from absint.solver.contracts.samples import Samples
 
 _MOST_SIZES: Final = 4096
-"""Sizes of the symbol that are tried."""
+"""Most sizes of the symbol that are tried."""
 
 _LISTED: Final = 6
 """Longest finite set that is listed."""
@@ -55,7 +55,7 @@ def forms(symbol: Symbol, clauses: Sequence[Relation], context: Sequence[Relatio
 
 
 def _goes_on(sizes: Sequence[int], met: Sequence[int], period: int) -> bool:
-    """The last sizes repeat what those one period before them are."""
+    """Legal sizes recur within the last period, so there are larger ones."""
     legal = set(met)
     last = sizes[-period:]
     return bool(legal & set(last))
@@ -104,7 +104,7 @@ def _quotients(clauses: Sequence[Relation]) -> list[Expr]:
 
 
 def _seen_through(e: Expr, symbol: Symbol, sizes: Sequence[int], met: Sequence[int], is_open: bool) -> _Seen | None:
-    """The values of an expression of the symbol, if they tell legal sizes from others."""
+    """The values of an expression of the symbol, if they separate legal sizes from others."""
     if e.symbols != {symbol}:
         return None
     legal = {e.evaluate({symbol.name: size}) for size in met}
@@ -114,7 +114,7 @@ def _seen_through(e: Expr, symbol: Symbol, sizes: Sequence[int], met: Sequence[i
 
 
 def _period(relation: Relation) -> int:
-    """After how many sizes the remainders of all quotients come again."""
+    """The period with which the remainders of all quotients repeat."""
     periods: dict[Atom, int] = {}
     for node in postorder(relation.atoms()):
         inner = lcm(1, *(periods[child] for child in node.children()))

@@ -1,4 +1,4 @@
-"""What is wrong with a document, or with a set that cannot be written, in one line."""
+"""ExportError: one line that says what is wrong with a document, or why a set cannot be written."""
 
 from __future__ import annotations
 

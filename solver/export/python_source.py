@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, postorder
 HELPERS: Final[dict[str, str]] = {
     "_all": '''
 def _all(*parts):
-    """Whether all parts hold; a false one settles it even if another divides by zero."""
+    """True if all parts hold; a false one settles it even if another divides by zero."""
     undefined = None
     for part in parts:
         try:
@@ -29,7 +29,7 @@ def _all(*parts):
 ''',
     "_any": '''
 def _any(*parts):
-    """Whether some part holds; a true one settles it even if another divides by zero."""
+    """True if some part holds; a true one settles it even if another divides by zero."""
     undefined = None
     for part in parts:
         try:

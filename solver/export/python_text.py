@@ -1,4 +1,4 @@
-"""What every generated Python source shares: safe names, comments and strings, and how sizes are passed."""
+"""Shared by all generated Python sources: safe names, comments and strings, and the parameter that holds the sizes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval]) -> lis
 
 
 def sizes_doc(function: str, names: Mapping[str, str]) -> list[str]:
-    """How the sizes are passed, and which symbol each local name stands for."""
+    """Docstring lines: the form of the parameter, and the symbol that each local name stands for."""
     example = ", ".join(f"{name!a}: ..." for name in names)
     lines = [f"Sizes are given by name, in a mapping or as keywords: {function}({{{example}}})."]
     renamed = [f"    {local} stands for {name!a}" for name, local in names.items() if local != name]

@@ -1,4 +1,4 @@
-"""What the inputs of one operator agree on: ranks, dims, numbers of heads."""
+"""Agreement between the inputs of one operator: ranks, dims, numbers of heads."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _require_gates(op: Op) -> None:
     complete=True,
 )
 def linear_attention_gate(op: Op) -> Sequence[Tensor]:
-    """How much of each head decays and is renewed: both in the shape of `a`, whose last axis is the heads."""
+    """Decay and update rate of each head: both in the shape of `a`, whose last axis is the heads."""
     heads = last_axis(op, "a")
     for name in ("dt_bias", "decay_scale"):
         op.require_equal(op.tensor(name).shape.size, heads, f"{name} has a number for each head")
@@ -136,7 +136,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
 
 
 def _carried(op: Op, kernel: Dim) -> Dim:
-    """How many positions before the first one a causal convolution sees."""
+    """The number of positions before the first one that a causal convolution sees."""
     dilation = op.integer("dilation", 1)
     if dilation < 1:
         op.reject(f"dilation {dilation} is not positive")

@@ -52,7 +52,7 @@ def sparse_attention(op: Op) -> Sequence[Tensor]:
 
 
 def _policy(op: Op) -> tuple[bool, int, int]:
-    """Whether compressed blocks are chosen (csa) or tokens (qsa); the block size; how many are chosen."""
+    """True if compressed blocks are chosen (csa), not tokens (qsa); the block size; the number chosen."""
     compressed = of_attribute(op, "policy_mode", ("qsa", "csa"), "") == "csa"
     ratio = positive(op, "compress_ratio")
     return compressed, ratio, positive(op, "index_topk") if compressed else positive(op, "token_budget") + ratio - 1

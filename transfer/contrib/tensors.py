@@ -173,7 +173,7 @@ def _packed(bits: Dim) -> Dim:
 
 @rule("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
 def is_all_finite(op: Op) -> Tensor:
-    """Whether no element of any input is infinite or no number."""
+    """Every element of every input is known to be finite."""
     return Tensor(DType.BOOL, SCALAR)
 
 

@@ -1,4 +1,4 @@
-"""Views: what the rule of one operator says of another one whose tensors are laid out in another way."""
+"""Views: the rule of one operator applied to another whose tensors have another layout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def restate(
     inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
     inner.caveats = op.caveats
     result = rule.function(inner)
-    for risk in inner.load_risks:  # nobody else can be asked what onnxruntime's own operators infer
+    for risk in inner.load_risks:  # no onnx schema says what is inferred for onnxruntime's own operators
         op.may_fail(risk)
     return [result] if isinstance(result, Value) else list(result)
 
@@ -45,7 +45,7 @@ def restate(
 def channels_last(op: Op, rule: Rule, inputs: Sequence[Value | None], *, version: int = NEWEST) -> list[Value]:
     """The outputs of a rule for (N, C, spatial...), where the first input and output are (N, spatial..., C).
 
-    onnxruntime moves no other input and no other output to that layout: the sizes of further images are not said.
+    onnxruntime moves no other input or output to that layout: the sizes of further images stay unknown.
     """
     data, *rest = inputs
     image, *others = restate(op, rule, [_channels_first(data), *rest], version=version)

@@ -1,6 +1,6 @@
-"""Reasoning by cases over dims: choices that collapse, extremes under facts, when a product is zero.
+"""Case distinctions over dims: choices that collapse, extremes under facts, zeros of products.
 
-All of it is exact: a simplification is made only where the value is the same in every run.
+Everything here is exact: a simplification applies only where the value is the same in every run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from absint.transfer.op import Op
 
 
 def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
-    """a where the condition holds, else b; one of them alone where that is the same."""
+    """a where the condition holds, else b; simplified if one of them serves for both."""
     truth = op.decide(condition)
     if truth is YES:
         return a
@@ -32,12 +32,12 @@ def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
 
 
 def least(op: Op, *dims: Dim | int) -> Dim:
-    """The smallest of the dims, without those that the facts show not to matter."""
+    """The smallest of the dims, without those that facts rule out."""
     return settled(minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES)))
 
 
 def greatest(op: Op, *dims: Dim | int) -> Dim:
-    """The largest of the dims, without those that the facts show not to matter."""
+    """The largest of the dims, without those that facts rule out."""
     return settled(maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES)))
 
 
@@ -80,7 +80,7 @@ def is_natural(op: Op, dim: Dim) -> bool:
 
 
 def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
-    """What it takes for a natural number to be other than 0: each factor of a product is at least 1."""
+    """Conditions for a natural number not to be 0: each factor of a product is at least 1."""
     if isinstance(dim, Expr) and len(dim.terms) == 1:
         factors = dim.terms[0][0]
         if factors and all(f.bounds.lo is not None and f.bounds.lo >= 0 for f in factors):

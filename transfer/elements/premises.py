@@ -1,4 +1,4 @@
-"""Numeric premises: when what a kernel computes on integers and floats is what the expression says.
+"""Numeric premises: conditions under which a kernel's integers and floats equal the symbolic expression.
 
 An integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the bounds of the
 symbols do not show it, the premise is recorded at the node, provided that it holds for all ordinary sizes
@@ -46,12 +46,12 @@ def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
         return value
     lo, hi = INTEGER_RANGES[dtype]
     if hi.bit_length() < 31 or (lo == 0 and op.decide(rel.ge(value, 0)) is not YES):
-        return Unknown(allowed)  # narrow integers wrap every day, and a difference below 0 is no matter of magnitude
+        return Unknown(allowed)  # narrow integers wrap at ordinary sizes; a negative difference is no matter of size
     return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else Unknown(allowed)
 
 
 def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
-    """Whether lo <= value <= hi, recorded as a premise unless the bounds show it; False if it cannot be one."""
+    """lo <= value <= hi holds: the bounds show it, or it is recorded as a premise. False if it cannot be one."""
     if value.bounds.leq(Interval(lo, hi)):
         return True
     if not isinstance(value, Expr) or value.const is not None:
@@ -66,9 +66,9 @@ def in_double(op: Op, value: Dim) -> bool:
 
 
 def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
-    """Integers are ordered rightly where onnxruntime looks at the low 32 bits of INT64.
+    """Integers compare correctly although onnxruntime compares only the low 32 bits of INT64.
 
-    It does so where it works on several at once: in Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
+    Its vectorised kernels do so: Max, Min, Clip, Relu, Sign, ReduceMax and ReduceMin.
     """
     wide = [number for number in numbers if not number.bounds.leq(RANGES[DType.INT32])] if dtype is DType.INT64 else []
     if any(not isinstance(number, Expr) or number.const is not None for number in wide):
@@ -80,7 +80,7 @@ _LOW: Final = INTEGER_RANGES[DType.INT32]
 
 
 def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
-    """Whether the numerator is exact in the type, under the premise on sizes; operands are so already."""
+    """The type holds the numerator exactly, under a premise on sizes if need be; operands are exact already."""
     limit = 1 << MANTISSA_BITS[dtype]
     if num.bounds.leq(Interval(-limit, limit)):
         return True
@@ -101,7 +101,7 @@ def _odd_part(num: Expr) -> Expr:
 
 
 def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
-    """Whether comparing scale*a with integers sees the quotient and not its rounding (see `lattices.terms.real`)."""
+    """Comparing scale*a with integers gives the same answer before and after rounding (see `lattices.terms.real`)."""
     if a.is_dyadic:
         return True
     limit = 1 << MANTISSA_BITS[dtype]
@@ -122,7 +122,7 @@ def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
 
 
 def moderate(value: Real | None) -> Element:
-    """A rounded quotient, unless powers of two have scaled it so far that the type might overflow."""
+    """A rounded quotient; unknown if powers of two have scaled it so far that the type might overflow."""
     if value is None or value.den.bit_length() > MAX_EXPONENT + MANTISSA_BITS[DType.DOUBLE]:
         return OPAQUE
     return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
