@@ -20,7 +20,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 Pads = tuple[Dim, Dim]
-"""The elements added before and after each axis; negative numbers remove elements."""
+"""The elements added before and after one axis; negative numbers remove elements."""
 
 
 @rule("Pad", inputs="data", until=10, complete=True, elements=True)
