@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
     from absint.queries.outcomes import Check, RangeCheck
-    from absint.queries.proofs import Given
+    from absint.queries.provers import Given
     from absint.queries.size_boxes import Box
     from absint.runs.comparison import Comparison
     from absint.solution.claimed import Claimed

@@ -19,7 +19,7 @@ from absint.auditing.sampling import CHOSEN, Sampler, input_sizes, is_legal
 from absint.declared.legal import Condition, LegalSizes
 from absint.diagnostics import Severity
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
-from absint.queries.prove import proving
+from absint.queries.provers import prover as prover_of
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -109,7 +109,7 @@ class _Judging:
             return
         if not self._groups:
             return
-        prover = proving(self._result).prover()
+        prover = prover_of(self._result)
         if prover.consistent.entailed:
             self._never(["; ".join(str(c) for c in prover.because(prover.consistent.core))])
             return

@@ -24,7 +24,7 @@ from absint.lattices.limits import SECONDS
 
 if TYPE_CHECKING:
     from absint.queries.evidence import Evidence
-    from absint.queries.proofs import Given
+    from absint.queries.provers import Given
     from absint.solver.prove import Proof
 
 

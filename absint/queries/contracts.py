@@ -16,7 +16,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor
-from absint.queries.proofs import checked
+from absint.queries.provers import checked
 from absint.queries.size_boxes import stated_within
 from absint.shapes.assumptions import known_symbols
 from absint.solution.constraints import all_names, recorded

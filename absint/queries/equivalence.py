@@ -14,7 +14,7 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import json_text
 from absint.lattices.value import Tensor
-from absint.queries.prove import prover as prover_of
+from absint.queries.provers import prover as prover_of
 from absint.solution.constraints import all_names
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch

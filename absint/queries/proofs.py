@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.definedness import computed, undivided
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
-from absint.lattices.value import Tensor
-from absint.program.declarations import declared_in_main
 from absint.queries.evidence import Evidence, Executions, chosen
-from absint.queries.size_checks import Check, Outcome, check
+from absint.queries.provers import Given, Provers, checked
+from absint.queries.runnable import Runnable
 from absint.queries.text import Query
 from absint.shapes.summaries import State
-from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder, all_names, recorded
-from absint.solver.constraints import Constraint, ConstraintSet, Origin
+from absint.solution.constraints import all_names, recorded
 from absint.solver.equivalence import legal_bindings
 from absint.solver.prove import Decision, Proof, Prover, ShownBy, Stopwatch, Verdict, holds, meets
 
@@ -30,28 +28,22 @@ if TYPE_CHECKING:
     from absint.shapes.assumptions import Assumption
     from absint.solution.analysed import Analysed
 
-Given = Literal["run", "inputs", "declared"]
-
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""
 
-_KEPT: Final = 16
-"""Sizes known to run that are kept, to be tried first."""
-
 
 class Proving:
-    """Answers queries about one result; provers are kept, so that queries share their work."""
+    """Answers queries about one analysis, which share its provers and the sizes that are known to run."""
 
     def __init__(self, result: Analysed) -> None:
         self._result = result
-        self._provers: dict[tuple[str, tuple[Relation, ...]], Prover] = {}
-        self._run_sizes: list[Mapping[str, int]] = []
+        self._provers = result.once(Provers)
+        self._runnable = Runnable(result)
         self._limits = Limits()
         self._undivided = TRUE
         """The divisors of the query's text that its normal form does not have are not 0."""
         self._defined = TRUE
         """The same of the texts that are assumed. A part that divides by 0 may not count: nothing is proved from it."""
-        self._checks: dict[tuple[tuple[str, int], ...], Check] = {}
         self._executions = Executions(result)
         self._examined: list[Mapping[str, int]] = []
         """The candidates of the last query."""
@@ -110,9 +102,9 @@ class Proving:
             return Proof(relation, Verdict.UNKNOWN, reason="it mentions a size of which no expression is known")
         premises = prover.consistent
         if premises.entailed:
-            return Proof(relation, Verdict.CONTRADICTION, because=self._shown(prover.because(premises.core)))
+            return Proof(relation, Verdict.CONTRADICTION, because=self._provers.shown(prover.because(premises.core)))
         if decision.entailed:
-            because = self._because(prover, decision, given)
+            because = self._provers.because(prover, decision, given)
             consistent = premises.entailed is False
             return Proof(relation, Verdict.PROVED, because=because, premises_shown_consistent=consistent)
         if decision.entailed is None:
@@ -140,7 +132,7 @@ class Proving:
 
     def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation], runs: bool) -> Proof | None:
         """A refutation by sizes that are known to run, without asking any further."""
-        known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._run_sizes]
+        known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._runnable.sizes]
         if runs:
             known += [(sizes, "run") for sizes in self._executions.sizes]
         if not known:
@@ -195,11 +187,11 @@ class Proving:
             relation = UNKNOWN_RELATION  # the last round may know a rank that the first does not
             self._read(query, self._result.states)
         sizes = computed(relation) if given == "inputs" else TRUE
-        first = self._prover("base" if given == "run" else given, extra, sizes)
+        first = self._provers.of("base" if given == "run" else given, self._limits, extra, sizes)
         decision = first.decide(relation) if relation is not UNKNOWN_RELATION else Decision(None, "normal form")
         if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
             return relation, first, decision
-        last = self._prover(given, extra)
+        last = self._provers.of(given, self._limits, extra)
         refined = self._read(query, self._result.states)
         if refined is UNKNOWN_RELATION:
             return relation, first, decision
@@ -207,65 +199,6 @@ class Proving:
         if again.entailed is None and decision.entailed is not None:
             return relation, first, decision
         return refined, last, again
-
-    def prover(self, limits: Limits | None = None) -> Prover:
-        """The prover of all rounds."""
-        self._limits = limits or Limits()
-        return self._prover("run", ())
-
-    def _prover(self, given: str, extra: tuple[Relation, ...], sizes: Relation = TRUE) -> Prover:
-        key = given, (*extra, sizes) if sizes is not TRUE else extra
-        prover = self._provers.get(key)
-        if prover is None:
-            found = recorded(self._result)
-            every = found.base if given == "base" else found.every
-            kept: Iterable[Constraint] = every.of_needed
-            if given == "inputs":
-                kept = (c for c in every if c.origin.node < 0)
-            elif given == "declared":
-                kept = [*kept, *self._claims()]
-            assumed = [Constraint(r, TRUE, ASSUMPTION, "assumed", "assumed in the query") for r in extra]
-            if sizes is not TRUE:
-                assumed.append(Constraint(sizes, TRUE, DECLARATION, "declared", "a size in the query is computed"))
-            prover = Prover(ConstraintSet([*assumed, *kept], symbols=self._result.symbols))
-            self._provers[key] = prover
-        prover.limits = self._limits
-        return prover
-
-    def _claims(self) -> Iterable[Constraint]:
-        """The author's declarations of outputs and inner values of the main graph.
-
-        Those of bodies and functions speak of visits that a run may not make, and their names may mean other sizes.
-        """
-        result = self._result
-        known = {*result.symbols, *(s.name for s in all_names(result))}
-        for what, (node, at), claim in declared_in_main(result.lowered):
-            if not what.startswith(("output ", "value_info ")):
-                continue
-            found = result.states[node][at] if node >= 0 else None
-            if not isinstance(claim, Tensor) or not isinstance(found, Tensor) or claim.shape.rank != found.shape.rank:
-                continue
-            pairs = zip(claim.shape, found.shape, strict=True) if claim.shape.rank else ()
-            for relation in (eq(stated, dim) for stated, dim in pairs):
-                if relation not in (UNKNOWN_RELATION, TRUE) and relation.free_symbols <= known:
-                    origin = Origin(-1, "", what, "", "")
-                    yield Constraint(relation, TRUE, origin, "declared", "declared by the author")
-
-    def _because(self, prover: Prover, decision: Decision, given: Given) -> tuple[Constraint, ...]:
-        found = dict.fromkeys(prover.because(decision.core))
-        if given != "inputs" and prover is not self._provers.get(("base", ())) and self._result.last.learned:
-            found |= dict.fromkeys(self._learned())
-        return self._shown(found)
-
-    def _learned(self) -> Iterable[Constraint]:
-        """The requirements that the last round took as facts."""
-        recorder = Recorder(self._result.lowered, self._result.base)
-        for item in self._result.last.learned:
-            yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
-
-    def _shown(self, constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
-        names = all_names(self._result)
-        return tuple(ConstraintSet(constraints).renamed(names))
 
     def _refuted(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
@@ -293,9 +226,9 @@ class Proving:
             if failure:  # what a run contradicts is no refutation: another candidate may be
                 reason = reason or failure
                 continue
-            if self._runs(sizes):
+            if self._runnable.runs(sizes):
                 return _Finding(Verdict.REFUTED, sizes)
-            reason = reason or f"it is not shown that these sizes run: {self._why_not(sizes)}"
+            reason = reason or f"it is not shown that these sizes run: {self._runnable.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
             first = {name: model.get(name, 1) for name in self._result.symbols}
@@ -335,7 +268,7 @@ class Proving:
         if not relation.free_symbols <= set(symbols):
             yield own
             return
-        known = [*self._run_sizes, *self._executions.sizes]
+        known = [*self._runnable.sizes, *self._executions.sizes]
         mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in known]
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 
@@ -351,37 +284,6 @@ class Proving:
                 seen.append(sizes)
                 yield sizes
 
-    def _checked(self, sizes: Mapping[str, int]) -> Check:
-        """The check by the rules of these sizes, on data that are all 0."""
-        key = tuple(sizes.items())
-        found = self._checks.get(key)
-        if found is None:
-            if len(self._checks) >= _KEPT:
-                self._checks.clear()
-            found = self._checks[key] = check(self._result, sizes, zeros=True)
-        return found
-
-    def _runs(self, sizes: Mapping[str, int]) -> bool:
-        """The rules promise that the model runs at these sizes, on data that are all 0."""
-        if sizes in self._run_sizes:
-            return True
-        runs = self._checked(sizes).outcome is Outcome.RUNS
-        if runs and len(self._run_sizes) < _KEPT:
-            self._run_sizes.append(sizes)
-        return runs
-
-    def _why_not(self, sizes: Mapping[str, int]) -> str:
-        found = self._checked(sizes)
-        return str(found.failure or next(iter((*found.possible_failures, *found.premises)), ""))
-
-
-def checked(limits: Limits) -> Limits:
-    """The limits. Raises UsageError for one that makes no sense."""
-    try:
-        return limits.checked()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
 
 class _Finding(NamedTuple):
     """The outcome of examining a candidate."""
@@ -393,4 +295,4 @@ class _Finding(NamedTuple):
     confirmed: bool = False
 
 
-__all__ = ["Given", "Proving", "checked"]
+__all__ = ["Proving"]

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absint.queries.premises import with_premises
-from absint.queries.proofs import Given, Proving, checked
+from absint.queries.proofs import Proving
 
 if TYPE_CHECKING:
     from absint.lattices.limits import Limits
     from absint.lattices.logic.relation import Relation
     from absint.queries.evidence import Evidence
+    from absint.queries.provers import Given
     from absint.shapes.assumptions import Assumption
     from absint.solution.analysed import Analysed
-    from absint.solver.prove import Proof, Prover
+    from absint.solver.prove import Proof
 
 
 def prove(
@@ -40,9 +41,4 @@ def proving(analysed: Analysed) -> Proving:
     return analysed.once(Proving)
 
 
-def prover(analysed: Analysed, limits: Limits) -> Prover:
-    """The prover of all rounds under these limits. Raises UsageError for a limit that makes no sense."""
-    return proving(analysed).prover(checked(limits))
-
-
-__all__ = ["prove", "prover", "proving"]
+__all__ = ["prove", "proving"]

@@ -16,7 +16,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negati
 from absint.lattices.terms.expr import MAX_DIM, symbol
 from absint.program.limits import LIMITED
 from absint.queries.outcomes import Failure, Outcome, RangeCheck
-from absint.queries.proofs import checked
+from absint.queries.provers import checked
 from absint.queries.size_checks import broken_requirement, check, known
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure

@@ -65,13 +65,12 @@ def settle(result: Analysed) -> list[Round]:
     Nor is there any if the premises contradict each other: they entail everything. At a limit the rest is
     left open.
     """
-    from absint.queries.proofs import Proving
+    from absint.queries.provers import Provers
 
     rounds: list[Round] = []
     last = result.last
     watch = result.lowered.watch
-    prover = Proving(result).prover()
-    prover.limits = Limits(1.0, RLIMIT)
+    prover = Provers(result).of("run", Limits(1.0, RLIMIT))
     if prover.consistent.entailed:
         return rounds
     back = result.rounds.originals

@@ -106,14 +106,14 @@ def query_of(result: Result, relation: Relation) -> Query:
 
     Raises NoQueryError where normal forms alone decide it, it is not decided, or Z3 denies what was found.
     """
-    from absint.queries.prove import proving
+    from absint.queries.provers import prover as prover_of
     from absint.solver.prove import connected
 
     if relation in (TRUE, FALSE):
         raise NoQueryError("decided by normal form")
     if relation is UNKNOWN_RELATION:
         raise NoQueryError("over an unknown size")
-    prover: Prover = proving(result).prover()
+    prover: Prover = prover_of(result)
     decision = prover.decide(relation, small=False)
     if decision.entailed is None:
         raise NoQueryError("undecided")

@@ -94,7 +94,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "refuted-without-a-run",
         "a model of the constraints refutes, though nothing shows that it runs",
         "absint.queries.proofs",
-        "if self._runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
+        "if self._runnable.runs(sizes):\n                return _Finding(Verdict.REFUTED, sizes)",
         "if sizes:\n                return _Finding(Verdict.REFUTED, sizes)",
         "graph('(float[N, N] x) => (float y) { y = Det(x) }').prove('x[0] == 3', evidence='none').verdict",
         "pytest tests/soundness/test_random_proofs.py::test_random_proofs[700024]",
