@@ -20,7 +20,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import excerpt, plain
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.minimal import minimal
@@ -324,6 +324,9 @@ class Proof:
         if self.evidence == "run":
             text += " (a run of the model shows it)"
         return text + (f" ({self.reason})" if self.reason else "")
+
+    def __repr__(self) -> str:
+        return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
 
 
 class Stopwatch:

@@ -8,6 +8,8 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
+from absint.lattices.text.escapes import excerpt
+
 Stated = int | str | None
 """A size, a text, or nothing."""
 
@@ -93,6 +95,10 @@ class Audit:
         for item in self.judged:
             found[item.judgement] += 1
         return found
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {judgement.value}" for judgement, count in self.counts.items())
+        return f"<Audit of {excerpt(self.source)}: {counts}>"
 
     @property
     def unconfirmed(self) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from absint.lattices.text.escapes import excerpt
 from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import bytes_of, elements_of
@@ -117,6 +118,9 @@ class Cost:
             if node.operation is not None and self._regions.runs(number)
         }
         self._bill = Bill(self._regions, self._amounts)
+
+    def __repr__(self) -> str:
+        return f"<Cost of {excerpt(self._result.origin)}: {excerpt(str(self.macs))} MACs, {excerpt(str(self.flops))} FLOPs>"
 
     # Totals
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from absint.lattices.text.escapes import excerpt
 from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.analyses.regions import Regions
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
@@ -71,6 +72,9 @@ class Memory:
         self.uncounted = tuple(value.name for value in self.lifetimes if value.size is None)
         """Values that are in no sum: strings, maps, and values of unknown rank or size."""
         self._schedule = Schedule(result, self._regions, self.lifetimes)
+
+    def __repr__(self) -> str:
+        return f"<Memory of {excerpt(self._result.origin)}: {len(self.lifetimes):,} values>"
 
     @cached_property
     def peak(self) -> Dim:

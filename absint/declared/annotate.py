@@ -43,6 +43,7 @@ class Annotated(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
+
 def annotated(result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from absint.lattices.text.escapes import excerpt
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
@@ -98,6 +99,9 @@ class SymbolFacts:
         elif self.modulus > 1:
             said.append(f"{self.name} % {self.modulus} == {self.remainder}")
         return " and ".join(said)
+
+    def __repr__(self) -> str:
+        return f"<SymbolFacts: {excerpt(str(self))}>"
 
 
 def symbol_facts(result: Analysed, name: str, limits: Limits) -> SymbolFacts:

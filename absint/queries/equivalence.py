@@ -75,6 +75,10 @@ class Equalities(Generic[Member]):
     def __len__(self) -> int:
         return len(self.classes)
 
+    def __repr__(self) -> str:
+        open_ = f", {self.undecided:,} pairs undecided" if self.undecided else ""
+        return f"<Equalities: {sum(len(c.members) for c in self.classes):,} in {len(self.classes):,} classes{open_}>"
+
     def to_json(self) -> str:
         """As a JSON object, schema `absint.classes/1`."""
         found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import excerpt, json_text
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
@@ -63,6 +63,9 @@ class Check:
             return f"fails at {at}: {self.failure}"
         rest = f"; may fail on data: {'; '.join(map(str, self.possible_failures))}" if self.possible_failures else ""
         return f"{self.outcome.value} at {at}{rest}"
+
+    def __repr__(self) -> str:
+        return f"<Check: {excerpt(str(self))}>"
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.check/1`."""
@@ -124,6 +127,9 @@ class RangeCheck:
         if self.possible_failures:
             text += f"; may fail on data: {'; '.join(map(str, self.possible_failures))}"
         return text + (f" ({self.reason})" if self.reason else "")
+
+    def __repr__(self) -> str:
+        return f"<RangeCheck: {excerpt(str(self))}>"
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.check-range/1`."""

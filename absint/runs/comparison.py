@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import excerpt, json_text
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.row import Row, counted
 from absint.runs.shown_sizes import Sizes
@@ -59,6 +59,9 @@ class Comparison:
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def __repr__(self) -> str:
+        return f"<Comparison with {excerpt(self.model)}: {len(self.wrong):,} of {len(self.rows):,} claims wrong>"
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={size}" for name, size in self.binding.items())

@@ -32,6 +32,9 @@ class Study:
     damaged: int = 0
     """Lines of the file of results that are no record, and were ignored."""
 
+    def __repr__(self) -> str:
+        return f"<Study: {len(self.records):,} records, {len(self.lost):,} lost>"
+
     @property
     def table(self) -> list[Row]:
         """One row a source."""

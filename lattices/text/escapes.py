@@ -29,6 +29,12 @@ def message(text: str) -> str:
     return plain(" ".join(text.splitlines()))
 
 
+def excerpt(text: str, most: int = 80) -> str:
+    """A text in one line, cut where it is longer."""
+    line = plain(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
 def json_text(value: object, indent: int | None = None) -> str:
     """As JSON, with what is not printable written as escapes, which mean the same there."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
@@ -42,4 +48,4 @@ def _escape(found: re.Match[str]) -> str:
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
-__all__ = ["Json", "json_text", "message", "plain"]
+__all__ = ["Json", "excerpt", "json_text", "message", "plain"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import excerpt, json_text
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
 from absint.solver.prove import Prover, holds
@@ -52,6 +52,9 @@ class Contract:
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
         return "\n".join(lines) or f"every size is legal{self.proviso}"
+
+    def __repr__(self) -> str:
+        return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
 
     @property
     def proviso(self) -> str:
