@@ -1,7 +1,7 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
-Start with `absint.analyze(model)`. For an analysis of your own, `Analysis` and `ForwardAnalysis` say what to write,
-`absint.fixpoint` runs it, and `check_laws` tests a domain.
+Start with `absint.analyze(model)`, which gives a `Result`. For an analysis of your own, `ForwardAnalysis` or `Analysis`
+say what to write, `fixpoint` runs it, and `check_laws` tests a domain.
 
 The way of a model through the rooms, each of which has its map in the docstring of its folder:
 
@@ -24,101 +24,71 @@ from typing import TYPE_CHECKING
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.analyses.forward import ForwardAnalysis
-    from absint.api import Result, analyze
-    from absint.diagnostics import Diagnostic, Severity
-    from absint.engine import Analysis, fixpoint
-    from absint.errors import AbsintError, ModelError, UsageError
-    from absint.lattices.dtype import DType
-    from absint.lattices.lattice import Lattice
-    from absint.lattices.laws import LawError, check_laws
-    from absint.lattices.logic.relation import eq, ne
-    from absint.lattices.shape import Shape
-    from absint.lattices.terms.expr import Dim
-    from absint.lattices.text import parse
-    from absint.lattices.unify import POLICIES
-    from absint.lattices.value import Tensor
-    from absint.program.limits import LimitError
-    from absint.queries.outcomes import Outcome
-    from absint.shapes.memo.cache import purge
-    from absint.shapes.profiling import Profile
-    from absint.solver.prove import Verdict
-    from absint.transfer.op import Op
-    from absint.transfer.rule import Rule, RuleError, rule
-    from absint.transfer.table import Table
+    from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
+    from absint.api import Result as Result
+    from absint.api import analyze as analyze
+    from absint.diagnostics import Diagnostic as Diagnostic
+    from absint.diagnostics import Severity as Severity
+    from absint.engine import Analysis as Analysis
+    from absint.engine import fixpoint as fixpoint
+    from absint.errors import AbsintError as AbsintError
+    from absint.errors import ModelError as ModelError
+    from absint.errors import UsageError as UsageError
+    from absint.lattices.dtype import DType as DType
+    from absint.lattices.lattice import Lattice as Lattice
+    from absint.lattices.laws import LawError as LawError
+    from absint.lattices.laws import check_laws as check_laws
+    from absint.lattices.logic.relation import eq as eq
+    from absint.lattices.logic.relation import ne as ne
+    from absint.lattices.shape import Shape as Shape
+    from absint.lattices.terms.expr import Dim as Dim
+    from absint.lattices.text import parse as parse
+    from absint.lattices.unify import POLICIES as POLICIES
+    from absint.lattices.value import Tensor as Tensor
+    from absint.program.limits import LimitError as LimitError
+    from absint.queries.outcomes import Outcome as Outcome
+    from absint.shapes.memo.cache import purge as purge
+    from absint.shapes.profiling import Profile as Profile
+    from absint.solver.prove import Verdict as Verdict
+    from absint.transfer.op import Op as Op
+    from absint.transfer.rule import Rule as Rule
+    from absint.transfer.rule import RuleError as RuleError
+    from absint.transfer.rule import rule as rule
+    from absint.transfer.table import Table as Table
 
     TABLE: Table
 
 __version__ = VERSION
 
+_NAMES = """
+absint.analyses.forward: ForwardAnalysis
+absint.api: Result analyze
+absint.diagnostics: Diagnostic Severity
+absint.engine: Analysis fixpoint
+absint.errors: AbsintError ModelError UsageError
+absint.lattices.dtype: DType
+absint.lattices.lattice: Lattice
+absint.lattices.laws: LawError check_laws
+absint.lattices.logic.relation: eq ne
+absint.lattices.shape: Shape
+absint.lattices.terms.expr: Dim
+absint.lattices.text: parse
+absint.lattices.unify: POLICIES
+absint.lattices.value: Tensor
+absint.program.limits: LimitError
+absint.queries.outcomes: Outcome
+absint.shapes.memo.cache: purge
+absint.shapes.profiling: Profile
+absint.solver.prove: Verdict
+absint.transfer.op: Op
+absint.transfer.rule: Rule RuleError rule
+absint.transfer.table: Table
+"""
 _HOMES = {
-    "analyze": "absint.api",
-    "Result": "absint.api",
-    "Diagnostic": "absint.diagnostics",
-    "Severity": "absint.diagnostics",
-    "AbsintError": "absint.errors",
-    "LimitError": "absint.program.limits",
-    "ModelError": "absint.errors",
-    "UsageError": "absint.errors",
-    "DType": "absint.lattices.dtype",
-    "Dim": "absint.lattices.terms.expr",
-    "Shape": "absint.lattices.shape",
-    "Tensor": "absint.lattices.value",
-    "eq": "absint.lattices.logic.relation",
-    "ne": "absint.lattices.logic.relation",
-    "Outcome": "absint.queries.outcomes",
-    "Profile": "absint.shapes.profiling",
-    "purge": "absint.shapes.memo.cache",
-    "Analysis": "absint.engine",
-    "fixpoint": "absint.engine",
-    "ForwardAnalysis": "absint.analyses.forward",
-    "Lattice": "absint.lattices.lattice",
-    "LawError": "absint.lattices.laws",
-    "check_laws": "absint.lattices.laws",
-    "Verdict": "absint.solver.prove",
-    "parse": "absint.lattices.text",
-    "POLICIES": "absint.lattices.unify",
-    "Op": "absint.transfer.op",
-    "Rule": "absint.transfer.rule",
-    "RuleError": "absint.transfer.rule",
-    "Table": "absint.transfer.table",
-    "rule": "absint.transfer.rule",
+    name: home for home, _, names in (line.partition(":") for line in _NAMES.split("\n")) for name in names.split()
 }
 
-__all__ = [
-    "POLICIES",
-    "TABLE",
-    "AbsintError",
-    "Analysis",
-    "DType",
-    "Diagnostic",
-    "Dim",
-    "ForwardAnalysis",
-    "Lattice",
-    "LawError",
-    "LimitError",
-    "ModelError",
-    "Op",
-    "Outcome",
-    "Profile",
-    "Result",
-    "Rule",
-    "RuleError",
-    "Severity",
-    "Shape",
-    "Table",
-    "Tensor",
-    "UsageError",
-    "Verdict",
-    "analyze",
-    "check_laws",
-    "eq",
-    "fixpoint",
-    "ne",
-    "parse",
-    "purge",
-    "rule",
-]
+__all__ = sorted([*_HOMES, "TABLE"])
 
 
 def __getattr__(name: str) -> object:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from absint.lattices.text.escapes import message
+from absint.lattices.text.nearest import did_you_mean
 
 
 class AbsintError(ValueError):
@@ -18,3 +21,19 @@ class ModelError(AbsintError):
 
 class UsageError(AbsintError):
     """An argument that makes no sense for this model: an unknown value or symbol, a bad size, a bad assumption."""
+
+
+class UnknownNameError(UsageError, KeyError):
+    """There is no such name: `<what> 'name'; did you mean 'names'?`. Near names are looked for when it is shown."""
+
+    def __init__(self, what: str, name: str, names: Iterable[str] = ()) -> None:
+        super().__init__(f"{what} {name!r}")
+        self._name = name
+        self._names = names
+
+    def __str__(self) -> str:
+        hint = did_you_mean(self._name, self._names)
+        return f"{self.args[0]}; {hint}" if hint else str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[UsageError], tuple[str]]:
+        return UsageError, (str(self),)

@@ -63,7 +63,7 @@ def dim(proto: onnx.TensorShapeProto.Dimension) -> int | str | None:
 def of_absint(result: absint.Result) -> Iterator[tuple[str, Dims | None]]:
     """The shapes of a result."""
     for name, shape in result.shapes.items():
-        yield name, None if shape is None else [stated(d) for d in shape]
+        yield name, None if shape.rank is None else [stated(d) for d in shape]
 
 
 def stated(dim: absint.Dim) -> int | str | None:

@@ -28,7 +28,7 @@ from transformer import decoder
 def questions(result: absint.Result, count: int, seed: int) -> Iterator[str]:
     """Texts of queries: two dims of values, two shapes, two sizes, and bounds and congruences of symbols and dims."""
     draw = random.Random(seed)
-    ranked = {name: shape for name, shape in result.shapes.items() if shape is not None and shape.rank}
+    ranked = {name: shape for name, shape in result.shapes.items() if shape.rank}
     names = sorted(ranked)
     symbols = list(result.symbols) or ["0"]
 

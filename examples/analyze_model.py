@@ -17,7 +17,7 @@ def main(path: str, sizes: list[str]) -> None:
 
     for output in model.graph.output:
         shape = res.shapes[output.name]
-        if shape is None:
+        if shape.is_top:
             print(f"{output.name}: rank unknown")
             continue
         print(f"{output.name}: {shape}")
@@ -33,7 +33,7 @@ def main(path: str, sizes: list[str]) -> None:
         if all(not dim.is_unknown and dim.free_symbols <= binding.keys() for dim in shape):
             print(f"    in all: {shape.evaluate(binding)}")
 
-    known = [shape for shape in res.shapes.values() if shape is not None]
+    known = [shape for shape in res.shapes.values() if not shape.is_top]
     print(f"{len(res.shapes)} values, {len(known)} of known rank")
 
 

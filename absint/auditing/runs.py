@@ -187,9 +187,10 @@ class Runs:
         return True
 
     def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
-        shapes = (self._result.shapes.get(name) for name in self._result.inputs)
+        found = self._result.shapes
+        shapes = [found[name] for name in self._result.inputs if name in found and found[name].rank is not None]
         try:
-            if any(prod(shape.evaluate(sizes)) > MAX_ELEMENTS for shape in shapes if shape is not None):
+            if any(prod(shape.evaluate(sizes)) > MAX_ELEMENTS for shape in shapes):
                 self._failure = "the inputs are too large to be made for a run"
                 return
             for kind in _KINDS:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from absint.lattices.text.escapes import excerpt
 from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import bytes_of, elements_of
@@ -120,7 +119,8 @@ class Cost:
         self._bill = Bill(self._regions, self._amounts)
 
     def __repr__(self) -> str:
-        return f"<Cost of {excerpt(self._result.origin)}: {excerpt(str(self.macs))} MACs, {excerpt(str(self.flops))} FLOPs>"
+        macs, flops = excerpt(str(self.macs)), excerpt(str(self.flops))
+        return f"<Cost of {excerpt(self._result.origin)}: {macs} MACs, {flops} FLOPs>"
 
     # Totals
 

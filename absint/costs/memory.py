@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.lattices.text.escapes import excerpt
 from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.analyses.regions import Regions
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
@@ -23,6 +22,7 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, ite, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import maximum
+from absint.lattices.text.escapes import excerpt
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

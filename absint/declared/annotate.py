@@ -18,6 +18,7 @@ from absint.declared.merge import Merger
 from absint.declared.type_writer import Writer
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
+from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import BOTTOM, AnyTensor, Container, Tensor, Value
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Scope
@@ -42,6 +43,8 @@ class Annotated(NamedTuple):
     model: ModelProto
     left_out: tuple[LeftOut, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
 
 
 def annotated(result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from absint.explain.derived import Derived
 from absint.explain.document import document
 from absint.explain.text import text
+from absint.lattices.text.escapes import excerpt
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class Explanation(Derived):
 
     def __str__(self) -> str:
         return "\n".join(text(self))
+
+    def __repr__(self) -> str:
+        place = f"{self.path}/{self.value}" if self.path else self.value
+        return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
 
 
 __all__ = ["Explanation"]

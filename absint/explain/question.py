@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.errors import UsageError
+from absint.errors import UnknownNameError, UsageError
 from absint.explain.explanation import Explanation
 from absint.explain.flow_sources import Slot
 from absint.explain.places import Place, number_at, numbers_of
 from absint.explain.steps import Steps
-from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import BOTTOM, TOP, AnyTensor
 from absint.program.steps import ABSENT, Operand
 
@@ -44,13 +43,10 @@ def _found(result: Analysed, value: str, path: str) -> Operand:
     if value not in view:
         scopes = result.scopes
         inner = [p for p, scope in scopes.items() if value in scope.names]
-        where = f"{path!r} has" if path else "the main graph has"
-        if inner:
-            hint = f"; there is one in {', '.join(repr(p) if p else 'the main graph' for p in inner[:3])}"
-        else:
-            near = did_you_mean(value, list(view))
-            hint = f"; {near}" if near else ""
-        raise UsageError(f"{where} no value {value!r}{hint}")
+        if not inner:
+            raise UnknownNameError(f"{view.place} has no value", value, view)
+        where = ", ".join(repr(p) if p else "the main graph" for p in inner[:3])
+        raise UsageError(f"{view.place} has no value {value!r}; there is one in {where}")
     operand = result.scopes[path].names[value]
     if operand == ABSENT:
         raise UsageError(f"{value!r} is an input of the function that this call leaves out")

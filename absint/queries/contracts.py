@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from absint.lattices.text.escapes import excerpt
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts

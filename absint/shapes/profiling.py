@@ -27,6 +27,10 @@ class Profile:
     visits: int = 0
     """Of operators, in all rounds."""
 
+    def __repr__(self) -> str:
+        times = ", ".join(f"{name} {1000 * tally.seconds:,.1f} ms" for name, tally in self.phases.items())
+        return f"<Profile: {times or 'nothing yet'}; {self.visits:,} visits>"
+
     @property
     def applications(self) -> int:
         """Rules that were really run."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Symbol
-from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.shapes.names import display_names
 from absint.solution.by_name import Shapes, View
@@ -235,7 +234,7 @@ class Analysed:
 
     @property
     def shapes(self) -> Shapes:
-        """Every tensor of the main graph: name -> shape, or None where the rank is unknown."""
+        """Every tensor of the main graph: name -> shape. Where the rank is unknown, `is_top` of the shape is True."""
         return self._main.shapes
 
     def __getitem__(self, name: str) -> Value:
@@ -246,11 +245,14 @@ class Analysed:
 
         Raises UsageError for a name that is not there.
         """
-        found = self.operands.get(name)
-        if found is None:
-            hint = did_you_mean(name, list(self._main))
-            raise UsageError(f"the main graph has no value {name!r}" + (f"; {hint}" if hint else ""))
-        return found
+        return self._main.operand(name)
+
+    def tensor(self, name: str) -> Tensor:
+        """A value of the main graph that is a tensor: its `dtype`, `shape` and known `contents`.
+
+        Raises UsageError for a name that is not there, and for a value of another kind or of which nothing is known.
+        """
+        return self._main.tensor(name)
 
     def at(self, path: str) -> View:
         """The values of a subgraph or inlined function by its path (`loop1/body`).
@@ -261,7 +263,7 @@ class Analysed:
         if scope is None:
             known = ", ".join(repr(p) for p in self.paths) or "none"
             raise UsageError(f"no subgraph at {path!r}; there are: {known}")
-        return View(self.value_of, scope)
+        return View(self.value_of, scope, path)
 
     def value_of(self, operand: Operand) -> Value:
         """The value of an output of a node, with printed names for invented symbols."""

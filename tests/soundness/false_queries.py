@@ -191,7 +191,7 @@ def executed(item: Written, result: Result) -> Iterator[Observation]:
 
 def asked_of(result: Result, runs: Sequence[Observation], rng: random.Random, count: int, **options: Any) -> Verdicts:
     """The verdicts of queries that these runs of a model show to be false."""
-    known = {_quoted(n) for n in result.values if "`" not in n and result.shapes.get(n) is not None}
+    known = {_quoted(n) for n in result.values if "`" not in n and n in result.shapes and not result.shapes[n].is_top}
     seen = [
         Observation(
             {n: size for n, size in run.sizes.items() if n in result.symbols},

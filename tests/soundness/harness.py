@@ -118,7 +118,7 @@ def _measure(report: Report, variant: Variant, result: Result) -> None:
     for node in report.test.nodes:
         for name in filter(None, node.output):
             shape = result.shapes.get(name)
-            if shape is None:
+            if shape is None or shape.rank is None:
                 report.dims[variant.control, "norank"] += 1
                 report.left_open[f"{variant.control} {name}"] = f"{node.op_type}: rank unknown"
                 continue

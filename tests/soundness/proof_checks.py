@@ -55,7 +55,8 @@ class Judge:
         shapes = analysed.shapes
         for name in self.rng.sample(list(shapes), min(2, len(shapes))):
             shape = shapes[name]
-            if shape is None or name in self.runs.draft.constants or any(i.name == name for i in model.graph.input):
+            fed = any(i.name == name for i in model.graph.input)
+            if shape.rank is None or name in self.runs.draft.constants or fed:
                 continue
             stated = [self.rng.choice([None, None, 1, 2, 3, 4, "N", "M"]) for _ in shape]
             value = analysed.values[name]
@@ -158,7 +159,7 @@ class Judge:
                 found.setdefault(name, set()).add(len(shape))
         if not found:
             for name, shape in self.result.shapes.items():
-                if shape is not None:
+                if shape.rank is not None:
                     found[name] = {len(shape.dims)}
         return {name: ranks.pop() for name, ranks in found.items() if len(ranks) == 1 and name in self.result.shapes}
 
