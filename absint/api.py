@@ -160,6 +160,12 @@ class Result(Analysed):
     Indexing gives the abstract value of a name of the main graph.
     """
 
+    def __str__(self) -> str:
+        """The table of `absint analyze`: inputs, outputs, totals and diagnostics."""
+        from absint.report.text import table
+
+        return table(self)
+
     # What was derived
 
     @property

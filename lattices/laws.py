@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar, cast
 from absint.lattices.lattice import ExplainedOrder, Lattice, why_not_leq
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 CHAIN_LIMIT: Final = 60
 """How often a chain of widenings may change, beyond once for each of the elements that are given."""
@@ -49,8 +50,8 @@ def check_laws(
     lattice: Lattice[T],
     elements: Iterable[T],
     *,
-    universe: Iterable[object] = (),
-    allows: Callable[[T, object], bool] = lambda element, value: False,
+    universe: Iterable[V] = (),
+    allows: Callable[[T, V], bool] = lambda element, value: False,
     rising: Callable[[int], T] | None = None,
 ) -> None:
     """Hold a domain against every law, for every three of `elements`; bottom and top are added to them.
@@ -60,7 +61,7 @@ def check_laws(
     domain that has one: widening must come to rest on it. Raises LawError for the first law that does not hold. The
     time grows with the cube of the number of elements.
     """
-    domain = cast("Domain[object]", Domain(lattice, tuple(universe), allows))
+    domain = cast("Domain[object]", Domain(lattice, tuple(universe), cast("Callable[[T, object], bool]", allows)))
     every = [lattice.bottom, lattice.top, *elements]
     for law in LAWS.values():
         for a, b, c in product(every, repeat=3):

@@ -25,7 +25,9 @@ ORDER: Final = tuple(
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries
-    absint.declared absint.costs.operators absint.costs absint.explain absint.api absint.auditing absint.study
+    absint.declared absint.costs.operators absint.costs absint.explain
+    absint.report.relations absint.report.summary absint.report.tracing absint.report.text
+    absint.api absint.auditing absint.study
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint
     """.split()  # noqa: SIM905
 )

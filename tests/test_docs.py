@@ -1,9 +1,13 @@
 """What the documentation says is run: the README's commands, Python blocks and what they print, docstring examples."""
 
+import ast
 import doctest
 import importlib
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,3 +136,33 @@ def test_the_public_names() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_types_and_the_homes_of_public_names_agree() -> None:
+    """A user's type checker reads the block for types, the interpreter reads the table."""
+    tree = ast.parse((ROOT / "absint" / "__init__.py").read_text("utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    typed = {alias.asname: node.module for node in imports for alias in node.names}
+    assert typed == absint._HOMES
+    assert {*typed, "TABLE"} == set(absint.__all__)
+
+
+def test_python_blocks_are_typed(tmp_path: Path) -> None:
+    """As their reader's own `mypy --strict` sees them, which has absint installed; other packages may have no types."""
+    for document in DOCUMENTS:
+        lines: list[str] = []
+        for line, source in blocks(document, "python run"):
+            lines += [""] * (line - 1 - len(lines)) + source.splitlines()
+        if lines:
+            (tmp_path / f"{document.stem.replace('-', '_')}.py").write_text("\n".join(lines) + "\n")
+    options = ["--strict", "--config-file=", "--follow-imports=silent", "--disable-error-code=import-untyped"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, f"--cache-dir={ROOT / '.mypy_cache' / 'documents'}", "."],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

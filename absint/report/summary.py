@@ -11,7 +11,7 @@ from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.solution.described import brief
 
 if TYPE_CHECKING:
-    from absint.api import Result
+    from absint.solution.analysed import Analysed
 
 Requirement = Literal["shapes", "ranks", "rules"]
 
@@ -46,14 +46,14 @@ class Totals:
         return self.concrete + self.expression + self.unknown
 
 
-def kind_of(dim: Dim, result: Result) -> Literal["concrete", "expression", "unknown"]:
+def kind_of(dim: Dim, result: Analysed) -> Literal["concrete", "expression", "unknown"]:
     """`unknown`: nothing is known, or the dim mentions a symbol that the analysis invented."""
     if dim.is_concrete:
         return "concrete"
     return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(result.symbols) else "unknown"
 
 
-def computed(result: Result) -> Iterator[Row]:
+def computed(result: Analysed) -> Iterator[Row]:
     """Every value that a node computes, in execution order within each body; the main graph first."""
     seen = set()
     for path, scope in result.scopes.items():
@@ -66,7 +66,7 @@ def computed(result: Result) -> Iterator[Row]:
                 yield Row(path, name, node.operator, node.name, result.value_of(operand))
 
 
-def totals(result: Result) -> Totals:
+def totals(result: Analysed) -> Totals:
     """Counts of values and dims."""
     counts = {"concrete": 0, "expression": 0, "unknown": 0}
     values = unranked = 0
@@ -88,7 +88,7 @@ def tensor_of(value: Value) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
-def missing(result: Result, requirement: Requirement) -> list[str]:
+def missing(result: Analysed, requirement: Requirement) -> list[str]:
     """Reasons why the result does not meet a requirement, one line each.
 
     `rules`: every operator has one; `ranks`: the rank of every computed tensor is known; `shapes`: so is every dim, as

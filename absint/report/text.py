@@ -11,15 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
+from absint.declared.diagnostics import diagnostics as all_diagnostics
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.text.escapes import plain
+from absint.queries.premises import all_premises
+from absint.report.relations import in_short
 from absint.report.summary import computed, totals
+from absint.solution.claimed import claims
 from absint.solution.described import described
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.report.tracing import Traced
     from absint.shapes.profiling import Profile
+    from absint.solution.analysed import Analysed
 
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20
@@ -58,7 +62,7 @@ def width_of(out: TextIO | None = None) -> int:
 
 
 def report(
-    result: Result,
+    result: Analysed,
     width: int,
     *,
     values: bool = False,
@@ -80,11 +84,16 @@ def report(
         yield from _trace(history, width)
     yield from _summary(result, width)
     yield from _claims(result, width)
-    yield from diagnostics(result.diagnostics, width)
+    yield from diagnostics(all_diagnostics(result), width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
     if profile is not None:
         yield from _profile(profile, width)
+
+
+def table(result: Analysed) -> str:
+    """The report as one text."""
+    return "\n".join(line.text for line in report(result, _UNBROKEN))
 
 
 def _profile(profile: Profile, width: int) -> Iterator[Line]:
@@ -104,7 +113,7 @@ def _profile(profile: Profile, width: int) -> Iterator[Line]:
     yield from _section("rules by time", rows, width)
 
 
-def _title(result: Result) -> Iterator[Line]:
+def _title(result: Analysed) -> Iterator[Line]:
     proto = result.model
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
     versions = ", ".join(f"{plain(domain)} {version}" for domain, version in opsets.items())
@@ -123,7 +132,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterato
         yield Line(text)
 
 
-def _values(result: Result, width: int) -> Iterator[Line]:
+def _values(result: Analysed, width: int) -> Iterator[Line]:
     for path, group in groupby(computed(result), key=lambda row: row.path):
         rows = [(row.name, f"{described(row.value)}  ({row.operator})") for row in group]
         yield from _section(f"values of {plain(path)}" if path else "values", rows, width)
@@ -134,16 +143,17 @@ def _trace(history: Traced, width: int) -> Iterator[Line]:
     yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
 
 
-def _claims(result: Result, width: int) -> Iterator[Line]:
+def _claims(result: Analysed, width: int) -> Iterator[Line]:
     """Relations that an unsound policy takes for granted; of many the first few."""
-    if result.claims:
-        found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in result.claims))
+    taken = claims(result)
+    if taken:
+        found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in taken))
         more = len(found) - SHOWN_OF_A_KIND
         rows = [*found[:SHOWN_OF_A_KIND], *([(f"and {more:,} more", "")] if more > 0 else [])]
         yield from _section("taken for granted", rows, width)
 
 
-def _summary(result: Result, width: int) -> Iterator[Line]:
+def _summary(result: Analysed, width: int) -> Iterator[Line]:
     counts = totals(result)
     ranks = "every rank known" if not counts.unranked else f"{counts.unranked:,} of unknown rank"
     kinds = f"{counts.concrete:,} concrete, {counts.expression:,} expressions, {counts.unknown:,} unknown"
@@ -157,10 +167,9 @@ def _summary(result: Result, width: int) -> Iterator[Line]:
     ]
     if result.inferred:
         rows.append(("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in result.inferred.items())))
-    if result.premises:
-        from absint.report.relations import in_short
-
-        rows.append(("assuming", in_short(result.premises)))
+    premises = all_premises(result)
+    if premises:
+        rows.append(("assuming", in_short(premises)))
     yield from _section("totals", rows, width)
 
 
@@ -227,4 +236,4 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     yield text
 
 
-__all__ = ["Line", "aligned", "diagnostics", "report", "width_of", "wrapped", "write"]
+__all__ = ["Line", "aligned", "diagnostics", "report", "table", "width_of", "wrapped", "write"]

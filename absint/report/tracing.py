@@ -10,10 +10,10 @@ from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.value import Value
     from absint.program.steps import Operand
     from absint.shapes.summaries import State
+    from absint.solution.analysed import Analysed
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Recorder:
         if not history or history[-1][1] != state:
             history.append((visit, state))
 
-    def traced(self, result: Result, names: Sequence[str]) -> list[Traced]:
+    def traced(self, result: Analysed, names: Sequence[str]) -> list[Traced]:
         """The histories of the named values. Raises UsageError, with the nearest names, for one that is not there."""
         from absint.shapes.names import display_names
 
@@ -65,7 +65,7 @@ class Recorder:
         return histories
 
 
-def _find(result: Result, name: str) -> Iterator[tuple[str, Operand]]:
+def _find(result: Analysed, name: str) -> Iterator[tuple[str, Operand]]:
     """The value of this name in the main graph, or at a path (`loop1/body/y`), or of this name in any subgraph."""
     scopes = result.scopes
     places = {

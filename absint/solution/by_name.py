@@ -10,6 +10,7 @@ from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Scope
 from absint.program.steps import Operand
+from absint.solution.described import described
 
 
 class Shapes(Mapping[str, Shape]):
@@ -69,7 +70,7 @@ class View(Mapping[str, Value]):
         """A value that is a tensor. Raises UsageError for any other."""
         value = self[name]
         if not isinstance(value, Tensor):
-            raise UsageError(f"{self.place} has no tensor {name!r}: it is {value}")
+            raise UsageError(f"{self.place} has no tensor {name!r}: it is {described(value)}")
         return value
 
     def __contains__(self, name: object) -> bool:
