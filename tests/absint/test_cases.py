@@ -103,7 +103,6 @@ def test_case_1_max_pool() -> None:
     not_empty = absint.analyze(proto, assume=["N >= 1"])
     assert shapes(not_empty, "Y") == ["[N, C, (H + 1)//2, (W + 1)//2]"]
     shape = result.shapes["Y"]
-    assert shape is not None
     assert shape.evaluate({"N": 1, "C": 3, "H": 7, "W": 8}) == [1, 3, 4, 4]
     assert shape.evaluate({"N": 1, "C": 3, "H": 1, "W": 2}) == [1, 3, 1, 1]
 
@@ -122,7 +121,6 @@ def test_case_2_concat(a: Dims, b: Dims, axis: int, expected: str) -> None:
     result = holds(proto, {"M": 0, "N": 4, "batch": 3, "seq1": 5, "seq2": 7})
     assert shapes(result, "Y") == [expected]
     shape = result.shapes["Y"]
-    assert shape is not None
     if axis == 1:
         assert shape.evaluate({"batch": 3, "seq1": 5, "seq2": 7}) == [3, 12]
 
@@ -160,7 +158,6 @@ def test_case_5_add_concat_reshape() -> None:
 
 def test_case_6_the_same_at_given_sizes() -> None:
     shape = absint.analyze(add_concat_reshape()).shapes["Z"]
-    assert shape is not None
     assert shape.evaluate({"batch": 2, "seq": 5, "d_model": 4}) == [2, 5, 8]
 
 
@@ -224,7 +221,6 @@ def test_case_12_broadcast_is_neither() -> None:
     result = holds(proto, *({"M": m, "N": n} for m, n in [(0, 1), (1, 0), (1, 5), (5, 5), (0, 0)]))
     assert shapes(result, "Y") == ["[broadcast(M, N)]"]
     shape = result.shapes["Y"]
-    assert shape is not None
     assert shape.evaluate({"M": 0, "N": 1}) == [0]
     fails(proto, {"M": 2, "N": 5})
 
@@ -245,7 +241,6 @@ def test_case_13_an_operator_of_fixed_rank_gives_its_rank() -> None:
     proto = model(nodes, [value("X", None), value("A", None), value("B", None)], W=np.zeros((8, 3, 3, 3), np.float32))
     result = absint.analyze(proto)
     shape, product = result.shapes["Y"], result.shapes["G"]
-    assert shape is not None
     assert product is not None
     assert (len(shape), str(shape[1]), len(product)) == (4, "8", 2)
 
@@ -346,7 +341,6 @@ def test_case_17_a_target_known_only_at_run_time() -> None:
     proto = model([node("Reshape", ["X", "to"], ["Y"])], [value("X", ["N", "M"]), value("to", [3], INT64)])
     result = absint.analyze(proto)
     shape = result.shapes["Y"]
-    assert shape is not None
     assert len(shape.free_symbols) == len(shape) == 3
     assert all(name.startswith("_d") for name in shape.free_symbols)
     claims = Claims.of(result)
@@ -462,7 +456,7 @@ def scale(op: Op) -> Tensor:
     return op.tensor("X")
 
 
-@pytest.mark.parametrize(("dims", "expected"), [(["N", 3], "[N, 3]"), ([None, 3], "[X_dim0, 3]"), (None, "None")])
+@pytest.mark.parametrize(("dims", "expected"), [(["N", 3], "[N, 3]"), ([None, 3], "[X_dim0, 3]"), (None, "?")])
 def test_case_24_a_custom_operator(dims: Dims, expected: str) -> None:
     proto = model([node("Scale", ["X"], ["Y"], domain="my.domain")], [value("X", dims)])
     result = absint.analyze(proto, table=shipped().extended([scale]))

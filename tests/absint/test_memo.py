@@ -110,7 +110,7 @@ def test_domains_and_overloads_are_kept_apart(domain: str) -> None:
     assert str(absint.analyze(relu("", function=True)).shapes["y"]) == "[N]"
     for function in (True, False):
         assert absint.analyze(relu(domain, function=function)).unruled == {f"{domain}::Relu": 1}
-    assert relus() == str([absint.Shape(["N"]), None])
+    assert relus() == str([absint.Shape(["N"]), absint.Shape(None)])
 
 
 def limited(version: int) -> onnx.ModelProto:
