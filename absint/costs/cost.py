@@ -30,6 +30,7 @@ from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, mul
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node
 

@@ -15,6 +15,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_o
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
+from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.queries.provers import checked
 from absint.queries.size_boxes import stated_within
