@@ -9,6 +9,7 @@ from onnx import parser
 import absint
 from absint.queries.outcomes import Outcome
 from absint.runs.run import RunError, run
+from absint.solver import export
 from absint.solver.export import to_python
 from absint.solver.prove import Verdict
 
@@ -148,11 +149,9 @@ def test_an_exported_guard_refuses_sizes_at_which_an_unneeded_node_fails() -> No
 
 @pytest.mark.parametrize("form", ["json", "smtlib", "metadata"])
 def test_exports_tell_needed_nodes_from_others(form: str) -> None:
-    from absint.solver.constraints import ConstraintSet
-
     constraints = read(UNNEEDED["a node"]).constraints
     assert [c.needed for c in constraints] == [False]
-    written = getattr(constraints, f"to_{form}")()
-    again = getattr(ConstraintSet, f"from_{form}")(written)
+    written = getattr(export, f"to_{form}")(constraints)
+    again = getattr(export, f"from_{form}")(written)
     assert again == constraints
     assert not again.of_needed

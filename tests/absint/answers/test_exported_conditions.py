@@ -6,8 +6,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.solver.constraints import ConstraintSet
-from absint.solver.export import to_python
+from absint.solver import export
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BRANCHES = """Z = If(c)<then_branch = t () => (A) { A = Div(X, X) }, else_branch = e () => (B) { B = Neg(X) }> }"""
@@ -29,5 +28,5 @@ def test_a_guard_of_a_possible_failure_has_a_text(text: str, form: str) -> None:
     constraints = absint.analyze(parser.parse_model(HEADER + text)).constraints
     assert constraints.possible_failures
     assert "%" not in "".join(map(str, [*constraints, *(failure.guard for failure in constraints.possible_failures)]))
-    assert getattr(ConstraintSet, f"from_{form}")(getattr(constraints, f"to_{form}")()) == constraints
-    assert "def check(" in to_python(constraints)
+    assert getattr(export, f"from_{form}")(getattr(export, f"to_{form}")(constraints)) == constraints
+    assert "def check(" in export.to_python(constraints)
