@@ -1,4 +1,4 @@
-"""What the lowering asks of protobuf messages: names, domains, captured values, attributes."""
+"""Protobuf messages as lowering reads them: names, domains, captured values, attributes."""
 
 from __future__ import annotations
 

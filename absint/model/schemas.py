@@ -1,4 +1,4 @@
-"""What the operator schemas of the `onnx` package say, as plain data: output types and function bodies."""
+"""Operator schemas of the `onnx` package as plain data: output types and function bodies."""
 
 from __future__ import annotations
 

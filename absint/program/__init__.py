@@ -1,1 +1,17 @@
-"""."""
+"""The lowered program, as data: one graph for the main graph, all subgraphs and all inlined functions.
+
+    graph       Program, Node, Scope; digraph is the program for NetworkX
+    operations  what equal operator instances share, interned
+    steps       what If, Loop, Scan and SequenceMap become: gates, heads, joins and exits. Data only
+
+From a model to a program:
+
+    lowering          walks the bodies; lowering_control lowers control flow, and sees a Lowerer of lowered
+    lowered           Lowered, the program with what the model declares; bodies and calls under way
+    sources           inputs and initialisers as nodes; overridable: those that a caller may replace
+    instances         which operation an operator instance gets
+    sorting           nodes in any order; inlined_size: how large a call becomes
+    limits, report    deadlines and node budgets; diagnostics of lowering
+
+Beside it: declarations, the types that the author gives values.
+"""

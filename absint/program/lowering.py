@@ -8,42 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from types import MappingProxyType
 from typing import Final
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
-from absint.diagnostics import Diagnostic, Severity
 from absint.errors import ModelError
-from absint.lattices.shape import Shape
-from absint.lattices.value import TOP, Tensor, Value
+from absint.lattices.value import TOP
 from absint.model import schemas
-from absint.model.declared_types import read_type
-from absint.model.initialisers import decode, dtype_of
 from absint.model.load import Loaded, unreadable_texts
 from absint.model.protos import (
     Captures,
     attribute_key,
-    decode_attribute,
     domain_of,
-    is_elsewhere,
-    name_of,
     overload_of,
     resolved,
 )
-from absint.model.sources import initialiser_fault, input_fault
 from absint.program.declarations import check_texts
 from absint.program.graph import Node, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
+from absint.program.instances import Instances
 from absint.program.limits import Watch
-from absint.program.lowered import Call, Declaring, Frame, Lowered, Signature, place_of
+from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
 from absint.program.lowering_control import lower_control
-from absint.program.operations import INTERNED, Operation
-from absint.program.overridable import overridable_diagnostic, replaceable
+from absint.program.operations import Operation
+from absint.program.report import Report
+from absint.program.sorting import sorted_nodes
+from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step
 from absint.rules.lookup import Lookup
-from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
 MAX_NODES: Final = 1_000_000
@@ -59,15 +52,14 @@ class Lowerer:
     def __init__(self, loaded: Loaded, lookup: Lookup, *, defaults: bool = False, watch: Watch | None = None) -> None:
         """With `defaults` no caller is taken to replace an initialiser that is an input too."""
         self.loaded = loaded
-        self.lookup = lookup
-        self._defaults = defaults
+        self._lookup = lookup
         self._watch = watch
         self._most = MAX_NODES
         self.program = Program()
-        self.diagnostics: list[Diagnostic] = []
+        self._report = Report()
+        self._sources = Sources(loaded, self.program, self._report, defaults=defaults)
+        self._instances = Instances(lookup, self._report, self._sources.constant)
         self._declaring: list[Declaring] = []
-        self.signature = Signature()
-        self._refused: list[tuple[int, str]] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphProto, Scope, str]] = []
         self._operations: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
@@ -87,7 +79,7 @@ class Lowerer:
         program = self.program
         for scope in program.scopes.values():
             self._check_texts(scope.names)
-        self._check_texts(self.signature.outputs)
+        self._check_texts(lowered.signature.outputs)
         self._check_texts([node.name for node in program.nodes])
         check_texts(lowered)
         return lowered
@@ -102,7 +94,7 @@ class Lowerer:
         proto = self.loaded.proto
         imports = self._imports(proto.opset_import)
         self._declaring.append(Declaring("", proto.graph, self.program.main, -1))
-        self._bind_inputs(proto.graph)
+        self._sources.bind_inputs(proto.graph)
         if self._watch is not None and self._watch.max_nodes is not None:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(proto.graph.node, self.program.main, self._root, -1, imports, lambda: None)
@@ -111,9 +103,10 @@ class Lowerer:
             if not self._advance(frame):
                 self._frames.pop()
                 frame.done()
-        self._bind_outputs(proto.graph)
-        self.diagnostics += self.lookup.diagnostics
-        return Lowered(self.program, self.signature, self.diagnostics, self._declaring, self._bodies, self._refused)
+        sources, diagnostics = self._sources, self._report.diagnostics
+        sources.bind_outputs(proto.graph)
+        diagnostics += self._lookup.diagnostics
+        return Lowered(self.program, sources.signature, diagnostics, self._declaring, self._bodies, sources.refused)
 
     # Declarations
 
@@ -126,67 +119,6 @@ class Lowerer:
                 f"(the installed onnx package knows 1 to {schemas.NEWEST}; a newer one may know it)"
             )
         return imports
-
-    def _bind_inputs(self, graph: GraphProto) -> None:
-        names = self.program.main.names
-        initialisers = {tensor.name for tensor in graph.initializer}
-        for info in graph.input:
-            if info.name in names:
-                self._warn("duplicate-input", f"input {info.name!r}", "declared twice; the first declaration counts")
-                continue
-            if info.name not in initialisers:
-                node = self._source(info.name, read_type(info.type, total=True), names)
-                self.signature.inputs[info.name] = node
-                self._refuse(node, input_fault(info))
-        declared = {info.name: info for info in graph.input if info.name in initialisers}
-        self._bind_initialisers(graph, names, declared)
-        if self.signature.overridable:
-            self.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
-
-    def _bind_initialisers(
-        self,
-        graph: GraphProto,
-        names: dict[str, Operand],
-        declared: Mapping[str, ValueInfoProto] = MappingProxyType({}),
-        gate: int = -1,
-    ) -> None:
-        nodes, root = self.program.nodes, self._root
-        fixed = self.loaded.proto.ir_version < 4  # there every initialiser has to be an input
-        for tensor in graph.initializer:
-            name, value = tensor.name, self._constant(tensor)
-            self._refuse(len(nodes), initialiser_fault(tensor, value, declared.get(name)))
-            if name in declared and not fixed:
-                self.signature.overridable[name] = len(nodes)
-                self.signature.defaults[len(nodes)] = value
-                if not self._defaults:
-                    value = replaceable(value, read_type(declared[name].type, total=True))
-            names[name] = (len(nodes), 0)
-            nodes.append(Node(name, root, [], (name,), gate, None, None, value))
-        for sparse in graph.sparse_initializer:
-            value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
-            self._source(sparse.values.name, value, names, gate)
-
-    def _source(self, name: str, value: Value, names: dict[str, Operand], gate: int = -1) -> int:
-        number = self.program.add(Node(name, self._root, [], (name,), gate, value=value))
-        names[name] = (number, 0)
-        return number
-
-    def _refuse(self, node: int, reason: str) -> None:
-        """Note why no runtime takes an input or initialiser, if there is a reason."""
-        if reason:
-            self._refused.append((node, reason))
-
-    def _constant(self, tensor: TensorProto) -> Tensor:
-        value = decode(tensor, self.loaded.folder)
-        if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
-            self.error("negative-size", f"tensor {tensor.name!r}", f"its dims are {dims}: sizes are never negative")
-        return value
-
-    def _bind_outputs(self, graph: GraphProto) -> None:
-        for info in graph.output:
-            self.signature.outputs.append(info.name)
-            if info.name not in self.program.main.names:
-                self.error("undefined-output", f"output {info.name!r}", "no node computes it")
 
     # Bodies
 
@@ -213,35 +145,10 @@ class Lowerer:
         if not any(name in later.output for later in rest):
             frame.nodes = iter(rest[1:])
             return False
-        frame.nodes = iter(self._sorted(rest, str(frame.path) or "the graph"))
+        where = str(frame.path) or "the graph"
+        frame.nodes = iter(sorted_nodes(rest, self._captures.reads, f"{self.loaded.origin}: {where}"))
+        self._report.warn("unsorted", where, "nodes are not in topological order; analysed in a sorted order")
         return True
-
-    def _sorted(self, nodes: Sequence[NodeProto], where: str) -> list[NodeProto]:
-        """Kahn's algorithm, stable. Raises ModelError naming a node on the cycle."""
-        producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
-        waiting = []
-        users: dict[int, list[int]] = {}
-        for i, node in enumerate(nodes):
-            needs = {producer[name] for name in self._captures.reads(node) if name in producer}
-            waiting.append(len(needs))
-            for need in needs:
-                users.setdefault(need, []).append(i)
-        ready = [i for i, needs in enumerate(waiting) if needs == 0]
-        order: list[int] = []
-        for i in ready:
-            order.append(i)
-            for user in users.get(i, ()):
-                waiting[user] -= 1
-                if waiting[user] == 0:
-                    ready.append(user)
-        if len(order) < len(nodes):
-            stuck = next(i for i, needs in enumerate(waiting) if needs)
-            raise ModelError(
-                f"{self.loaded.origin}: {where} has a cycle through node {name_of(nodes[stuck], stuck)!r} "
-                f"(output {next(iter(nodes[stuck].output), '')!r}): a graph must be acyclic"
-            )
-        self._warn("unsorted", where, "nodes are not in topological order; analysed in a sorted order")
-        return [nodes[i] for i in order]
 
     def _advance(self, frame: Frame) -> bool:
         """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
@@ -295,7 +202,7 @@ class Lowerer:
 
     def _undefined(self, name: str, node: NodeProto, number: int, frame: Frame) -> Operand:
         self.error("undefined-input", place_of(node, number, frame), f"input {name!r} is not computed by any node")
-        item = self._source(name, TOP, frame.scope.names)
+        item = self._sources.add(name, TOP, frame.scope.names)
         return (item, 0)
 
     def _duplicate(self, name: str, node: NodeProto, number: int, frame: Frame) -> None:
@@ -304,62 +211,12 @@ class Lowerer:
     def _operation(
         self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
     ) -> Operation | None:
-        """The operation of an operator instance, its first; None for what is lowered to more than one node."""
-        domain, op_type = domain_of(node.domain), node.op_type
-        if self._function(node) is not None or (not domain and op_type in LOWERED):
+        """The operation of an operator instance; None for what is lowered to more than one node."""
+        domain = domain_of(node.domain)
+        if self._function(node) is not None or (not domain and node.op_type in LOWERED):
             return None
         version = frame.imports.get(domain, 1)
-        is_shipped = self.lookup.table is shipped()
-        identity = (version, key)
-        shared = INTERNED.find(identity) if is_shipped else None
-        if shared is not None:
-            return shared
-        said = len(self.diagnostics)
-        operation = self._new_operation(node, attributes, version, place_of(node, number, frame))
-        if (
-            is_shipped
-            and operation is not None
-            and operation.is_standard
-            and len(self.diagnostics) == said
-            and not any(map(is_elsewhere, attributes))
-        ):
-            INTERNED.intern(identity, operation)
-        return operation
-
-    def _new_operation(
-        self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
-    ) -> Operation | None:
-        domain, op_type = domain_of(node.domain), node.op_type
-        rule = self.lookup.rule(domain, op_type, version)
-        if rule is None:
-            if schemas.function_body(domain, op_type, version) is not None:
-                return None
-            rule = self.lookup.last_resort(domain, op_type, version, attributes)
-        decoded, outputs = self.decoded(attributes), len(node.output)
-        if rule is None or rule is not shipped().lookup(domain, op_type, version):
-            types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
-            return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
-        fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
-        form = schemas.form(domain, op_type, version)
-        for text in () if form is not None else fatal:
-            self._warn("malformed-node", place, f"{text}; runtimes refuse it")
-        for text in harmless:
-            self.diagnostics.append(Diagnostic(Severity.INFO, "node-form", place, text))
-        form = form or schemas.contrib_form(domain, op_type, rule)
-        types = schemas.signature(domain, op_type, version, rule)
-        return Operation(
-            domain,
-            op_type,
-            version,
-            rule,
-            decoded,
-            outputs,
-            (*fatal, *harmless),
-            malformed=fatal,
-            is_standard=True,
-            form=form,
-            types=types,
-        )
+        return self._instances.operation(node, attributes, version, key, lambda: place_of(node, number, frame))
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""
@@ -377,7 +234,7 @@ class Lowerer:
 
     def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
-        return {a.name: decode_attribute(a, self._constant) for a in attributes}
+        return self._instances.decoded(attributes)
 
     # Control flow and calls
 
@@ -406,7 +263,7 @@ class Lowerer:
             if len(call.outputs) < len(function.output) and self._function(node) is not None and function.node:
                 found = f"{len(function.output)} outputs, found {len(call.outputs)}"
                 text = f"a call of function {function.name!r} must name {found}; an unused one has an empty name"
-                self._refuse(len(self.program.nodes), text)
+                self._sources.refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
 
     def _grown(self, node: NodeProto, function: FunctionProto) -> int:
@@ -426,7 +283,7 @@ class Lowerer:
 
     def _too_deep(self, call: Call) -> None:
         limits = f"over {self._most:,} nodes or {MAX_NESTING:,} levels of nesting"
-        self._warn("lowering-limit", call.place, f"left opaque: {limits}")
+        self._report.warn("lowering-limit", call.place, f"left opaque: {limits}")
         self.opaque(call)
 
     def opaque(self, call: Call) -> None:
@@ -491,7 +348,7 @@ class Lowerer:
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
         self._declaring.append(Declaring(str(path), graph, scope, gate))
-        self._bind_initialisers(graph, scope.names, gate=gate)
+        self._sources.bind_initialisers(graph, scope.names, gate=gate)
 
         def finish() -> None:
             results = []
@@ -499,20 +356,15 @@ class Lowerer:
                 found = scope.find(info.name)
                 if found is None:
                     self.error("undefined-output", str(path), f"output {info.name!r} is not computed by any node")
-                    found = (self._source(info.name, TOP, scope.names), 0)
+                    found = (self._sources.add(info.name, TOP, scope.names), 0)
                 results.append(found)
             done(results)
 
         self._push(graph.node, scope, path, gate, frame.imports, finish, frame.attributes, frame.stack)
 
-    # Diagnostics
-
     def error(self, code: str, where: str, message: str) -> None:
-        """A diagnostic of severity error."""
-        self.diagnostics.append(Diagnostic(Severity.ERROR, code, where, message))
-
-    def _warn(self, code: str, where: str, message: str) -> None:
-        self.diagnostics.append(Diagnostic(Severity.WARNING, code, where, message))
+        """Report a fault of the model."""
+        self._report.error(code, where, message)
 
 
 def _name(call: Call) -> str:

@@ -1,1 +1,6 @@
-"""."""
+"""Which transfer rule an operator gets.
+
+lookup        the table, then installed packages, then a last resort
+plugins       rules that installed packages ship, by entry points
+schema_rules  the inference function of an onnx schema as a rule
+"""

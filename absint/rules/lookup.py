@@ -1,4 +1,4 @@
-"""Which rule an operator gets: of the table, of an installed package, or from its onnx schema."""
+"""Rules by operator: of the table, of an installed package, or from an onnx schema."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "shared-operation-without-version",
         "an operation of another analysis serves whatever its opset",
-        "absint.program.lowering",
+        "absint.program.instances",
         "identity = (version, key)",
         "identity = (0, key)",
         "str([module('absint').analyze(module('tests.absint.test_memo').limited(version)).diagnostics "
@@ -262,7 +262,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "shared-operation-with-a-file",
         "what a tensor of one model's file holds serves another model",
-        "absint.program.lowering",
+        "absint.program.instances",
         "and not any(map(is_elsewhere, attributes))",
         "and True",
         "str([module('absint').analyze(module('tests.absint.test_memo').saved(module('pathlib').Path("

@@ -1,0 +1,97 @@
+"""Operator instances: which operation each of them gets, made anew or interned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from absint.lattices.value import Tensor
+from absint.model import schemas
+from absint.model.protos import decode_attribute, domain_of, is_elsewhere
+from absint.program.operations import INTERNED, Operation
+from absint.program.report import Report
+from absint.rules.lookup import Lookup
+from absint.transfer.families import shipped
+from absint.transfer.op import AttributeValue
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, NodeProto, TensorProto
+
+
+class Instances:
+    """Gives operator instances their operations."""
+
+    def __init__(self, lookup: Lookup, report: Report, constant: Callable[[TensorProto], Tensor]) -> None:
+        """`constant` reads a tensor of the file."""
+        self._lookup = lookup
+        self._report = report
+        self._constant = constant
+
+    def operation(
+        self,
+        node: NodeProto,
+        attributes: Sequence[AttributeProto],
+        version: int,
+        key: Hashable,
+        place: Callable[[], str],
+    ) -> Operation | None:
+        """The operation of an instance; None if the operator has no rule, and a function as its body.
+
+        `key` is all of the instance that its operation depends on, but for the version.
+        """
+        is_shipped = self._lookup.table is shipped()
+        identity = (version, key)
+        interned = INTERNED.find(identity) if is_shipped else None
+        if interned is not None:
+            return interned
+        said = len(self._report.diagnostics)
+        operation = self._made(node, attributes, version, place())
+        if (
+            is_shipped
+            and operation is not None
+            and operation.is_standard
+            and len(self._report.diagnostics) == said
+            and not any(map(is_elsewhere, attributes))
+        ):
+            INTERNED.intern(identity, operation)
+        return operation
+
+    def _made(
+        self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
+    ) -> Operation | None:
+        domain, op_type = domain_of(node.domain), node.op_type
+        rule = self._lookup.rule(domain, op_type, version)
+        if rule is None:
+            if schemas.function_body(domain, op_type, version) is not None:
+                return None
+            rule = self._lookup.last_resort(domain, op_type, version, attributes)
+        decoded, outputs = self.decoded(attributes), len(node.output)
+        if rule is None or rule is not shipped().lookup(domain, op_type, version):
+            types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
+            return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
+        fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
+        form = schemas.form(domain, op_type, version)
+        for text in () if form is not None else fatal:
+            self._report.warn("malformed-node", place, f"{text}; runtimes refuse it")
+        for text in harmless:
+            self._report.note("node-form", place, text)
+        return Operation(
+            domain,
+            op_type,
+            version,
+            rule,
+            decoded,
+            outputs,
+            (*fatal, *harmless),
+            malformed=fatal,
+            is_standard=True,
+            form=form or schemas.contrib_form(domain, op_type, rule),
+            types=schemas.signature(domain, op_type, version, rule),
+        )
+
+    def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
+        """Attributes as rules see them."""
+        return {a.name: decode_attribute(a, self._constant) for a in attributes}
+
+
+__all__ = ["Instances"]

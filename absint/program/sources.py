@@ -1,0 +1,108 @@
+"""Graph inputs and initialisers as nodes, and the signature of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor, Value
+from absint.model.declared_types import read_type
+from absint.model.initialisers import decode, dtype_of
+from absint.model.load import Loaded
+from absint.model.sources import initialiser_fault, input_fault
+from absint.program.graph import Node, Path, Program
+from absint.program.lowered import Signature
+from absint.program.overridable import overridable_diagnostic, replaceable
+from absint.program.report import Report
+from absint.program.steps import Operand
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, TensorProto, ValueInfoProto
+
+
+class Sources:
+    """Adds nodes without operands to a program."""
+
+    def __init__(self, loaded: Loaded, program: Program, report: Report, *, defaults: bool) -> None:
+        """With `defaults` no caller is taken to replace an initialiser that is an input too."""
+        self._loaded = loaded
+        self._program = program
+        self._report = report
+        self._defaults = defaults
+        self._root = Path()
+        self.signature = Signature()
+        self.refused: list[tuple[int, str]] = []
+        """Those that no runtime takes, and why."""
+
+    def bind_inputs(self, graph: GraphProto) -> None:
+        """Add the inputs and initialisers of the main graph."""
+        names = self._program.main.names
+        initialisers = {tensor.name for tensor in graph.initializer}
+        for info in graph.input:
+            if info.name in names:
+                text = "declared twice; the first declaration counts"
+                self._report.warn("duplicate-input", f"input {info.name!r}", text)
+                continue
+            if info.name not in initialisers:
+                node = self.add(info.name, read_type(info.type, total=True), names)
+                self.signature.inputs[info.name] = node
+                self.refuse(node, input_fault(info))
+        declared = {info.name: info for info in graph.input if info.name in initialisers}
+        self.bind_initialisers(graph, names, declared)
+        if self.signature.overridable:
+            self._report.diagnostics.append(overridable_diagnostic(self.signature, defaults=self._defaults))
+
+    def bind_initialisers(
+        self,
+        graph: GraphProto,
+        names: dict[str, Operand],
+        declared: Mapping[str, ValueInfoProto] = MappingProxyType({}),
+        gate: int = -1,
+    ) -> None:
+        """Add the initialisers of a graph. `declared` are those that are inputs too."""
+        nodes, root = self._program.nodes, self._root
+        fixed = self._loaded.proto.ir_version < 4  # there every initialiser has to be an input
+        for tensor in graph.initializer:
+            name, value = tensor.name, self.constant(tensor)
+            self.refuse(len(nodes), initialiser_fault(tensor, value, declared.get(name)))
+            if name in declared and not fixed:
+                self.signature.overridable[name] = len(nodes)
+                self.signature.defaults[len(nodes)] = value
+                if not self._defaults:
+                    value = replaceable(value, read_type(declared[name].type, total=True))
+            names[name] = (len(nodes), 0)
+            nodes.append(Node(name, root, [], (name,), gate, None, None, value))
+        for sparse in graph.sparse_initializer:
+            value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
+            self.add(sparse.values.name, value, names, gate)
+
+    def bind_outputs(self, graph: GraphProto) -> None:
+        """Note the outputs of the main graph."""
+        for info in graph.output:
+            self.signature.outputs.append(info.name)
+            if info.name not in self._program.main.names:
+                self._report.error("undefined-output", f"output {info.name!r}", "no node computes it")
+
+    def add(self, name: str, value: Value, names: dict[str, Operand], gate: int = -1) -> int:
+        """Add a node that stands for a value; its id."""
+        number = self._program.add(Node(name, self._root, [], (name,), gate, value=value))
+        names[name] = (number, 0)
+        return number
+
+    def refuse(self, node: int, reason: str) -> None:
+        """Note why no runtime takes an input, an initialiser or a call, if there is a reason."""
+        if reason:
+            self.refused.append((node, reason))
+
+    def constant(self, tensor: TensorProto) -> Tensor:
+        """The value of a tensor of the file."""
+        value = decode(tensor, self._loaded.folder)
+        if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
+            text = f"its dims are {dims}: sizes are never negative"
+            self._report.error("negative-size", f"tensor {tensor.name!r}", text)
+        return value
+
+
+__all__ = ["Sources"]
