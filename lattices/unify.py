@@ -15,6 +15,7 @@ from absint.lattices.dim import DIMS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import broadcast as broadcast_dims
 from absint.lattices.terms.normal import maximum, sole_atom
 
@@ -153,7 +154,7 @@ def _shortest(a: Dim, b: Dim, fresh: Fresh) -> Dim:
 def _length(dim: Expr) -> tuple[bool, bool, bool, int, str]:
     symbol, text = sole_atom(dim), str(dim)
     is_symbol = isinstance(symbol, Symbol)
-    is_invented = is_symbol and text.startswith("%")
+    is_invented = isinstance(symbol, Symbol) and symbol.kind is not SymbolKind.INPUT
     return dim.const is None, not is_symbol, is_invented, len(text), text
 
 

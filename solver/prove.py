@@ -263,7 +263,7 @@ def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
             lo, hi = symbol.bounds
             low = None if lo is None else -((known.remainder - lo) // known.modulus)
             high = None if hi is None else (hi - known.remainder) // known.modulus
-            multiple = Symbol(f"%{symbol.name}/{known.modulus}", low, high)
+            multiple = Symbol.placeholder(f"{symbol.name}/{known.modulus}", low, high)
             found[symbol] = known.modulus * expr_of(multiple) + known.remainder
     return found
 

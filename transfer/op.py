@@ -27,7 +27,7 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer.attributes import AttributeValue
 from absint.transfer.signature import RuleError, Signature, listed
 from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
-from absint.transfer.stating import HOLE, Stating
+from absint.transfer.stating import Stating
 
 
 class Op(Stating):
@@ -250,7 +250,6 @@ ANY_TENSOR: Final = Tensor(DType.UNDEFINED)
 
 __all__ = [
     "ANY_TENSOR",
-    "HOLE",
     "NO",
     "Applied",
     "AttributeValue",

@@ -17,25 +17,17 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import Substitution
-
-DATA_TAG: Final = "data/"
-"""Prefix of the tags of elements of inputs: they may be ordinary sizes."""
-
-PROBE_TAG: Final = "probe/"
-"""Prefix of the tags of symbols on which one iteration of a loop is tried out."""
 
 ORDINARY: Final = 1 << 16
 """The largest ordinary size."""
-
-LOOP_TAG: Final = "loop/"
-"""Prefix of the tags of iteration numbers and of values that a loop carries."""
 
 
 @remembered
 def is_ordinary(premise: Relation, facts: Facts) -> bool:
     """The premise is shown for all values up to `ORDINARY` of its symbols that the facts allow."""
-    loops = any(map(is_of_a_loop, premise.symbols))
+    loops = any(map(_is_of_a_loop, premise.symbols))
     narrowed = premise.map(_boxed(_trips(facts)) if loops else _boxed({}))
     if narrowed is TRUE or narrowed is FALSE or not facts:
         return narrowed is TRUE
@@ -54,13 +46,13 @@ def _trips(facts: Facts) -> Mapping[Symbol, Symbol]:
     found: dict[Symbol, Symbol] = {}
     for relation in facts.relations:
         e = relation.map(_boxed(found)).expr if relation.op == ">=" else None
-        for symbol in filter(is_of_a_loop, relation.symbols):
+        for symbol in filter(_is_of_a_loop, relation.symbols):
             known = found.get(symbol, symbol)
             coef = dict(e.terms).get((known,), 0) if isinstance(e, Expr) else 0
             rest = sub(e, mul(const(coef), expr_of(known))) if isinstance(e, Expr) and coef < 0 else None
             if isinstance(rest, Expr) and known not in rest.symbols and rest.bounds.hi is not None:
                 bounds = known.bounds.meet(Interval(None, rest.bounds.hi // -coef))
-                found[symbol] = known if bounds.is_empty else Symbol(symbol.name, *bounds)
+                found[symbol] = known if bounds.is_empty else symbol.within(*bounds)
     return found
 
 
@@ -78,21 +70,21 @@ def ordinary(symbol: Symbol) -> Symbol:
     lo, hi = symbol.bounds
     if _is_any_number(symbol) and not symbol.bounds.leq(Interval(0, MAX_DIM)):
         return symbol
-    if is_of_a_loop(symbol) or (lo is not None and lo > ORDINARY) or (hi is not None and hi < -ORDINARY):
+    if _is_of_a_loop(symbol) or (lo is not None and lo > ORDINARY) or (hi is not None and hi < -ORDINARY):
         return symbol
     lowest = -ORDINARY if lo is None else max(lo, -ORDINARY)
     highest = ORDINARY if hi is None else min(hi, ORDINARY)
-    return Symbol(symbol.name, lowest, highest)
+    return symbol.within(lowest, highest)
 
 
 def _is_any_number(symbol: Symbol) -> bool:
     """Nothing is known about it: it may be a sum that wrapped around, as large as its type allows."""
-    return symbol.name.startswith("%") and not symbol.name.partition(":")[2].startswith((DATA_TAG, PROBE_TAG))
+    return symbol.kind not in (SymbolKind.INPUT, SymbolKind.DATA, SymbolKind.PROBE)
 
 
-def is_of_a_loop(symbol: Symbol) -> bool:
+def _is_of_a_loop(symbol: Symbol) -> bool:
     """It is an iteration number, or a value that a loop carries."""
-    return symbol.name.startswith("%") and symbol.name.partition(":")[2].startswith(LOOP_TAG)
+    return symbol.kind is SymbolKind.ITERATION
 
 
-__all__ = ["DATA_TAG", "LOOP_TAG", "ORDINARY", "PROBE_TAG", "is_of_a_loop", "is_ordinary", "ordinary"]
+__all__ = ["ORDINARY", "is_ordinary", "ordinary"]

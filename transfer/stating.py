@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
@@ -13,9 +13,6 @@ from absint.transfer.attributes import Attributes
 from absint.transfer.ordinary import is_ordinary
 from absint.transfer.signature import RuleError, Signature
 from absint.transfer.stated import Caveat, RefusedError, RejectedError, Statement
-
-HOLE: Final = "%hole:"
-"""Prefix of the symbols of a template; the engine fills them with one symbol for each place."""
 
 
 class Stating(Attributes):
@@ -51,12 +48,12 @@ class Stating(Attributes):
         A tag denotes one quantity of the node, whatever its inputs: later rounds take it to be the same number.
         """
         self.has_fresh = True
-        return expr_of(Symbol(f"{HOLE}{tag}", lo, hi))
+        return expr_of(Symbol.hole(tag, lo, hi))
 
     def fresh_condition(self, tag: str) -> Relation:
         """A boolean symbol for a data-dependent condition."""
         self.has_fresh = True
-        return rel.boolean(f"{HOLE}{tag}")
+        return rel.truth_of(Symbol.hole(tag, 0, 1))
 
     def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
@@ -163,4 +160,4 @@ class Stating(Attributes):
         return self.decide(rel.eq(a, b))
 
 
-__all__ = ["HOLE", "Stating"]
+__all__ = ["Stating"]

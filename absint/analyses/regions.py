@@ -13,6 +13,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import BOTTOM
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, ScanExit
@@ -103,7 +104,7 @@ class Regions:
         condition = condition_of(state[index]) if index < len(state) else None
         if condition is not None:
             condition = condition if gate.taken else negation(condition)
-            by_data = any(symbol.name.startswith("%") for symbol in condition.symbols)
+            by_data = any(symbol.kind is not SymbolKind.INPUT for symbol in condition.symbols)
             condition = None if by_data or condition is UNKNOWN_RELATION else condition
         region.condition = condition
         return region

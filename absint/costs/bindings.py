@@ -10,10 +10,10 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.shapes.assumptions import known_symbols
 from absint.shapes.names import more_names
-from absint.shapes.summaries import origin_node
 from absint.solution.constraints import all_names
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ class Environment:
 
 def shown_names(result: Analysed, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
     """Printed names of the symbols of the result and of further terms."""
-    symbols = sorted(symbols_of(terms), key=lambda symbol: (origin_node(symbol) or -1, symbol.name))
-    if all(s in result.names or not s.name.startswith("%") for s in symbols):
+    symbols = sorted(symbols_of(terms), key=lambda symbol: (symbol.origin_node or -1, symbol.name))
+    if all(s in result.names or s.kind is SymbolKind.INPUT for s in symbols):
         return result.names
     return more_names(symbols, all_names(result), set(result.symbols))
 

@@ -22,7 +22,6 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import AnyTensor, Container, MapOf, Tensor, Value
 from absint.model.declared_types import FIELDS, read_dim
 from absint.program.steps import LoopBody
-from absint.shapes.summaries import origin_node
 
 if TYPE_CHECKING:
     from absint.declared.type_writer import Writer
@@ -105,7 +104,7 @@ class Merger:
         if not isinstance(dim, Expr) or self._same(stated, dim):
             return False
         relation = eq(stated, dim)
-        known = not any(origin_node(s) is not None for s in dim.symbols)
+        known = not any(s.origin_node is not None for s in dim.symbols)
         if known:
             if stated.const is not None and dim.const is None and self._proved(relation):
                 return False
@@ -124,7 +123,7 @@ class Merger:
 
     def _varies(self, dim: Expr) -> bool:
         """The dim has a symbol that means another number in each trip of a loop."""
-        places = [origin_node(s) for s in dim.symbols]
+        places = [s.origin_node for s in dim.symbols]
         return any(p is not None and first <= p <= last for p in places for first, last in self._loops)
 
     def _proved(self, relation: Relation) -> bool:

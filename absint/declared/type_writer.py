@@ -13,7 +13,6 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import format_dim_param
 from absint.lattices.value import Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.shapes.summaries import origin_node
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -46,7 +45,7 @@ class Writer:
         """The symbol as a name of the model; None for one that may be negative, which no `dim_param` can be."""
         if found.bounds.lo is None or found.bounds.lo < 0:
             return None
-        if origin_node(found) is None:
+        if found.origin_node is None:
             return symbol(found.name)
         if found not in self._names:
             self._names[found] = self._unused()

@@ -15,13 +15,14 @@ from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import Relation, boolean
 from absint.lattices.terms.expr import NATURAL, Expr, Symbol, expr_of
+from absint.lattices.terms.kinds import INTERNAL, SymbolKind
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Value
 from absint.program.operations import Operation
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, name_unknowns
 from absint.transfer.application import apply
-from absint.transfer.op import HOLE, AttributeValue, Op
+from absint.transfer.op import AttributeValue, Op
 
 if TYPE_CHECKING:
     from absint.shapes.analysis import ShapeAnalysis
@@ -33,7 +34,7 @@ MAX_TRIALS: Final = 400
 MAX_ALONE: Final = 4
 """Inputs that are tried one by one as the one that is handed on."""
 
-_MARK: Final = "%explain:"
+_MARK: Final = f"{INTERNAL}explain:"
 _FEW: Final = 8
 """So many are left out one by one; of more, halves first."""
 
@@ -198,7 +199,7 @@ class _Trial:
         changes = {argument: terms[n] for argument in sources if (n := self._number(argument)) in terms}
         summary = self._applied(self._changed(changes)) if changes else None
         found = number_at(summary.outputs[self.output], self.place) if summary is not None else None
-        plain = isinstance(found, Expr) and all(s.name.startswith(_MARK) for s in found.symbols)
+        plain = isinstance(found, Expr) and all(s.kind is SymbolKind.PLACEHOLDER for s in found.symbols)
         return (found, variables) if plain and isinstance(found, Expr) else (None, variables)
 
     def _attributes(self, inputs: tuple[Value | None, ...], truth: object) -> Iterator[str]:
@@ -222,7 +223,7 @@ class _Trial:
         if summary is None:
             return None
         number = number_at(summary.outputs[self.output], self.place)
-        holes = {s for s in element_symbols(number) if s.name.startswith(HOLE)} if number is not None else set()
+        holes = {s for s in element_symbols(number) if s.kind is SymbolKind.HOLE} if number is not None else set()
         defined = [s.relation for s in summary.statements if s.role == "defined" and holes & s.relation.symbols]
         return summary.rejected is None, type(number), number, frozenset(defined)
 

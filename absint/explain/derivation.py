@@ -12,10 +12,10 @@ from absint.explain.flow_sources import FlowSources, Part, Slot
 from absint.explain.places import as_integer, number_at
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, AnyTensor, Value
 from absint.program.graph import Node
 from absint.program.operations import Operation
-from absint.transfer.op import HOLE
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -169,7 +169,7 @@ class Derivation:
         if summary is None:
             return False
         number = number_at(summary.outputs[slot.output], slot.place) if slot.output < len(summary.outputs) else None
-        return number is not None and any(s.name.startswith(HOLE) for s in element_symbols(number))
+        return number is not None and any(s.kind is SymbolKind.HOLE for s in element_symbols(number))
 
     def _why(self, slot: Slot, item: Node) -> str:
         """Why there is no expression."""

@@ -16,15 +16,15 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor
 from absint.program.graph import Node, Path
 from absint.program.steps import Operand
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Learned
-from absint.shapes.summaries import fresh_symbol, origin_node
 from absint.solution.constraints import all_names
-from absint.transfer.op import HOLE, Statement
+from absint.transfer.op import Statement
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -81,7 +81,7 @@ class Steps:
 
     @staticmethod
     def _sorted(symbols: Iterable[Symbol]) -> list[Symbol]:
-        return sorted(symbols, key=lambda s: (origin_node(s) or -1, s.name))
+        return sorted(symbols, key=lambda s: (s.origin_node or -1, s.name))
 
     def _show(self, number: Element) -> Element:
         found = self._shown.get(number)
@@ -181,7 +181,7 @@ class Steps:
         for statement in self._statements(slot.node):
             about = {s.name for s in statement.relation.symbols}
             if statement.role == "defined":
-                if any(origin_node(s) == slot.node and s.name in own for s in statement.relation.symbols):
+                if any(s.origin_node == slot.node and s.name in own for s in statement.relation.symbols):
                     defined.append(self._told(statement, slot.node))
             elif not about.isdisjoint(near):
                 requires.append(self._told(statement, slot.node))
@@ -224,8 +224,8 @@ class Steps:
         summary = self._analysis.applied[slot.node]
         number = number_at(summary.outputs[slot.output], slot.place)
         for hole in element_symbols(number) if number is not None else ():
-            if hole.name.startswith(HOLE):
-                yield fresh_symbol(slot.node, hole.name[len(HOLE) :], *hole.bounds)
+            if hole.kind is SymbolKind.HOLE:
+                yield hole.filled(slot.node)
 
 
 def _strongest(facts: Sequence[Learned]) -> list[Learned]:

@@ -16,7 +16,6 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim
 from absint.queries.text import Query
-from absint.shapes.summaries import origin_node
 from absint.solution.constraints import all_names, recorded
 from absint.solver.minimal import minimal
 
@@ -43,7 +42,7 @@ def with_premises(result: Analysed, query: str | Relation, proof: Proof) -> Proo
         nodes.update(_Named(result).nodes(query))
     relation = query.substitute(all_names(result)) if isinstance(query, Relation) else proof.relation
     shown = relation.free_symbols
-    nodes.update(origin_node(s) or 0 for s, dim in all_names(result).items() if dim.free_symbols & shown)
+    nodes.update(s.origin_node or 0 for s, dim in all_names(result).items() if dim.free_symbols & shown)
     behind = upstream(result, nodes)
     stated = {c.formula: c for c in premises if c.origin.node in behind}
     kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(all_names(result))

@@ -23,7 +23,6 @@ from absint.program.limits import SETTLE
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import Learned, Round, replaced
-from absint.shapes.summaries import origin_node
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -82,7 +81,7 @@ def settle(result: Analysed) -> list[Round]:
             if atom in known or atom in found:
                 continue
             restored = relation.substitute(back)
-            if restored is UNKNOWN_RELATION or any(_inside_a_loop(result, s.name) for s in restored.symbols):
+            if restored is UNKNOWN_RELATION or any(_inside_a_loop(result, s) for s in restored.symbols):
                 continue
             if spent >= MAX_ASKED:
                 return rounds
@@ -145,8 +144,8 @@ def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
         yield divisible(a, b), None
 
 
-def _inside_a_loop(result: Analysed, name: str) -> bool:
-    place = origin_node(Symbol(name))
+def _inside_a_loop(result: Analysed, symbol: Symbol) -> bool:
+    place = symbol.origin_node
     return place is not None and result.nodes[place].gate >= 0
 
 

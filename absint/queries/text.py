@@ -22,7 +22,7 @@ from absint.lattices.text.references import UnresolvedError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
 from absint.program.steps import Operand
 from absint.shapes.names import symbols_of
-from absint.shapes.summaries import State, origin_node
+from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -135,7 +135,7 @@ class Symbols(Mapping[str, Dim]):
         born = self._births.get(name)
         if born is None:
             return None
-        place = origin_node(born)
+        place = born.origin_node
         found = None if place is None else self._found(born.name, (place,))
         return found if found is not None else self._found(born.name, range(len(self._states)))
 

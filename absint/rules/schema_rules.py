@@ -29,6 +29,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import eq
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const, expr_of
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.initialisers import dtype_of
@@ -38,7 +39,6 @@ from absint.transfer.rule import Rule
 _RANKS: Final = [*((rank,) for rank in range(5)), *(tuple((rank + k) % 5 for k in range(5)) for rank in range(5))]
 """What unknown ranks are tried as, input by input: all the same, then different ones."""
 
-_UNKNOWN: Final = "%unknown:"
 _CHOICES: Final = (
     (2, 3, 5, 7, 11, 13, 17, 19),
     (19, 17, 13, 11, 7, 5, 3, 2),
@@ -190,7 +190,7 @@ class _Schema:
         for axis, said in enumerate(output.dims):
             size = op.fresh(f"{index}.{axis}")
             claim = names.get(said) if isinstance(said, str) else None if said is None else const(said)
-            if claim is not None and not any(s.name.startswith(_UNKNOWN) for s in claim.symbols):
+            if claim is not None and not any(s.kind is SymbolKind.PLACEHOLDER for s in claim.symbols):
                 op.define(eq(size, claim), reason)
             dims.append(size)
         return Tensor(output.dtype, shape_of(tuple(dims)))
@@ -201,7 +201,7 @@ def _named_dims(index: int, value: Tensor) -> Tensor:
     if value.shape.rank is None or all(isinstance(dim, Expr) for dim in value.shape):
         return value
     dims = (
-        d if isinstance(d, Expr) else expr_of(Symbol(f"{_UNKNOWN}{index}.{axis}", *d.bounds))
+        d if isinstance(d, Expr) else expr_of(Symbol.placeholder(f"unknown:{index}.{axis}", *d.bounds))
         for axis, d in enumerate(value.shape)
     )
     return Tensor(value.dtype, shape_of(tuple(dims)), value.contents)

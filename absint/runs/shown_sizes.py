@@ -68,7 +68,7 @@ class Sizes:
             if isinstance(node.step, IfJoin) and node.operands[0] in names:
                 name = names[node.operands[0]]
                 tensor = actual[name]
-                shown = all_names(result).get(Symbol(f"%{number}:condition", 0, 1))
+                shown = all_names(result).get(Symbol.fresh(number, "condition", 0, 1))
                 if isinstance(shown, Expr) and isinstance(tensor, Array) and tensor.has_elements:
                     for truth in tensor.elements().tolist()[:1]:
                         self._bind(next(iter(shown.symbols)), int(bool(truth)), name)

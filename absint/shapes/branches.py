@@ -12,13 +12,13 @@ from absint.lattices.logic.relation import (
     TRUE,
     UNKNOWN_RELATION,
     Relation,
-    boolean,
     conjunction,
     disjunction,
     eq,
     implies,
     ite,
     negation,
+    truth_of,
 )
 from absint.lattices.logic.truth import NO
 from absint.lattices.shape import shape_of
@@ -28,8 +28,8 @@ from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Node
 from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import State, origin_node
-from absint.transfer.op import HOLE, Statement
+from absint.shapes.summaries import State
+from absint.transfer.op import Statement
 
 
 def condition_of(value: Value | None) -> Relation | None:
@@ -126,9 +126,8 @@ class _Join:
     """Joins the values of two branches under one condition."""
 
     def __init__(self, condition: Relation | None, first: int, last: int) -> None:
-        # A truth that the data decide is no part of a size.
-        self.condition = boolean(f"{HOLE}condition") if condition is None else condition
-        self.by_data = any(s.bounds == (0, 1) and s.name.startswith("%") for s in self.condition.symbols)
+        self.condition = truth_of(Symbol.hole("condition", 0, 1)) if condition is None else condition
+        self.by_data = any(s.is_by_data for s in self.condition.symbols)
         self.first, self.last = first, last
         self.statements: list[Statement] = []
         self._named: dict[tuple[Dim, Dim], Expr] = {}
@@ -166,7 +165,7 @@ class _Join:
         named = self._named.get((a, b))
         if named is not None:
             return named
-        named = self._named[a, b] = expr_of(Symbol(f"{HOLE}{tag}", *bounds))
+        named = self._named[a, b] = expr_of(Symbol.hole(tag, *bounds))
         for condition, term in ((self.condition, a), (negation(self.condition), b)):
             self.statements.append(
                 Statement(implies(condition, eq(named, term)), "the branch that is taken", "defined")
@@ -174,7 +173,7 @@ class _Join:
         return named
 
     def _inside(self, symbol: Symbol) -> bool:
-        place = origin_node(symbol)
+        place = symbol.origin_node
         return place is not None and self.first <= place <= self.last
 
     def _contents(self, tag: str, a: Tensor, b: Tensor) -> Contents | None:

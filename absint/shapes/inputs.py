@@ -9,12 +9,12 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
-from absint.transfer.ordinary import DATA_TAG
 
 
 @dataclass
@@ -54,7 +54,7 @@ def read_inputs(lowered: Lowered) -> Inputs:
 
 def _named(node: int, value: Value) -> Value:
     summary = name_unknowns((value,))
-    return summary.outputs[0].replace(own_symbols(node, summary, DATA_TAG))
+    return summary.outputs[0].replace(own_symbols(node, summary, SymbolKind.DATA))
 
 
 def _dims(value: Value | None) -> Iterator[Dim]:

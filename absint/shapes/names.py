@@ -9,7 +9,7 @@ from absint.lattices.contents import element_symbols
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.value import AnyTensor, SequenceOf, Tensor, Value, parts
 from absint.program.graph import Node
-from absint.shapes.summaries import State, origin_node
+from absint.shapes.summaries import State
 
 
 def display_names(nodes: Sequence[Node], states: Sequence[State], taken: set[str]) -> Mapping[Symbol, Dim]:
@@ -25,7 +25,7 @@ def more_names(symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], taken: se
     used = taken.union(texts.values())
     result = dict(names)
     for symbol in symbols:
-        if symbol not in result and origin_node(symbol) is not None:
+        if symbol not in result and symbol.origin_node is not None:
             if symbol.name not in texts:
                 texts[symbol.name] = next(t for n in numbers if (t := f"_d{n}") not in used)
             result[symbol] = _shown(texts[symbol.name], symbol)
@@ -57,4 +57,4 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
 
 def _sorted(found: frozenset[Symbol]) -> Sequence[Symbol]:
     """By origin_node, then name: the same order in every run."""
-    return sorted(found, key=lambda s: (origin_node(s) or -1, s.name)) if len(found) > 1 else tuple(found)
+    return sorted(found, key=lambda s: (s.origin_node or -1, s.name)) if len(found) > 1 else tuple(found)

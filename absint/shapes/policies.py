@@ -20,7 +20,7 @@ from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.refinement import Round, Rounds, replaced, solved
-from absint.shapes.summaries import State, origin_node
+from absint.shapes.summaries import State
 
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered
@@ -124,7 +124,7 @@ def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
 
 def _is_input(dim: Dim) -> bool:
     symbol = _symbol(dim)
-    return symbol is not None and origin_node(symbol) is None
+    return symbol is not None and symbol.origin_node is None
 
 
 def _symbol(dim: Dim) -> Symbol | None:

@@ -21,6 +21,7 @@ from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
@@ -32,9 +33,8 @@ from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
 from absint.shapes.profiling import Profile
-from absint.shapes.summaries import State, origin_node
+from absint.shapes.summaries import State
 from absint.transfer.op import Statement
-from absint.transfer.ordinary import DATA_TAG
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
@@ -245,10 +245,10 @@ def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
 
 def _lasting(symbol: Symbol) -> bool:
     """Of the inputs, or the size or element at a place of an output: the same number in every round."""
-    if origin_node(symbol) is None:
+    if symbol.origin is None or symbol.origin_node is None:
         return True
-    tag = symbol.name.partition(":")[2].removeprefix(DATA_TAG)
-    return tag.replace(".", "").replace("[", "").replace("]", "").isdigit()
+    place = symbol.origin.tag.replace(".", "").replace("[", "").replace("]", "")
+    return symbol.kind in (SymbolKind.FRESH, SymbolKind.DATA) and place.isdigit()
 
 
 def _teaches(relation: Relation) -> bool:
@@ -271,7 +271,7 @@ def _divides(e: Expr) -> bool:
 
 def _worthwhile(facts: Facts, left: Open) -> bool:
     """The facts change some value, or some size was left open that another run may settle."""
-    if any(origin_node(symbol) is not None for symbol in left.symbols()):
+    if any(symbol.origin_node is not None for symbol in left.symbols()):
         return True
     back = Substitution(narrowed(facts))
     if facts.remainders:

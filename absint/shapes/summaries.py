@@ -11,19 +11,19 @@ from typing import Final, NamedTuple
 
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import Relation, boolean, eq
+from absint.lattices.logic.relation import Relation, eq, truth_of
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.op import HOLE, Caveat, Statement
+from absint.transfer.op import Caveat, Statement
 
 State = tuple[Value, ...]
 
 MAX_NAMED_ELEMENTS: Final = 8
 """Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""
 
-_BORN: Final = "%"
 _NATURAL: Final = Interval(0, MAX_DIM)
 
 
@@ -44,21 +44,9 @@ class RuleSummary(NamedTuple):
     """It is rejected because of types: no runtime loads the model."""
 
 
-def fresh_symbol(node: int, tag: str, lo: int | None, hi: int | None) -> Symbol:
-    """The symbol of this tag that the node invents; the same at every visit."""
-    return Symbol(f"{_BORN}{node}:{tag}", lo, hi)
-
-
-def origin_node(symbol: Symbol) -> int | None:
-    """The node that invented a symbol; None for a symbol of the inputs, and for a hole of a summary."""
-    place = symbol.name[1:].partition(":")[0] if symbol.name.startswith(_BORN) else ""
-    return int(place) if place.isdecimal() else None
-
-
-def own_symbols(node: int, summary: RuleSummary, prefix: str = "") -> Mapping[Symbol, Dim]:
-    """A node's own symbol for each hole of a summary. `prefix` begins their tags."""
-    tags = {hole: prefix + hole.name[len(HOLE) :] for hole in summary.holes}
-    return {hole: expr_of(fresh_symbol(node, tag, *hole.bounds)) for hole, tag in tags.items()}
+def own_symbols(node: int, summary: RuleSummary, kind: SymbolKind = SymbolKind.FRESH) -> Mapping[Symbol, Dim]:
+    """A node's own symbol, of this kind, for each hole of a summary."""
+    return {hole: expr_of(hole.filled(node, kind)) for hole in summary.holes}
 
 
 def is_named(value: Value) -> bool:
@@ -85,7 +73,7 @@ class _Namer:
         self.statements: list[Statement] = []
 
     def hole(self, tag: str, bounds: Interval) -> Expr:
-        symbol = Symbol(f"{HOLE}{tag}", *bounds)
+        symbol = Symbol.hole(tag, *bounds)
         self.holes[symbol] = None
         return expr_of(symbol)
 
@@ -104,7 +92,7 @@ class _Namer:
 
     def _keep(self, symbols: Sequence[Symbol] | frozenset[Symbol]) -> None:
         for symbol in sorted(symbols, key=lambda s: s.name) if len(symbols) > 1 else symbols:
-            if symbol.name.startswith(HOLE):
+            if symbol.kind is SymbolKind.HOLE:
                 self.holes[symbol] = None
 
     def value(self, tag: str, value: Value) -> Value:
@@ -160,10 +148,9 @@ class _Namer:
         return Contents.of(sizes, [self.hole(f"{tag}[{at}]", bounds) for at in range(count)])
 
     def _condition(self, tag: str) -> Relation:
-        name = f"{HOLE}{tag}[0]"
-        relation = boolean(name)
-        self.holes[Symbol(name, 0, 1)] = None
-        return relation
+        symbol = Symbol.hole(f"{tag}[0]", 0, 1)
+        self.holes[symbol] = None
+        return truth_of(symbol)
 
 
 def name_unknowns(

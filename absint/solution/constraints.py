@@ -6,8 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, boolean, conjunction, ge, negation
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    ge,
+    negation,
+    truth_of,
+)
 from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node
@@ -16,10 +26,8 @@ from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Round, narrowed
-from absint.shapes.summaries import origin_node
 from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
-from absint.transfer.ordinary import is_of_a_loop
 
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered
@@ -84,7 +92,7 @@ class Recorder:
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
                 self._may_fail(node, reason)
-            elif role == "assumed" and not all(is_of_a_loop(s) for s in relation.symbols if origin_node(s) is not None):
+            elif role == "assumed" and any(map(_is_of_a_node, relation.symbols)):
                 self._may_fail(node, f"taken for granted of what changes from trip to trip: {reason}")
             return
         needed = bool(self._needed[node])
@@ -133,7 +141,7 @@ class Recorder:
         if isinstance(item.step, Gate):
             condition = condition_of(self._analysis.operand(item.operands[0], self._states))
             if condition is None:
-                condition = boolean(f"%{item.step.join}:condition")
+                condition = truth_of(Symbol.fresh(item.step.join, "condition", 0, 1))
             condition = condition if item.step.taken else negation(condition)
         else:
             trips: Dim = self._analysis.trips.get(gate, Dim(None))
@@ -144,7 +152,7 @@ class Recorder:
         """It mentions a symbol that means another number in each trip of a loop around the node."""
         if relation is UNKNOWN_RELATION:
             return True
-        places = [place for s in relation.symbols if (place := origin_node(s)) is not None]
+        places = [place for s in relation.symbols if (place := s.origin_node) is not None]
         return bool(places) and any(
             loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
         )
@@ -163,6 +171,11 @@ class Recorder:
             output = next(filter(None, item.outputs), "")
             found = self._origins[node] = Origin(node, str(item.path), item.name, item.operator, output)
         return found
+
+
+def _is_of_a_node(symbol: Symbol) -> bool:
+    """Some node invented it, other than a loop for its iterations."""
+    return symbol.origin_node is not None and symbol.kind is not SymbolKind.ITERATION
 
 
 def premises(inputs: Inputs, assumptions: Sequence[Relation]) -> Iterator[Constraint]:
@@ -253,7 +266,7 @@ def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -
 def symbols_in(constraints: ConstraintSet) -> Iterator[Symbol]:
     """The symbols of the constraints in order of appearance, then those of the possible failures."""
     for symbols in chain((c.symbols for c in constraints), (d.guard.symbols for d in constraints.possible_failures)):
-        yield from sorted(symbols, key=lambda s: (origin_node(s) or -1, s.name))
+        yield from sorted(symbols, key=lambda s: (s.origin_node or -1, s.name))
 
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import fixpoint
+from absint.lattices.terms.kinds import INTERNAL
 from absint.program.graph import Node
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import Learned
@@ -122,7 +123,7 @@ def _required(result: Analysed, items: Sequence[Learned]) -> str:
 
 def shown(result: Analysed, text: str) -> str:
     """A message with invented symbols under their printed names."""
-    if "%" not in text:
+    if INTERNAL not in text:
         return text
     for symbol, name in result.names.items():
         text = text.replace(symbol.name, str(name))

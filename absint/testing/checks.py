@@ -8,12 +8,13 @@ import numpy as np
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.kinds import HOLE_NAME
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.runs.arrays import Actual, read_actual
 from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
 from absint.testing.cases import Binding, Case
-from absint.transfer.op import HOLE, Applied
+from absint.transfer.op import Applied
 
 
 def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Sequence[object], given: str = "") -> None:
@@ -85,7 +86,7 @@ def shape_text(value: Value) -> str:
 
 def hole_free(text: str) -> str:
     """`%hole:nonzero` as `_nonzero`."""
-    return text.replace(HOLE, "_").replace('"', "").replace("`", "")
+    return text.replace(HOLE_NAME, "_").replace('"', "").replace("`", "")
 
 
 __all__ = [

@@ -10,11 +10,12 @@ from absint.lattices.dtype import DType
 from absint.lattices.lattice import placed
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
 from absint.lattices.value_lattice import VALUES
 from absint.testing.checks import hole_free
 from absint.transfer.application import apply
-from absint.transfer.op import HOLE, Applied, Op
+from absint.transfer.op import Applied, Op
 from absint.transfer.rule import Rule
 
 Inputs = Sequence[Value | None]
@@ -33,7 +34,7 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
     relations = [*(s.relation for s in applied.statements), *(c.relation for c in applied.caveats)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
     for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
-        if symbol.name not in known and not symbol.name.startswith(HOLE):
+        if symbol.name not in known and symbol.kind is not SymbolKind.HOLE:
             raise AssertionError(
                 f"{case}: {rule} invents the symbol {symbol.name!r}, which every node would share: "
                 f"use op.fresh({symbol.name!r})"
@@ -112,7 +113,7 @@ def _is_more(less: Dim, dim: Dim) -> bool:
 
 
 def _is_invented(dim: Expr) -> bool:
-    return any(symbol.name.startswith(HOLE) for symbol in dim.symbols)
+    return any(symbol.kind is SymbolKind.HOLE for symbol in dim.symbols)
 
 
 def symbols_of(value: Value) -> Iterator[Symbol]:

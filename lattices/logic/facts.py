@@ -29,6 +29,7 @@ from absint.lattices.terms.expr import (
     sub,
 )
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, sole_atom
 from absint.lattices.terms.sign import nonneg
 from absint.lattices.terms.substitution import Substitution, substitute
@@ -159,7 +160,7 @@ class Facts:
         elif narrowed.lo == narrowed.hi and narrowed.lo is not None:
             self._bind(symbol, const(narrowed.lo))
         elif narrowed != symbol.bounds:
-            self._bind(symbol, expr_of(Symbol(symbol.name, *narrowed)))
+            self._bind(symbol, expr_of(symbol.within(*narrowed)))
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
         step = {symbol: value}
@@ -317,8 +318,8 @@ def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
     linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
 
     def last(term: tuple[Symbol, int]) -> tuple[bool, int, str]:
-        name = term[0].name
-        return name.startswith("%"), places.get(name, len(places)), term[0].key
+        symbol = term[0]
+        return symbol.kind is not SymbolKind.INPUT, places.get(symbol.name, len(places)), symbol.key
 
     for symbol, coef in sorted(linear, key=last, reverse=True):
         value = mul(const(-coef), sub(e, mul(const(coef), expr_of(symbol))))

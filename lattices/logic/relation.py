@@ -22,7 +22,12 @@ from absint.lattices.terms.rewriting import states
 
 def boolean(name: str) -> Relation:
     """A named condition of which nothing is known: the value of some boolean data."""
-    return eq(expr_of(Symbol(name, 0, 1)), 1)
+    return truth_of(Symbol(name, 0, 1))
+
+
+def truth_of(symbol: Symbol) -> Relation:
+    """The condition that a symbol of bounds (0, 1) stands for."""
+    return eq(expr_of(symbol), 1)
 
 
 def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.kinds import HOLE_NAME, INTERNAL, Origin, SymbolKind, kind_of, name_of
 
 MAX_DIM: Final = 2**31 - 1
 """Numeric premise: every dim of every run is at most this."""
@@ -78,12 +79,15 @@ class Atom(Interned):
 class Symbol(Atom):
     """A named integer with fixed bounds; a dim symbol is a natural number below 2^31.
 
-    Names that begin with `%` are internal (holes of templates, values born in the analysis) and are never printed.
+    The name and the bounds tell symbols apart. An internal name, which is never printed, spells the kind and origin.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("kind", "name", "origin")
 
     name: str
+    kind: SymbolKind
+    origin: Origin | None
+    """Where a symbol that a node invents, or a hole for one, comes from."""
 
     def __new__(cls, name: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
         found = _SYMBOLS.get((name, lo, hi))
@@ -94,6 +98,7 @@ class Symbol(Atom):
         self = object.__new__(cls)
         self.op, self.args, self.name, self.size = "symbol", (), name, 1
         self.bounds = Interval(lo, hi)
+        self.kind, self.origin = kind_of(name)
         # Symbols of one name and different bounds differ, and no name can pass for the key of an operation.
         quoted = name if name.isidentifier() else repr(name)
         self.key = f"0{quoted}" if (lo, hi) == (0, MAX_DIM) else f"0{quoted}[{lo},{hi}]"
@@ -101,6 +106,40 @@ class Symbol(Atom):
 
     def __reduce__(self) -> tuple[Callable[..., Symbol], tuple[object, ...]]:
         return Symbol, (self.name, *self.bounds)
+
+    @staticmethod
+    def fresh(node: int, tag: str, lo: int | None, hi: int | None, kind: SymbolKind = SymbolKind.FRESH) -> Symbol:
+        """The symbol of this tag that the node invents; the same at every visit."""
+        return Symbol(name_of(kind, node, tag), lo, hi)
+
+    @staticmethod
+    def hole(tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
+        """A hole for a symbol that each node invents for itself."""
+        return Symbol(f"{HOLE_NAME}{tag}", lo, hi)
+
+    @staticmethod
+    def placeholder(tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
+        """A symbol that no result mentions."""
+        return Symbol(f"{INTERNAL}{tag}", lo, hi)
+
+    @property
+    def origin_node(self) -> int | None:
+        """The node that invented it; None for a symbol of the inputs, and for a hole."""
+        return None if self.origin is None else self.origin.node
+
+    @property
+    def is_by_data(self) -> bool:
+        """A truth that the data decide: it is no part of a size."""
+        return self.kind is not SymbolKind.INPUT and self.bounds == (0, 1)
+
+    def filled(self, node: int, kind: SymbolKind = SymbolKind.FRESH) -> Symbol:
+        """The symbol with which a node fills this hole."""
+        assert self.origin is not None
+        return Symbol.fresh(node, self.origin.tag, *self.bounds, kind)
+
+    def within(self, lo: int | None, hi: int | None) -> Symbol:
+        """The same symbol with other bounds."""
+        return Symbol(self.name, lo, hi)
 
     def __repr__(self) -> str:
         return f"Symbol({self.name!r})"

@@ -14,6 +14,7 @@ from absint.lattices.logic.relation import Relation, boolean, negation
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
 from absint.lattices.terms.interval import ZERO
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.functions import FUNCTIONS
 from absint.lattices.text.tokens import is_name, quote, reads_as_name
@@ -58,7 +59,7 @@ def format_dim(dim: Dim) -> str:
         mono, coef = dim.terms[0]
         if coef == 1 and len(mono) == 1 and isinstance(mono[0], Symbol):
             name = mono[0].name
-            return name if reads_as_name(name) else _name(name)
+            return name if reads_as_name(name) else _name(mono[0])
     return _emit(_Operand(dim))
 
 
@@ -67,9 +68,10 @@ def format_relation(relation: Relation) -> str:
     return _emit(_Operand(relation))
 
 
-def _name(name: str) -> str:
-    if name.startswith("%"):
+def _name(symbol: Symbol) -> str:
+    if symbol.kind is not SymbolKind.INPUT:
         return "?"
+    name = symbol.name
     return name if is_name(name) and name not in FUNCTIONS else quote(name)
 
 
@@ -220,7 +222,7 @@ def _wrapped(level: int, pieces: list[Piece], least: int) -> list[Piece]:
 
 def _atom(factor: Atom) -> tuple[int, list[Piece]]:
     if isinstance(factor, Symbol):
-        return _ATOM, [_name(factor.name)]
+        return _ATOM, [_name(factor)]
     if factor.op in _INFIX:
         a, b = cast(tuple[Expr, Expr], factor.args)
         return _QUOTIENT, [_Operand(a, _PRODUCT), _INFIX[factor.op], _Operand(b, _POWER)]
@@ -268,9 +270,9 @@ def _literal(r: Relation) -> list[Piece]:
     if isinstance(factor, Symbol) and factor.bounds == (0, 1):
         condition = boolean(factor.name)
         if r is condition:
-            return [_name(factor.name)]
+            return [_name(factor)]
         if r is negation(condition):
-            return ["not ", _name(factor.name)]
+            return ["not ", _name(factor)]
     return []
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from unicodedata import combining, east_asian_width
 
+from absint.lattices.terms.kinds import INTERNAL
+
 MAX_TEXT: Final = 4_000_000
 """Longest text that is parsed, in characters."""
 
@@ -170,6 +172,6 @@ def unquote(token: Token, text: str, internal: bool = False) -> str:
         raise TextError(text, token.at + 1 + match.start(), r"expected \` \\ \xHH \uHHHH or \UHHHHHHHH")
 
     name = _ESCAPE.sub(plain, token.text[1:-1])
-    if name.startswith("%") and not internal:
+    if name.startswith(INTERNAL) and not internal:
         raise TextError(text, token.at, "names that begin with '%' are internal")
     return name

@@ -6,6 +6,7 @@ import re
 from itertools import chain
 from typing import Final
 
+from absint.lattices.terms.kinds import INTERNAL
 from absint.lattices.text.nearest import SHOWN, Near, bounded, either, nearest
 from absint.lattices.text.references import References
 from absint.lattices.text.syntax import Names
@@ -83,7 +84,7 @@ class ValueNames:
             raise self._error(
                 at, f"{bounded(name)} is a symbol and a value: write symbol({x}), or {x}[axis] and the like"
             )
-        if name.startswith("%"):
+        if name.startswith(INTERNAL):
             raise self._error(at, "names that begin with '%' are internal")
         if is_symbol:
             return

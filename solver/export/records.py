@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, Union, cast, get_args
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.text import TextError, format_relation, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 from absint.solver.export.errors import ExportError, shown
@@ -44,8 +45,8 @@ class Symbols:
                 ranges = " and ".join(shown_range(s) for s in (other, symbol))
                 raise ExportError(f"two symbols have the name {shown(symbol.name)}, with the ranges {ranges}")
         self._by_name: Mapping[str, Symbol] = {name: found.get(name) or Symbol(name) for name in self.inputs} | found
-        for name in self._by_name:
-            if name.startswith("%"):
+        for name, symbol in self._by_name.items():
+            if symbol.kind is not SymbolKind.INPUT:
                 raise ExportError(f"the internal symbol {shown(name)} has no text: give it a printed name first")
         self._names: dict[str, Dim] = {name: expr_of(symbol) for name, symbol in self._by_name.items()}
         self._texts: dict[Relation, str] = {}

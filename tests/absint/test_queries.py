@@ -19,7 +19,7 @@ from absint.lattices.text import TextError
 from absint.lattices.text.tokens import quote
 from absint.lattices.value import BOTTOM, TOP, MapOf, OptionalOf, SparseTensor, Tensor, Value
 from absint.queries.text import Query, read_dim, read_relation
-from absint.shapes.summaries import State, fresh_symbol
+from absint.shapes.summaries import State
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 N, M, H = (symbol(name) for name in "NMH")
@@ -143,10 +143,10 @@ def test_integers_of_the_data_have_their_own_bounds(result: absint.Result) -> No
 def test_states_of_another_round(result: absint.Result) -> None:
     """Dims, and the bounds of symbols, are those of the states that are asked."""
     (shown,) = tensor(result, "found").shape[1].free_symbols
-    (internal,) = read_dim(result, shown).free_symbols
-    number = result.operands["found"][0]
-    narrow = expr_of(fresh_symbol(number, internal.partition(":")[2], 1, 9))
-    assert narrow.free_symbols == {internal}
+    (internal,) = read_dim(result, shown).symbols
+    assert internal.origin_node == result.operands["found"][0]
+    narrow = expr_of(internal.within(1, 9))
+    assert narrow.free_symbols == {internal.name}
     states = states_with(result, "found", [const(2), narrow])
     assert read_dim(result, "found[1]", states) is read_dim(result, shown, states) is narrow
     assert read_relation(result, f"{shown} >= 1", states) is TRUE

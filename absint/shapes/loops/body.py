@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.steps import LoopBody
-from absint.shapes.summaries import fresh_symbol, origin_node
-from absint.transfer.ordinary import LOOP_TAG, PROBE_TAG
 
 
 @dataclass(frozen=True)
@@ -22,19 +21,19 @@ class BodySymbols:
     @property
     def iteration(self) -> Symbol:
         """The number of the iteration, from 0: below the number of trips."""
-        return fresh_symbol(self.body.first, f"{LOOP_TAG}trip", 0, MAX_DIM - 1)
+        return Symbol.fresh(self.body.first, "trip", 0, MAX_DIM - 1, SymbolKind.ITERATION)
 
     def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.
 
         That of a `probe` serves to guess what a trip does. It may be taken for an ordinary size: nothing rests on it.
         """
-        tag = (PROBE_TAG if probe else LOOP_TAG) + "/".join(map(str, place))
-        return expr_of(fresh_symbol(self.body.first, tag, *bounds))
+        kind = SymbolKind.PROBE if probe else SymbolKind.ITERATION
+        return expr_of(Symbol.fresh(self.body.first, "/".join(map(str, place)), *bounds, kind))
 
     def has(self, symbol: Symbol) -> bool:
         """The symbol was invented by the head or in the body."""
-        return self.body.holds(origin_node(symbol))
+        return self.body.holds(symbol.origin_node)
 
     def occur_in(self, dim: Expr) -> bool:
         """The dim mentions one of them."""

@@ -238,7 +238,7 @@ def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interva
     for hi in dict.fromkeys((first.hi, full.hi)):
         for lo in dict.fromkeys((first.lo, *(n for n in (1, 0) if first.lo is not None and first.lo >= n), full.lo)):
             narrower = Interval(lo, hi)
-            after = substitute(back, {symbol: expr_of(Symbol(symbol.name, lo, hi))})
+            after = substitute(back, {symbol: expr_of(symbol.within(lo, hi))})
             if not narrower.is_empty and _stays(after, narrower, full):
                 return narrower
     return full

@@ -11,7 +11,6 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, con
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import (
-    MAX_DIM,
     UNKNOWN_SIZE,
     ZERO_EXPR,
     Constant,
@@ -35,7 +34,7 @@ from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
 from absint.shapes.summaries import State
-from absint.transfer.op import HOLE, Statement
+from absint.transfer.op import Statement
 
 Returned = tuple[list[Value | None], Invariants]
 
@@ -63,7 +62,7 @@ def stacked(
     for at, d in enumerate(value.shape):
         inner = body.outside(d)
         if not certain and isinstance(inner, Expr) and isinstance(trips, Expr):
-            named = expr_of(Symbol(f"{HOLE}{tag}.inner{at}", 0, MAX_DIM))
+            named = expr_of(Symbol.hole(f"{tag}.inner{at}"))
             relation = implies(ge(trips, 1), eq(named, inner))
             if relation is not TRUE:
                 out.append(Statement(relation, "the body's size, if there is a trip", "defined"))
@@ -202,7 +201,7 @@ def _trips(
         return found
     begins = conjunction(UNKNOWN_RELATION if initially is None else initially, TRUE if most is None else ge(most, 1))
     certain = facts.decide(begins) is YES
-    trips = expr_of(Symbol(f"{HOLE}trips", int(certain), MAX_DIM))
+    trips = expr_of(Symbol.hole("trips", int(certain)))
     claims = [(implies(begins, ge(trips, 1)), "a trip where M and the condition allow one")]
     if most is not None:
         claims.append((le(trips, most), "at most M trips"))
@@ -218,10 +217,10 @@ def _exact(
     """The number of trips, if both conditions are known for every iteration number."""
     if initially is None or after is None or (most is not None and not isinstance(most, Expr)):
         return None
-    if any(s is not body.iteration and (body.has(s) or _by_data(s)) for s in after.symbols):
+    if any(s is not body.iteration and (body.has(s) or s.is_by_data) for s in after.symbols):
         return None
     certain = facts.decide(initially) is YES
-    if not certain and any(map(_by_data, initially.symbols)):
+    if not certain and any(s.is_by_data for s in initially.symbols):
         return None
     return trips_by_condition(body.iteration, initially, after, most, certain=certain)
 
@@ -239,11 +238,6 @@ def _has_one_shape(body: BodySymbols, value: Value | None) -> bool:
     if not isinstance(value, Tensor) or value.shape.is_top:
         return value is BOTTOM
     return all(isinstance(d, Expr) and not body.occur_in(d) for d in value.shape)
-
-
-def _by_data(symbol: Symbol) -> bool:
-    """A truth that the data decide: it is no part of a size."""
-    return symbol.name.startswith("%") and symbol.bounds == (0, 1)
 
 
 def _of_no_trip(declared: Value) -> Value:

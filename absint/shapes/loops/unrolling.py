@@ -17,6 +17,7 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, Operand
 from absint.shapes.branches import condition_of
@@ -25,7 +26,6 @@ from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.head_values import counter
 from absint.shapes.summaries import State, name_unknowns, own_symbols
 from absint.transfer.op import Statement
-from absint.transfer.ordinary import LOOP_TAG
 
 MAX_TRIPS: Final = 16
 MAX_STEPS: Final = 4096
@@ -117,13 +117,13 @@ class Body:
 
     def named(self, values: Sequence[Value]) -> State:
         """The values with a symbol of the head for each unknown size: its value in one trip."""
-        return named(self._loop.first, values, LOOP_TAG)
+        return named(self._loop.first, values, SymbolKind.ITERATION)
 
 
-def named(head: int, values: Sequence[Value], prefix: str = "") -> State:
+def named(head: int, values: Sequence[Value], kind: SymbolKind = SymbolKind.FRESH) -> State:
     """The values with a symbol of a loop head for each unknown size."""
     summary = name_unknowns(tuple(values))
-    mapping = own_symbols(head, summary, prefix)
+    mapping = own_symbols(head, summary, kind)
     return tuple(value.replace(mapping) for value in summary.outputs) if mapping else summary.outputs
 
 
