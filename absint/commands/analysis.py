@@ -39,7 +39,7 @@ policy_option = click.option(
     type=click.Choice(list(POLICIES)),
     default=SOUND.name,
     show_default=True,
-    help="Which of two dims to show where a rule must decide: what every run shows, or what a tool of the field shows.",
+    help="Which of two dims a rule keeps where it must choose: the one that holds in every run, or that of a tool.",
 )
 
 
@@ -67,7 +67,7 @@ def settings_options(command: Command) -> Command:
         "--max-seconds",
         type=float,
         metavar="SECONDS",
-        help="Stop the analysis after this time; what it has not reached is unknown.",
+        help="Stop the analysis after this time; nodes that it has not reached are unknown.",
     )
     @click.option(
         "--max-nodes", type=int, metavar="COUNT", help="Analyse only the first nodes; the others are unknown."
@@ -106,7 +106,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             metavar="SECONDS",
             default=seconds,
             show_default=True,
-            help="What one answer may take, all work included.",
+            help="Time limit of one answer, all work included.",
         )
         @click.option(
             "--rlimit",
@@ -114,14 +114,14 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
             metavar="STEPS",
             default=RLIMIT,
             show_default=True,
-            help="What Z3 may take for one question; 0 is no limit.",
+            help="Z3's resource limit for one question; 0 is no limit.",
         )
         @click.option(
             "--memory",
             metavar="AMOUNT",
             default=f"{MEMORY >> 30}GB",
             show_default=True,
-            help="What Z3 may hold, as 8GB; a number alone is megabytes.",
+            help="Memory limit of Z3, as 8GB; a number alone is megabytes.",
         )
         @wraps(command)
         def packed(*args: object, seconds: float, rlimit: int, memory: str, **options: object) -> object:
@@ -142,7 +142,7 @@ def limit_options(seconds: float) -> Callable[[Command], Command]:
 def memory_option(command: Command) -> Command:
     """`--run-memory`, for commands that run models."""
 
-    @click.option("--run-memory", metavar="AMOUNT", help="What a run of the model may hold, as 8GB.  [default: 4GB]")
+    @click.option("--run-memory", metavar="AMOUNT", help="Memory limit of a run of the model, as 8GB.  [default: 4GB]")
     @wraps(command)
     def limited(*args: object, run_memory: str | None = None, **options: object) -> object:
         from absint.runs.allowance import allowing

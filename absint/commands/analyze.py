@@ -38,22 +38,22 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     "--require",
     type=click.Choice(["shapes", "ranks", "rules"]),
     multiple=True,
-    help="Exit with 1 and a list if something is missing: dims that are not in terms of the inputs, ranks, rules.",
+    help="List what is missing and exit with 1: dims that are not in terms of the inputs, ranks, rules.",
 )
 @click.option(
     "--refine",
     type=click.Choice(["none", "facts", "smt"]),
     default="facts",
     show_default=True,
-    help="Use what nodes require to make other shapes exact: not at all, as facts, or with proofs by Z3 too.",
+    help="Refine shapes by the requirements of nodes: not at all, as facts, or with proofs by Z3 too.",
 )
 @click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
-@click.option("--profile", "profiled", is_flag=True, help="Show where the time went.")
-@click.option("--no-plugins", is_flag=True, help="Use no rules that installed packages ship.")
+@click.option("--profile", "profiled", is_flag=True, help="Show where the time goes.")
+@click.option("--no-plugins", is_flag=True, help="Ignore rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @policy_option
 @click.option(
-    "--strict", is_flag=True, help="Exit with 1 if a declared type or shape is false or a limit was reached, too."
+    "--strict", is_flag=True, help="Also exit with 1 if a declared type or shape is false, or a limit was reached."
 )
 @settings_options
 @format_option()

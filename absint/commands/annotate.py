@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     type=click.Choice(["skip", "override", "refine", "strict"]),
     default="refine",
     show_default=True,
-    help="Existing annotations are kept, replaced, made more exact, or that unless one is false, which is an error.",
+    help="Keep existing annotations, replace them, refine them, or refine them and fail if one is false.",
 )
 @click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
 @policy_option

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     "tools",
     metavar="TOOL",
     multiple=True,
-    help="What an installed tool says: onnx, onnx-shape-inference, onnxruntime, onnxruntime-auto-merge, yobx.",
+    help="Judge an installed tool: onnx, onnx-shape-inference, onnxruntime, onnxruntime-auto-merge, yobx.",
 )
 @click.option(
-    "--policy", "policies", metavar="NAME", multiple=True, help="What the analysis says under a unification policy."
+    "--policy", "policies", metavar="NAME", multiple=True, help="Judge the analysis under a unification policy."
 )
-@click.option("--declared", is_flag=True, help="What the author declares, beside tools and policies.")
+@click.option("--declared", is_flag=True, help="Judge the author's declarations, beside tools and policies.")
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the model (needs onnxruntime).")
-@click.option("--seconds", type=float, default=120.0, show_default=True, help="What a tool may take.")
+@click.option("--seconds", type=float, default=120.0, show_default=True, help="Time limit of a tool.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a claim is neither proved nor refuted.")
 @click.option("--all", "everything", is_flag=True, help="List every claim, the proved ones too.")
 @memory_option
@@ -62,16 +62,16 @@ def audit(
     everything: bool,
     form: str,
 ) -> int:
-    """Judge what is claimed of the shapes of MODEL.
+    """Judge claims about the shapes of MODEL.
 
-    Without an option, what its author declares of outputs and inner values, bodies and functions included. A claim is a
-    rank, a dim that is a size or an expression over symbols of the inputs, or two dims that share another name.
+    Without an option, these are the author's declarations of outputs and inner values, bodies and functions included. A
+    claim is a rank, a dim given as a size or an expression over input symbols, or two dims of the same other name.
 
     \b
     proved        it holds in every run that succeeds
     refuted       a run at the sizes that are shown makes it false
-    not entailed  what is known allows it to be false, but no run has shown that
-    unproved      it was not decided
+    not entailed  nothing known rules out that it is false, but no run has shown it
+    unproved      undecided
 
     Exit code: 1 if a claim is refuted; else 3 if a tool failed, or if claims need a run and onnxruntime is not
     installed (and see --strict); else 0. An unknown tool, or one that is not installed, is bad usage: 2.
@@ -92,7 +92,7 @@ def audit(
 
 
 def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
-    """Mistakes are told before any work is done."""
+    """Report mistakes before any work is done."""
     from absint.auditing.peers import TOOLS, is_installed
     from absint.shapes.policies import policy_of
 

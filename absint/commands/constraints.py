@@ -56,15 +56,15 @@ def constraints(
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
 ) -> int:
-    """What a run of MODEL requires, as text or for other tools.
+    """Export what a run of MODEL requires, as text or for other tools.
 
-    Constraints are what must hold for MODEL to run, and what holds of what it computes, with the nodes that say so.
+    Constraints are requirements of a run and facts about computed values, each with the nodes that state it.
 
     \b
     text      each relation once, with the first of the nodes that state it
     json      every constraint, each relation as text and as a tree
     smtlib    an SMT-LIB 2 script with named assertions
-    python    a function that refuses sizes on which the model cannot run; it needs nothing but Python
+    python    a function that rejects sizes at which the model cannot run; it needs nothing but Python
     metadata  a JSON object for the metadata_props of a model file
     torch     the dynamic_shapes of torch.export
     """

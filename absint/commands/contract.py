@@ -40,13 +40,13 @@ def contract(
     limits: SolverLimits,
     form: str,
 ) -> int:
-    """Which sizes of the inputs of MODEL are legal.
+    """List which input sizes of MODEL are legal.
 
-    A clause is a relation over symbols of the inputs that every run needs, with the node that imposes it; clauses that
-    the others imply are left out. A size that breaks one fails. A size that meets all of them may still fail: the lines
-    below the clauses tell what no clause can say, because it depends on data.
+    A clause is a relation over input symbols that every run needs, with the node that imposes it; clauses that the
+    others imply are left out. A size that breaks one fails. A size that meets all of them may still fail for
+    data-dependent reasons, which the lines below the clauses list.
 
-    Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if that was not decided.
+    Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if undecided.
     """
     warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)

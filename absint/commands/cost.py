@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     type=click.Choice(["flops", "macs", "bytes"]),
     default="flops",
     show_default=True,
-    help="What makes them heavy.",
+    help="The quantity to rank nodes by.",
 )
 @click.option(
     "--inputs",
     type=click.Choice(["freed", "kept", "apart"]),
     default="freed",
     show_default=True,
-    help="Whether graph inputs are live to their last use, to the end, or do not count as memory.",
+    help="Graph inputs are live to their last use, to the end, or do not count as memory.",
 )
 @click.option(
     "--views",
     type=click.Choice(["copied", "shared"]),
     default="copied",
     show_default=True,
-    help="Whether the output of Reshape and the like has memory of its own.",
+    help="The output of Reshape and the like has memory of its own, or shares its input's.",
 )
 @settings_options
 @format_option()
@@ -63,15 +63,15 @@ def cost(
     views: ViewPolicy,
     form: str,
 ) -> int:
-    """Peak memory, arithmetic, parameters and traffic of MODEL.
+    """Compute peak memory, arithmetic, parameters and traffic of MODEL.
 
-    All are expressions over the symbols of the inputs, or numbers where --set fixes them. Peak memory is the most bytes
-    of activations that are live at once, with nodes in the order of the file and nothing computed in place; parameters
-    are apart. A multiply-accumulate (MAC) is two FLOPs. Bytes moved are what nodes read and write. What cannot be
-    counted is listed.
+    All are expressions over the input symbols, or numbers where --set fixes them. Peak memory is the most bytes of
+    activations that are live at once, with nodes in the order of the file and nothing computed in place; parameters are
+    counted apart. A multiply-accumulate (MAC) is two FLOPs. Bytes moved are those that nodes read and write. Whatever
+    cannot be counted is listed.
 
-    For symbols without a size, numbers are those at 64 for each, or as near to it as the model allows. docs/cost.md
-    says what counts.
+    Where a symbol has no size, numbers assume 64, or the nearest size that the model allows. docs/cost.md has the rules
+    of counting.
     """
     result = analysed(model, assume, sizes, settings=settings)
     if sizes and not result.can_run:

@@ -52,9 +52,9 @@ def explain(
     policy: str,
     form: str,
 ) -> int:
-    """Where a dim of VALUE comes from, node by node.
+    """Explain where a dim of VALUE comes from, node by node.
 
-    The derivation goes back to inputs, constants and sizes that only data decide. AXIS is counted from 0, or from the
+    The derivation goes back to inputs, constants and data-dependent sizes. AXIS is counted from 0, or from the
     back if it is negative; without it all dims are explained, and elements that are known. A value of a subgraph is
     named with its path, as loop1/body/y.
     """

@@ -24,13 +24,13 @@ _SHOWN: Final = 5
 
 @click.command("export-queries")
 @click.argument("folder", metavar="DIR")
-@click.option("--out", metavar="OUT", help="Where the files go.")
+@click.option("--out", metavar="OUT", help="The folder to write to.")
 @sources_option
 @jobs_option
 @seconds_option
 @scheduler_option
 @click.option("--check", "checked", is_flag=True, help="Ask z3 and cvc5 about every file.")
-@click.option("--limit", type=float, default=10.0, show_default=True, help="Seconds that a solver has for a file.")
+@click.option("--limit", type=float, default=10.0, show_default=True, help="Time limit of a solver for one file.")
 @format_option("csv")
 def export_queries(
     folder: str,
@@ -49,7 +49,7 @@ def export_queries(
     unsat if the equality is proved, sat if the premises do not entail it. Equal texts are one file; index.json says
     which claims of which models it stands for.
 
-    With --check both solvers are asked about every file. If DIR is an export itself, nothing is written.
+    With --check, z3 and cvc5 are asked about every file. If DIR is an export itself, nothing is written.
 
     Exit code: 1 if a solver contradicts the other, a status, or what was found here; else 0.
     """

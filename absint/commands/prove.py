@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     type=click.Choice(["run", "inputs", "declared"]),
     default="run",
     show_default=True,
-    help="What is taken for granted: that the run succeeds, the declared inputs alone, or the author's other "
+    help="What to take for granted: that the run succeeds, the declared inputs alone, or the author's other "
     "declarations too.",
 )
 @click.option(
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     "onnxruntime is installed]",
 )
 @limit_options(SECONDS)
-@click.option("--verbose", is_flag=True, help="Show what decided each relation, and the time it took.")
+@click.option("--verbose", is_flag=True, help="Show what decided each relation, and how long it took.")
 @memory_option
 @settings_options
 @format_option()
@@ -77,16 +77,16 @@ def prove(
 ) -> int:
     """Prove or refute relations between sizes of MODEL.
 
-    They are to hold in every run that succeeds. A relation is over dims of values and symbols of inputs:
+    A relation is proved if it holds in every run that succeeds. It is over dims of values and symbols of inputs:
     'logits[1] == input_ids[1]', 'H % 32 == 0', 'shape(X) == shape(Z)', 'size(A) <= size(B)', 'rank(X) == 4 and N >= 1',
     'N == 1 -> X[0] == 1'. A name with odd characters is quoted: '`past seq`[1] == 8'.
 
     \b
-    proved         what is taken for granted entails it; the nodes that this rests on are listed
-    refuted        it is false at the sizes that are shown, and there is such a run
-    not entailed   what is known of the sizes allows it to be false, but perhaps no run does
-    unknown        it was not decided, with the reason
-    contradiction  what is taken for granted cannot hold together; the nodes are listed
+    proved         the premises entail it; the nodes that the proof rests on are listed
+    refuted        it is false at the sizes shown, and there is such a run
+    not entailed   the premises allow it to be false, but perhaps no run does
+    unknown        undecided, with the reason
+    contradiction  the premises cannot hold together; the nodes are listed
 
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from absint.study.study import Progress
 
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), help="Processes that work at once; one per core without."
+    "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
 )
 sources_option = click.option(
     "--source",
     "sources",
     metavar="NAME",
     multiple=True,
-    help="Whose claims: declared, a policy (sound, keep-target, ...) or a tool (onnx, ...); all without.",
+    help="Whose claims to judge: declared, a policy (sound, keep-target, ...) or a tool (onnx, ...).  [default: all]",
 )
 seconds_option = click.option(
-    "--seconds", type=float, default=120.0, show_default=True, help="What one pair of model and source may take."
+    "--seconds", type=float, default=120.0, show_default=True, help="Time limit of one pair of model and source."
 )
 scheduler_option = click.option(
     "--scheduler", metavar="ADDRESS", help="Use the Dask cluster of this scheduler, as tcp://host:8786."
@@ -39,13 +39,13 @@ scheduler_option = click.option(
 
 @click.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--out", metavar="DIR", help="Keep results there, and continue from those that are there.")
+@click.option("--out", metavar="DIR", help="Keep results in this folder, and continue from those in it.")
 @sources_option
 @jobs_option
 @seconds_option
 @scheduler_option
 @click.option("--confirm/--no-confirm", default=True, show_default=True, help="Run the models at counterexamples.")
-@click.option("--retry", is_flag=True, help="Try pairs again that died, hung or ended in an error.")
+@click.option("--retry", is_flag=True, help="Retry pairs that died, hung or ended in an error.")
 @click.option("--plots", type=click.Choice(["png", "svg", "pdf"]), help="Write plots to --out too.")
 @memory_option
 @format_option("csv")
@@ -63,12 +63,10 @@ def study(
 ) -> int:
     """Count claims about the models of DIR, and false ones.
 
-    The claims are those of the models' authors, of each unification policy and of each tool that is installed. Each is
-    proved, refuted with sizes at which a run shows it to be false, or left open. docs/study.md says what the columns
-    mean.
+    The claims are those of the models' authors, of each unification policy and of each installed tool. Each is proved,
+    refuted with sizes at which a run shows it to be false, or left open. docs/study.md explains the columns.
 
-    With --out a study that was stopped continues. A pair whose process dies or hangs is counted as failed and stops
-    nothing.
+    With --out an interrupted study continues. A pair whose process dies or hangs counts as failed; the study goes on.
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
