@@ -56,7 +56,7 @@ def constraints(
     assume: tuple[str, ...],
     sizes: tuple[str, ...],
 ) -> int:
-    """Export what a run of MODEL requires, as text or for other tools.
+    """Export what MODEL requires, as text or for other tools.
 
     Constraints are requirements of a run and facts about computed values, each with the nodes that state it.
 

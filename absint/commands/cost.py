@@ -63,7 +63,7 @@ def cost(
     views: ViewPolicy,
     form: str,
 ) -> int:
-    """Compute peak memory, arithmetic, parameters and traffic of MODEL.
+    """Count memory, arithmetic, parameters and traffic of MODEL.
 
     All are expressions over the input symbols, or numbers where --set fixes them. Peak memory is the most bytes of
     activations that are live at once, with nodes in the order of the file and nothing computed in place; parameters are
