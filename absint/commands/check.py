@@ -56,7 +56,7 @@ def check(
     limits: SolverLimits,
     form: str,
 ) -> int:
-    """Check whether MODEL runs at given sizes or on given arrays.
+    """Check whether MODEL runs at given sizes or arrays.
 
     \b
     absint check MODEL batch=4 seq=7             the shapes of outputs, or the node that fails and why
