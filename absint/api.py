@@ -115,9 +115,7 @@ def analyze(
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
-        lowered = Lowerer(loaded, lookup, defaults=defaults, watch=watch).run()
-    lowered.watch = watch
-    lowered.program.premises = premises
+        lowered = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.symbols)
     assumptions = read_assumptions(assume, bind or {}, symbols)

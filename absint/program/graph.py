@@ -95,9 +95,9 @@ class Node:
 class Program:
     """A lowered model."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, premises: bool = True) -> None:
         self.nodes: list[Node] = []
-        self.premises = True
+        self.premises = premises
         """Rules may take numeric premises for granted (`Op.assume`)."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}

@@ -28,6 +28,9 @@ SETTLE: Final = "settle"
 CHECK: Final = "check"
 """An analysis at given sizes, under limits of its own."""
 
+LIMIT_REACHED: Final = "limit"
+"""The code of the diagnostic of a partial result."""
+
 LIMITED: Final = "the analysis stopped at a limit before it had seen every node"
 
 UNFINISHED: Final = "the analysis stopped before it"
@@ -57,6 +60,8 @@ class Watch:
         self._deadline = inf if max_seconds is None else monotonic() + max_seconds
         self.reached = ""
         """The limit that was reached, in words; empty while there is none."""
+        self.diagnostics: list[Diagnostic] = []
+        """What is missing because of it."""
 
     def again(self) -> Watch:
         """The same limits for another run of the analysis."""
@@ -93,18 +98,21 @@ class Watch:
                 raise LimitError(f"{origin}: {self.reached} before the model was read to its end: there is no result")
             yield item
 
-    def stopped(self, nodes: Sequence[Node], unfinished: Iterable[int]) -> Diagnostic:
-        """The diagnostic of an analysis that did not finish some of the nodes; constants do not count."""
+    def stopped(self, nodes: Sequence[Node], unfinished: Iterable[int]) -> None:
+        """Record that the analysis did not finish some of the nodes; constants do not count."""
         total = sum(node.value is None for node in nodes)
         done = total - sum(nodes[number].value is None for number in unfinished)
         self.reached = self.reached or f"max_nodes={self.max_nodes}"
         text = f"{self.reached}: {done:,} of {total:,} nodes were analysed, and what the others compute is unknown"
-        return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
+        self.diagnostics.append(Diagnostic(Severity.WARNING, LIMIT_REACHED, "the analysis", text))
 
-    def not_refined(self) -> Diagnostic:
-        """The diagnostic of an analysis that stopped while it was refined."""
+    def not_refined(self) -> None:
+        """Record that the analysis stopped while it was refined."""
         text = f"{self.reached}: every node was analysed, but shapes may be less exact than they could be"
-        return Diagnostic(Severity.WARNING, "limit", "the analysis", text)
+        self.diagnostics.append(Diagnostic(Severity.WARNING, LIMIT_REACHED, "the analysis", text))
 
 
-__all__ = ["ANALYSE", "CHECK", "LIMITED", "LOWER", "REFINE", "SETTLE", "UNFINISHED", "LimitError", "Progress", "Watch"]
+__all__ = [
+    "ANALYSE", "CHECK", "LIMITED", "LIMIT_REACHED", "LOWER", "REFINE", "SETTLE", "UNFINISHED", "LimitError", "Progress",
+    "Watch",
+]  # fmt: skip

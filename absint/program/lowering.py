@@ -49,13 +49,21 @@ MAX_NESTING: Final = 2_000
 class Lowerer:
     """Lowers one model."""
 
-    def __init__(self, loaded: Loaded, lookup: Lookup, *, defaults: bool = False, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        lookup: Lookup,
+        *,
+        defaults: bool = False,
+        premises: bool = True,
+        watch: Watch | None = None,
+    ) -> None:
         """With `defaults` no caller is taken to replace an initialiser that is an input too."""
         self.loaded = loaded
         self._lookup = lookup
         self._watch = watch
         self._most = MAX_NODES
-        self.program = Program()
+        self.program = Program(premises=premises)
         self._report = Report()
         self._sources = Sources(loaded, self.program, self._report, defaults=defaults)
         self._instances = Instances(lookup, self._report, self._sources.constant)
@@ -106,7 +114,8 @@ class Lowerer:
         sources, diagnostics = self._sources, self._report.diagnostics
         sources.bind_outputs(proto.graph)
         diagnostics += self._lookup.diagnostics
-        return Lowered(self.program, sources.signature, diagnostics, self._declaring, self._bodies, sources.refused)
+        signature, refused = sources.signature, sources.refused
+        return Lowered(self.program, signature, diagnostics, self._declaring, self._bodies, refused, self._watch)
 
     # Declarations
 

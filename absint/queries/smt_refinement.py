@@ -86,7 +86,7 @@ def settle(result: Analysed) -> list[Round]:
             if spent >= MAX_ASKED:
                 return rounds
             if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
-                result.lowered.diagnostics.append(watch.not_refined())
+                watch.not_refined()
                 return rounds
             decision = prover.decide(restored, small=False)
             spent += decision.tier == "z3"

@@ -141,9 +141,9 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
     if found.unfinished and phase != REFINE:
         analysis.abandon(found.unfinished, found.states)
     if phase == ANALYSE and found.unfinished:
-        lowered.diagnostics.append(watch.stopped(lowered.program.nodes, found.unfinished))
+        watch.stopped(program.nodes, found.unfinished)
     elif phase != CHECK and not watch.goes_on(total, total, phase):
-        lowered.diagnostics.append(watch.not_refined())
+        watch.not_refined()
     return None if phase == REFINE and found.unfinished else found.states
 
 

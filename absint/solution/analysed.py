@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from absint.diagnostics import Diagnostic
     from absint.lattices.unify import Policy
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from absint.shapes.summaries import State
 
 T = TypeVar("T")
-
-LIMIT_REACHED: Final = "limit"
-"""The code of the diagnostic of a partial result."""
 
 _MISSING: Final = object()
 
@@ -204,9 +202,14 @@ class Analysed:
         return Counter(k.operator for k in operations if k is not None and k.rule is not None and k.rule.inferred)
 
     @property
+    def limits(self) -> Sequence[Diagnostic]:
+        """A diagnostic for each limit that cut the analysis short."""
+        return () if self.lowered.watch is None else self.lowered.watch.diagnostics
+
+    @property
     def limits_reached(self) -> tuple[str, ...]:
         """The limits that cut the analysis short, with what is missing; empty for a complete result."""
-        return tuple(d.message for d in self.lowered.diagnostics if d.code == LIMIT_REACHED)
+        return tuple(d.message for d in self.limits)
 
     # Values
 
@@ -293,4 +296,4 @@ class Analysed:
         return f"<{type(self).__name__} of {self.origin}: {len(self.nodes)} nodes, symbols {symbols}{label}>"
 
 
-__all__ = ["LIMIT_REACHED", "Analysed"]
+__all__ = ["Analysed"]

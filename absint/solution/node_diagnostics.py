@@ -27,7 +27,7 @@ def beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
 
 def _beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
     lowered, inputs = analysed.lowered, analysed.declared_inputs
-    return (*lowered.diagnostics, *inputs.diagnostics, *node_diagnostics(analysed))
+    return (*lowered.diagnostics, *analysed.limits, *inputs.diagnostics, *node_diagnostics(analysed))
 
 
 def can_run(analysed: Analysed) -> bool:

@@ -103,6 +103,35 @@ def test_questions_are_functions_of_what_was_found(result: absint.Result) -> Non
     assert feeds_for(found, sizes)["x"].shape == (3, 64)
 
 
+def program_of(result: absint.Result) -> list[object]:
+    """All that lowering gave."""
+    nodes = [(str(node), node.value, list(node.operands), node.outputs, node.step, node.gate) for node in result.nodes]
+    return [nodes, list(result.lowered.diagnostics), {path: dict(scope.names) for path, scope in result.scopes.items()}]
+
+
+def test_no_question_changes_the_program(result: absint.Result) -> None:
+    before = program_of(result)
+    sizes = {"N": 3, "K": 64, "M": 5}
+    result.verify()
+    result.prove("N == M")
+    result.check(sizes)
+    result.check_range({"N": (1, 4)})
+    result.contract()
+    result.cost()
+    result.memory()
+    result.annotate("refine", outputs=True)
+    str(result.explain("y", 0))
+    assert result.diagnostics == ()
+    assert program_of(result) == before
+
+
+def test_a_limit_is_no_part_of_the_program() -> None:
+    partial = absint.analyze(onnx.parser.parse_model(MODEL), max_nodes=1)
+    assert [d.code for d in partial.diagnostics] == ["limit"]
+    assert partial.limits_reached == (partial.diagnostics[0].message,)
+    assert partial.lowered.diagnostics == []
+
+
 def test_verification_leaves_the_result_as_it_was(result: absint.Result) -> None:
     analysis, states = result.last.analysis, list(result.last.states)
     applied, trips = dict(analysis.applied), dict(analysis.trips)
