@@ -87,7 +87,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     if many:
         return UNKNOWN_SIZE
     result = first
-    for s in distinct:
+    for s in sorted(distinct, key=lambda s: (_simplicity(s, axis), s is shapes[0])):
         result = choose(op, _is_empty(op, s), result, s[axis])
     return result
 

@@ -78,6 +78,13 @@ CONCAT = [
         bindings=sizes(M=[0, 1, 2], A=[0, 1, 3]),
         expect=["[2, A + 3]"],
     ),
+    Case(  # both are empty, or neither: the first has the size either way
+        "Concat",
+        [Arg(["N", "A + 1", 3]), Arg(["N", "B + 1", 3])],
+        {"axis": 2},
+        bindings=sizes(N=[0, 1, 2], A=[0, 1], B=[0, 1]),
+        expect=["[N, A + 1, 6]"],
+    ),
     Case("Concat", [Arg([2, 3]), Arg([2, 4])], {"axis": 0}),
     Case("Concat", [Arg([]), Arg([])], {"axis": 0}),
     Case("Concat", [Arg(["M", 3])], {"axis": 0}, bindings=sizes(M=[0, 2]), expect=["[M, 3]"]),
