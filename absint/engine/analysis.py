@@ -1,4 +1,4 @@
-"""What to write for the engine: a lattice, a direction and a transfer function. And what comes back."""
+"""An analysis for the engine: a lattice, a direction and a transfer function; and the solution that comes back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S")
 
 
 class Analysis(ABC, Generic[S]):
-    """What `fixpoint` runs: subclass it, set `lattice` (and `direction`), and write `transfer`."""
+    """Runs under `fixpoint`: subclass it, set `lattice` (and `direction`), and write `transfer`."""
 
     lattice: Lattice[S]
     direction: Literal["forward", "backward"] = "forward"

@@ -82,7 +82,7 @@ _NONE: Final = Departures()
 
 
 class Form(NamedTuple):
-    """What a schema says of the form of a node."""
+    """The form that a schema demands of a node."""
 
     name: str
     """The operator with the opset in which the schema came, such as `Conv-11`."""
@@ -112,7 +112,7 @@ class Form(NamedTuple):
         return None
 
     def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
-        """What is wrong with the inputs of a node, of which None is one left out, or with the number of outputs."""
+        """A fault in the inputs of a node, of which None is one left out, or in the number of outputs."""
         count = len(given)
         if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
             return None
@@ -266,7 +266,7 @@ _UNBOUNDED: Final = (1 << 31) - 1
 
 
 def departures(domain: str, name: str, version: int, attributes: Mapping[str, int]) -> Departures:
-    """What is wrong with the attributes of a node, by the schema in force at an opset version.
+    """Faults in the attributes of a node, by the schema in force at an opset version.
 
     `attributes` are their types, as numbers of AttributeProto; 0 where a file leaves one out.
     """

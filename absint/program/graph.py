@@ -82,7 +82,7 @@ class Node:
 
     @property
     def operator(self) -> str:
-        """What the node is, in words of the model."""
+        """The operator, in words of the model; `input` for a source."""
         if self.operation is not None:
             return self.operation.operator
         return "input" if self.step is None else self.step.operator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, NodeProto
 
 Name = tuple[str, str, str]
-"""What a call names: domain, name, overload."""
+"""The function that a call names: domain, name, overload."""
 
 _ENDLESS: Final = 1 << 62
 """Counts stop here."""

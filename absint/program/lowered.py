@@ -1,4 +1,4 @@
-"""What lowering gives, and what it works with: bodies that are being lowered, and calls in them."""
+"""The result of lowering, and its work in progress: bodies that are being lowered, and calls in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Signature:
-    """What the model declares of its inputs and outputs."""
+    """The declared inputs and outputs of the model."""
 
     inputs: dict[str, int] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
@@ -125,12 +125,12 @@ class Call(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What paths of its bodies call it."""
+        """Its name in the paths of its bodies."""
         return self.node.name or f"{self.node.op_type}#{self.number}"
 
     @property
     def place(self) -> str:
-        """What diagnostics call it."""
+        """Its name in diagnostics."""
         return place_of(self.node, self.number, self.frame)
 
 

@@ -149,7 +149,7 @@ class Lowerer:
         self._frames.append(Frame(nodes, scope, path, gate, imports, operations, done, attributes, stack))
 
     def _resort(self, frame: Frame, node: NodeProto, name: str) -> bool:
-        """Whether a name that is not defined yet is computed later in the body; then sort what is left of it."""
+        """Sort the rest of the body if it computes a name that is not defined yet; False if it does not."""
         rest = [node, *frame.nodes]
         if not any(name in later.output for later in rest):
             frame.nodes = iter(rest[1:])
@@ -381,7 +381,7 @@ def _name(call: Call) -> str:
 
 
 def _excess(call: Call, function: FunctionProto) -> str:
-    """What a call has more of than the function declares; empty if it fits."""
+    """The excess of a call over the inputs or outputs of its function, in words; empty if it fits."""
     given = max((at for at, operand in enumerate(call.operands, 1) if operand != ABSENT), default=0)
     for what, here, declared in (("inputs", given, function.input), ("outputs", len(call.outputs), function.output)):
         if here > len(declared):

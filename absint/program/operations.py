@@ -19,7 +19,7 @@ MAX_OPERATIONS: Final = 1 << 12
 
 
 class Operation:
-    """What equal operator instances share: operator, version, rule, decoded attributes, arity."""
+    """The common part of equal operator instances: operator, version, rule, decoded attributes, arity."""
 
     __slots__ = (
         "__weakref__",
@@ -64,7 +64,7 @@ class Operation:
         self.is_standard = is_standard
         """The rule is a shipped one."""
         self.form = form
-        """What the schema of the operator says of its nodes."""
+        """The form that the schema of the operator demands of its nodes."""
         self.types = types
         """The types that the operator takes and gives; None if a rule of the user says it all."""
         self.is_interned = False

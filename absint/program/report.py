@@ -1,4 +1,4 @@
-"""What lowering reports of a model."""
+"""Diagnostics of lowering."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class LoopBody(Step):
     last: int = -1
     """The last node of the body, those of inner bodies included."""
     back: tuple[Operand, ...] = ()
-    """What the body gives back to the head."""
+    """The results of the body that return to the head."""
 
     def holds(self, node: int | None) -> bool:
         """It is the head or a node of the body; so what it computes may differ from one iteration to the next."""

@@ -54,7 +54,7 @@ class Lookup:
         return found
 
     def last_resort(self, domain: str, name: str, version: int, attributes: Sequence[AttributeProto]) -> Rule | None:
-        """What the inference function of the onnx schema says, as a rule."""
+        """The inference function of the onnx schema as a rule."""
         if not self._uses_schemas:
             return None
         from absint.rules.schema_rules import schema_rule

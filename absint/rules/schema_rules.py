@@ -1,4 +1,4 @@
-"""The last resort for an operator without a rule: what the inference function of its onnx schema says.
+"""The last resort for an operator without a rule: the inference function of its onnx schema.
 
 Such a function is code that nobody here has checked, and it is made for sizes that are numbers or names: it takes equal
 names for equal sizes, and reads a size that has a name as 0. So it is asked many times, and little of what it says is
@@ -37,7 +37,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 
 _RANKS: Final = [*((rank,) for rank in range(5)), *(tuple((rank + k) % 5 for k in range(5)) for rank in range(5))]
-"""What unknown ranks are tried as, input by input: all the same, then different ones."""
+"""Ranks to try for unknown ones, input by input: all the same, then different ones."""
 
 _CHOICES: Final = (
     (2, 3, 5, 7, 11, 13, 17, 19),
@@ -87,7 +87,7 @@ def _is_small(attribute: AttributeProto) -> bool:
 
 
 class _Output(NamedTuple):
-    """What the function says of an output: a number, a given name or None for each dim."""
+    """The function's answer for an output: a number, a given name or None for each dim."""
 
     dtype: DType
     dims: tuple[int | str | None, ...] | None
@@ -123,7 +123,7 @@ class _Schema:
             self._imports.append(helper.make_opsetid("", schemas.NEWEST))
 
     def apply(self, op: Op) -> list[Value]:
-        """What the inference function of the schema says, where it says it at several sizes."""
+        """The inference function of the schema, where it gives one answer at several sizes."""
         op.may_fail("its onnx schema does not say what the operator needs")
         inputs = [v if isinstance(v, Tensor) else None for v in op.inputs]
         if any(v is not None and not isinstance(v, Tensor) for v in op.inputs) or not all(map(_is_typed, inputs)):
@@ -240,7 +240,7 @@ def _read(proto: TypeProto | None) -> _Output | None:
 def _agreed(
     output: _Output | None, names: Mapping[str, Expr], second: _Output | None, others: Mapping[str, Expr]
 ) -> _Output | None:
-    """What is said under both namings of the terms; names that were not given say nothing."""
+    """The answers that hold under both namings of the terms; names that were not given say nothing."""
     if output is None or second is None:
         return None
     dtype = output.dtype if output.dtype is second.dtype else DType.UNDEFINED
@@ -260,7 +260,7 @@ def _confirmed(
     names: Mapping[str, Expr],
     runs: Sequence[tuple[Mapping[Expr, int], Sequence[_Output | None]]],
 ) -> _Output | None:
-    """What no choice of numbers contradicts and at least two confirm."""
+    """The answer that no choice of numbers contradicts and at least two confirm."""
     seen = [(sizes, found) for sizes, outputs in runs if (found := outputs[index]) is not None]
     if output is None or len(seen) < len(runs) or len(seen) < 2:
         return None

@@ -57,7 +57,7 @@ def _applied(
 
 
 def _checked(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
-    """What the rule gives, held against the types of the operator."""
+    """Run the rule and hold its result against the types of the operator."""
     types = operation.types
     if types is None:
         return _ruled(run, node, operation, inputs, facts)
@@ -82,7 +82,7 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
-    """What the rule gives. Its failure is noted at the node."""
+    """Run the rule. A failure is noted at the node."""
     unknown = (TOP,) * operation.outputs
     if operation.form is not None:
         wrong = next(iter(operation.malformed), None) or operation.form.refused_arity(inputs, operation.outputs)
@@ -139,7 +139,7 @@ def _of_type(output: Value, known: Value) -> Value:
 
 
 def _with_type(output: Value, known: Value) -> Value:
-    """What a rule gave, its type filled in from what is known of it."""
+    """The output of a rule, its type filled in from what is known of it."""
     if output is TOP:
         return known
     if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:

@@ -1,4 +1,4 @@
-"""What a caller assumes of the input symbols, and what follows from it and from the declarations together."""
+"""Assumptions of the caller about input symbols, and what follows from them and from the declarations together."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symb
 
 
 def facts_of(assumptions: Sequence[Relation], premises: Sequence[Relation]) -> Facts:
-    """What the inputs' declarations and the user's assumptions say together."""
+    """The facts of the inputs' declarations and the user's assumptions together."""
     relations = [*premises, *assumptions]
     facts = Facts(relations)
     if facts.contradiction:

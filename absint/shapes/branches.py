@@ -1,4 +1,4 @@
-"""What the steps of an If mean: gates at the entry of branches, and the join. And how steps read their operands."""
+"""The meaning of If: gates at the entry of branches, and the join. And how steps read their operands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def integer_of(value: Value | None) -> Dim | None:
 
 
 class Stated(NamedTuple):
-    """What a node requires, and why it may fail for another reason."""
+    """Requirements of a node, and reasons why it may fail besides."""
 
     statements: list[Statement]
     possible_failures: list[str]
@@ -151,7 +151,7 @@ class _Join:
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
 
     def _held(self, tag: str, a: OptionalOf, b: OptionalOf) -> Value:
-        """What the optional holds, if it does: an absent one says nothing of it."""
+        """The element that the optional may hold: an absent one says nothing of it."""
         held = [optional.element for optional in (a, b) if optional.present is not False]
         return held[0] if len(held) == 1 else self.value(tag, a.element, b.element)
 

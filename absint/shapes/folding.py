@@ -110,7 +110,7 @@ def _array(value: Tensor) -> npt.NDArray[Any]:
 
 
 def _run(operation: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> list[Any] | None:
-    """What onnx.reference computes; None if it cannot."""
+    """The results of onnx.reference; None if it fails."""
     from onnx.reference import ReferenceEvaluator
 
     try:

@@ -86,7 +86,7 @@ def _read(found: Inputs, name: str, value: Value, standalone: set[str], used: se
 
 
 def _anonymous(value: Value) -> Value:
-    """What every element of a sequence is: each may have sizes of its own, so no symbol can stand for them."""
+    """The type of every element of a sequence: each may have sizes of its own, so no symbol can stand for them."""
     if isinstance(value, Tensor):
         return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
     return value
@@ -102,7 +102,7 @@ def _reread(dim: Expr, standalone: set[str]) -> tuple[Dim, str | None]:
 
 
 def _definedness(dim: Dim) -> Iterator[Relation]:
-    """What a declared expression takes for granted: no divisor is 0, and the size is a natural number."""
+    """Premises of a declared expression: no divisor is 0, and the size is a natural number."""
     if not isinstance(dim, Expr) or dim.const is not None or isinstance(sole_atom(dim), Symbol):
         return
     for node in postorder(dim.atoms()):

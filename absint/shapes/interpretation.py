@@ -73,14 +73,14 @@ class Interpretation:
         """Results of the first round, in a further one."""
         self.profile = profile
         self.context = self._context()
-        """What a result depends on beside the inputs of its node; None if that is nothing."""
+        """The part of a memo's key beside the inputs of a node; None if there is none."""
         self.applied: dict[int, RuleSummary] = {}
-        """What each node's rule said at its last visit."""
+        """The summary of each node's last visit."""
         self.crashes: dict[int, str] = {}
         self.trips: dict[int, Dim] = {}
         """Number of trips of each loop, by its head."""
         self.invariants: dict[int, Invariants] = {}
-        """What is claimed of the values that each loop carries, by its head."""
+        """Claims about the values that each loop carries, by its head."""
         self.guards: dict[int, Facts] = {}
         """The facts that hold below a gate or head."""
         self.applications = 0
@@ -131,7 +131,7 @@ class Interpretation:
         return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
     def own(self, node: int, summary: RuleSummary) -> Mapping[Symbol, Dim]:
-        """What stands for each hole of a summary at a node: a symbol of its own, or what the facts say of it."""
+        """The filling of each hole of a summary at a node: a symbol of its own, or its value by the facts."""
         mapping = own_symbols(node, summary)
         known = self.facts.mapping
         if not known:
@@ -152,7 +152,7 @@ class Interpretation:
     # Statements
 
     def statements(self, node: int) -> list[Statement]:
-        """What the node stated at its last visit, over symbols of the result."""
+        """Statements of the node's last visit, over symbols of the result."""
         summary = self.applied.get(node)
         if summary is None:
             return []
@@ -183,7 +183,7 @@ class Interpretation:
     # Guards
 
     def guard(self, gate: int, relation: Relation) -> None:
-        """What holds below a gate, beside what holds outside it."""
+        """Let a relation hold below a gate, beside all that holds outside it."""
         self.guards[gate] = self.facts_at(self.nodes[gate].gate).assume(relation)
 
     def facts_at(self, gate: int) -> Facts:

@@ -1,4 +1,4 @@
-"""Rounds: what the nodes of one run of the analysis require becomes facts of the next one.
+"""Refinement: requirements of one round become facts of the next.
 
 Round 0 rests on the declarations of the inputs and the user's assumptions alone. A requirement of a node that every run
 computes holds in every run that succeeds, so where it solves or bounds a symbol (`d_model == 64`, `seq >= 1`), the next
@@ -165,7 +165,7 @@ def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[st
 
 
 class Open(NamedTuple):
-    """What the values of a round leave open, each once: sizes and elements over symbols, and truths."""
+    """Open items in the values of a round, each once: sizes and elements over symbols, and truths."""
 
     numbers: Mapping[Expr, None]
     truths: Mapping[Relation, None]
@@ -175,7 +175,7 @@ class Open(NamedTuple):
 
     @staticmethod
     def of(states: Iterable[State]) -> Open:
-        """What these states leave open."""
+        """The open items of these states."""
         tensors = [value for value in distinct_values(states) if isinstance(value, Tensor)]
         numbers = dict.fromkeys(chain.from_iterable([tensor.shape.open for tensor in tensors]))
         told = dict.fromkeys([tensor.contents for tensor in tensors])
@@ -199,7 +199,7 @@ class Open(NamedTuple):
 
 
 def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
-    """What the nodes that every run computes say of single symbols, or of `wanted`, over the symbols of round 0."""
+    """Facts that nodes of every run teach about single symbols, or about `wanted`, over the symbols of round 0."""
     back = narrowed(analysis.facts)
     known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been said
     for node, summary in analysis.applied.items():
@@ -215,7 +215,7 @@ def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relat
 
 
 def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
-    """What they say of single symbols, or of `wanted`, with the reasons."""
+    """Parts of the statements about single symbols, or about `wanted`, with the reasons."""
     for statement in statements:
         if statement.role != "assumed":
             for part, teaches in _lasting_parts(statement.relation):

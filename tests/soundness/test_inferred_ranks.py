@@ -13,7 +13,7 @@ from onnx import helper, parser
 
 import absint
 from absint.lattices.value import Tensor
-from absint.shapes.loops import inferred_ranks as plain_rank
+from absint.shapes.loops import inferred_ranks
 from tests.runs import Runs
 from tests.soundness.claims import against
 from tests.soundness.node_changes import symbolic
@@ -21,7 +21,9 @@ from tests.soundness.node_drafts import NodeDraft, TooLargeError
 from tests.soundness.node_sources import begin
 from tests.soundness.runs import ENGINE, typed
 
-LISTED: Final = sorted(plain_rank.BY_RANKS | plain_rank.BY_CONSTANTS | plain_rank.BY_SIZES | {*plain_rank.SINCE})
+LISTED: Final = sorted(
+    inferred_ranks.BY_RANKS | inferred_ranks.BY_CONSTANTS | inferred_ranks.BY_SIZES | {*inferred_ranks.SINCE}
+)
 BATCH: Final = 20
 TRIES: Final = 12
 

@@ -48,7 +48,7 @@ class BodySymbols:
         return self.leave(value) is not value
 
     def leave(self, value: Value) -> Value:
-        """What of a body value still has a meaning after the loop."""
+        """The part of a body value that still has a meaning after the loop."""
         return map_tensors(value, self._leave_tensor, self.outside)
 
     def _leave_tensor(self, value: AnyTensor) -> AnyTensor:

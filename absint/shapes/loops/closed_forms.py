@@ -40,7 +40,7 @@ MAX_PERIOD: Final = 6
 
 
 class Form(ABC):
-    """What a carried number is at the start of trip i."""
+    """The value of a carried number at the start of iteration i."""
 
     @abstractmethod
     def at(self, start: Dim, i: Dim) -> Dim:
@@ -111,7 +111,7 @@ class Turns(Form):
 
 @dataclass(frozen=True)
 class Mirror(Form):
-    """What is left of a whole, and what is left of that."""
+    """The rest of a whole, and the rest of that."""
 
     whole: Dim
 
@@ -138,7 +138,7 @@ class Later(Form):
 
 @dataclass(frozen=True)
 class Once(Form):
-    """What the first trip makes of the start, which no further trip changes."""
+    """A value that the first iteration makes of the start, and no further one changes."""
 
     term: Expr
     symbol: Symbol
@@ -244,7 +244,7 @@ def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
 
 
 def _step(symbol: Symbol, back: Expr) -> Dim:
-    """What the body adds to `symbol`, in each of two cases if it chooses."""
+    """The increment of `symbol` in the body, in each of two cases if it chooses."""
     step = sub(back, expr_of(symbol))
     for mono, factor in back.terms:
         if factor == 1 and len(mono) == 1 and mono[0].op == "ite":

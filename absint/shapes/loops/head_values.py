@@ -1,4 +1,4 @@
-"""What the head of a Loop hands to its body beside the carried values: the iteration number and the condition."""
+"""The values that the head of a Loop hands to its body beside carried ones: iteration number and condition."""
 
 from __future__ import annotations
 

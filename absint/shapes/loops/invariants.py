@@ -1,4 +1,4 @@
-"""What a loop carries from trip to trip: a claim for each number, which gets weaker in finitely many steps.
+"""Invariants of carried values: a claim for each number, which gets weaker in finitely many steps.
 
 The claims of a carried dim or element, for iteration i: the initial term; a closed form (see `closed_forms`); a symbol
 for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from running
@@ -35,7 +35,7 @@ _MAX_PROBES: Final = 3
 
 @dataclass
 class Invariant:
-    """What a head says of one carried dim or element in iteration i."""
+    """The claim about one carried dim or element in iteration i."""
 
     start: Dim
     kind: str = "start"
@@ -70,7 +70,7 @@ class Invariant:
 
 @dataclass
 class Invariants:
-    """What is claimed of the carried values of one loop."""
+    """The claims about the carried values of one loop."""
 
     claims: dict[Place, Invariant] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Invariants:
         return Invariants(claims, dict(self.places), dict(self.sources), set(self.lost), dict(self.joined))
 
     def value(self, body: BodySymbols, k: int, start: Value, back: Value | None) -> Value:
-        """What carried value k is at the head: its start joined with what the body gives back."""
+        """Carried value k at the head: its start joined with what the body gives back."""
         if back is None or back is BOTTOM or start is BOTTOM:
             return start
         if isinstance(start, Tensor) and isinstance(back, Tensor):
@@ -164,7 +164,7 @@ class Invariants:
             claim.bounds = full
 
     def _learn(self, body: BodySymbols, place: Place, claim: Invariant, back: Dim, full: Interval) -> None:
-        """What the body gives back for the symbol: forms to try, or bounds."""
+        """Learn from what the body gives back for the symbol: forms to try, or bounds."""
         (symbol,) = self._symbol(body, place, claim, full).symbols
         depends = isinstance(back, Expr) and symbol in back.symbols
         if claim.kind == "probe" and claim.bounds is None:

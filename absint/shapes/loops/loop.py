@@ -1,4 +1,4 @@
-"""What the steps of a Loop mean: what holds in every trip, how many there are, and what is left after the last one."""
+"""The meaning of Loop: what holds in every iteration, how many there are, what is left after the last."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Returned = tuple[list[Value | None], Invariants]
 
 
 def returned(run: Interpretation, head: LoopBody, states: Sequence[State], operands: Sequence[Operand]) -> Returned:
-    """What the body gives back, with what is claimed of it; claims begin afresh with the first visit."""
+    """The values that the body gives back, and the claims about them, which begin afresh with the first visit."""
     values = [run.operand(o, states) for o in operands]
     if all(v is BOTTOM for v in values):
         run.invariants[head.first] = Invariants()

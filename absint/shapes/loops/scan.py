@@ -1,4 +1,4 @@
-"""What the steps of a Scan mean: a loop over the slices of its inputs."""
+"""The meaning of Scan: a loop over the slices of its inputs."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _may_differ_in_rank(declared: Value, actual: Value) -> bool:
 
 
 def _may_reshape(start: Value | None, back: Value | None) -> bool:
-    """What the body gives back is not known to have the shape of what the scan starts with."""
+    """The body may give back another shape than the scan starts with."""
     if not isinstance(start, Tensor) or not isinstance(back, Tensor):
         return back is not BOTTOM
     if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):

@@ -1,4 +1,4 @@
-"""What the steps of a SequenceMap mean: a body run on each element of a sequence, its results gathered again."""
+"""The meaning of SequenceMap: a body run on each element of a sequence, its results gathered again."""
 
 from __future__ import annotations
 

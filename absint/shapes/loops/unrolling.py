@@ -128,13 +128,13 @@ def named(head: int, values: Sequence[Value], kind: SymbolKind = SymbolKind.FRES
 
 
 class Unrolled(NamedTuple):
-    """What is known after going through all trips."""
+    """The result of going through all trips."""
 
     trips: int
     finals: State
     scans: tuple[Value, ...]
     agree: tuple[Relation, ...]
-    """What the scan outputs of all trips must meet."""
+    """Requirements on the scan outputs of all trips together."""
     premises: tuple[Statement, ...]
     """Numeric premises of the trips."""
 

@@ -26,7 +26,7 @@ MAX_SUMMARIES: Final = 1 << 14
 MAX_REUSES: Final = 32
 
 Results = dict[object, RuleSummary]
-"""What the rule of one operation gave, by inputs and facts."""
+"""Results of the rule of one operation, by inputs and facts."""
 
 
 class Cache:
@@ -48,7 +48,7 @@ class Cache:
             self.purge()
 
     def reuse(self, facts: Facts) -> Reuse:
-        """What first-round results become under facts that do no more than replace symbols."""
+        """First-round results under facts that do no more than replace symbols."""
         key = frozenset(facts.mapping.items())
         found = self._reuses.get(key)
         if found is None or len(found) > MAX_SUMMARIES:

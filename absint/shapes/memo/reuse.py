@@ -39,7 +39,7 @@ class Reuse:
         return len(self._summaries)
 
     def summary(self, first: RuleSummary) -> RuleSummary | None:
-        """What the rule that gave a summary would give again; None if it has to run."""
+        """The summary over the new symbols; None if the rule has to run."""
         found = self._summaries.get(id(first))
         if found is None:
             found = self._summaries[id(first)] = (first, self._again(first))
@@ -113,7 +113,7 @@ class Reuse:
 
 
 class FirstRound:
-    """What a further round takes from the first one."""
+    """First-round results for a further round."""
 
     def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary]) -> None:
         """`applied` is what the rule of each node gave in the first round."""
@@ -121,7 +121,7 @@ class FirstRound:
         self._applied = applied
 
     def summary(self, node: int) -> RuleSummary | None:
-        """What the rule of a node would give again; None if it has to run."""
+        """The node's summary over the new symbols; None if its rule has to run."""
         first = self._applied.get(node)
         return None if first is None else self._reuse.summary(first)
 
