@@ -85,7 +85,7 @@ def all_cases() -> Iterator[Case]:
 
 def general(reason: str) -> str:
     """A reason without the numbers of one case."""
-    text = re.sub(r": .* (is not|against) .*|, found .*", "", reason)
+    text = re.sub(r", found .*", "", reason)
     text = re.sub(r"'[^']*'", "...", text)
     text = re.sub(r"\[[^\]]*\]", "[...]", re.sub(r"-?\d+(\.\d+)?(?!-?D)", "n", text))
     return text.replace("|", "\\|")

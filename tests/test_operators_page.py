@@ -23,8 +23,8 @@ def test_the_page_is_up_to_date() -> None:
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
-        ("dims of axis -1 broadcast", "dims of axis n broadcast"),
-        ("the last dim is 4: N is not 3", "the last dim is n"),
+        ("dims of axis -1 must broadcast", "dims of axis n must broadcast"),
+        ("the last dim is 4, found N and 3", "the last dim is n"),
         ("X must have rank 2, found shape [N, 3]", "X must have rank n"),
         ("the window fits spatial axis 0", "the window fits spatial axis n"),
     ],

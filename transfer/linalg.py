@@ -75,7 +75,7 @@ def _product(op: Op) -> tuple[Dim, Dim]:
     """Rows and columns of A' @ B'."""
     rows, inner_a = _matrix(op, op.tensor("A").shape, "A", op.integer("transA", 0) != 0)
     inner_b, columns = _matrix(op, op.tensor("B").shape, "B", op.integer("transB", 0) != 0)
-    op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    op.require_equal(inner_a, inner_b, "inner dimensions of A and B must agree")
     return rows, columns
 
 
@@ -119,11 +119,11 @@ def det(op: Op) -> Tensor:
 def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     """The shape of numpy.matmul, requirements stated; unknown rank if either rank is unknown."""
     if a.is_top or b.is_top:
-        op.may_fail("inner dimensions of A and B agree")
+        op.may_fail("inner dimensions of A and B must agree")
         return TOP_SHAPE
     batch_a, rows, inner_a = _left_matrix(op, a)
     batch_b, columns, inner_b = _right_matrix(op, b)
-    op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")
+    op.require_equal(inner_a, inner_b, "inner dimensions of A and B must agree")
     if len(b) == 1:
         _note_empty_batches(op, (*batch_a, *rows), ())  # each row is a batch of its own
     elif batch_b:

@@ -212,9 +212,9 @@ class Op(Stating):
         for size in rest:
             if size is result and isinstance(size, Expr):
                 continue
-            reason = f"dims of axis {axis} broadcast"
+            reason = f"dims of axis {axis} must broadcast"
             relation = rel.broadcastable(result, size)
-            self.require(relation, reason, found=f"{result} against {size}" if relation is FALSE else "")
+            self.require(relation, reason, found=f"{result} and {size}" if relation is FALSE else "")
             if self.policy.broadcasting is not None:
                 result = self._broadcast_by_policy(result, size, reason)
             else:

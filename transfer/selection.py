@@ -75,9 +75,7 @@ def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
         return Tensor(dtype), Tensor(DType.INT64)
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     enough = ge(x.shape[axis], k)
-    op.require(
-        enough, f"k is not larger than axis {axis}", found=f"{k} against {x.shape[axis]}" if enough is FALSE else ""
-    )
+    op.require(enough, f"k is not larger than axis {axis}", found=f"{k} and {x.shape[axis]}" if enough is FALSE else "")
     shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 

@@ -66,13 +66,13 @@ class Stating(Attributes):
             self.may_fail(reason)
             return
         if relation is FALSE:
-            raise RejectedError(f"{reason}: {found}" if found else reason)
+            raise RejectedError(f"{reason}, found {found}" if found else reason)
         self._state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
         """Two dims must be equal; if one is unknown, the node may fail."""
         relation = rel.eq(a, b)
-        self.require(relation, reason, found=f"{a} is not {b}" if relation is FALSE else "")
+        self.require(relation, reason, found=f"{a} and {b}" if relation is FALSE else "")
 
     def define(self, relation: Relation, reason: str) -> None:
         """The relation holds of what the node computes, whenever it runs."""

@@ -24,7 +24,7 @@ def brief(relation: Relation) -> str:
 
 
 def stated(constraint: Constraint) -> str:
-    """A constraint with the node that states it: `N == 64  (MatMul /fc: inner dimensions of A and B agree)`."""
+    """A constraint with the node that states it: `N == 64  (MatMul /fc: inner dimensions of A and B must agree)`."""
     return f"{brief(constraint.formula)}  ({reason(constraint.origin, constraint.reason)})"
 
 

@@ -62,7 +62,7 @@ other values
             ["branches.onnx", "N=5", "K=3", "D=4"],
             """\
 illegal at N=5, K=3, D=4
-  MatMul if/then_branch/fc: inner dimensions of A and B agree: 3 is not 4
+  MatMul if/then_branch/fc: inner dimensions of A and B must agree, found 3 and 4
 """,
             1,
         ),
@@ -80,7 +80,11 @@ may fail on data
 """,
             0,
         ),
-        (["never.onnx", "N=1"], "illegal at N=1\n  MatMul bad: inner dimensions of A and B agree: 4 is not 5\n", 1),
+        (
+            ["never.onnx", "N=1"],
+            "illegal at N=1\n  MatMul bad: inner dimensions of A and B must agree, found 4 and 5\n",
+            1,
+        ),
         (["fixed.onnx"], "legal, and no data make it fail\n\noutputs\n  y  FLOAT [2, 3]\n", 0),
         (
             ["product.onnx", "N=4", "K=3", "D=3", "--assume", "N >= 5"],
@@ -102,7 +106,7 @@ outputs
             ["odd.onnx", "batch size=2", "N=3", "a=b=2"],
             """\
 illegal at batch size=2, N=3, a=b=2
-  Add add\\x1b[31m: dims of axis -1 broadcast: 3 against 2
+  Add add\\x1b[31m: dims of axis -1 must broadcast, found 3 and 2
 """,
             1,
         ),
@@ -158,7 +162,7 @@ may fail on data
             """\
 illegal for some of N=0..4, K=1, D=2
   at N=4, K=1, D=2
-  MatMul if/then_branch/fc: inner dimensions of A and B agree: 1 is not 2
+  MatMul if/then_branch/fc: inner dimensions of A and B must agree, found 1 and 2
 """,
             1,
         ),
@@ -168,7 +172,7 @@ illegal for some of N=0..4, K=1, D=2
 not shown to be legal for N=0..9, D=2
 
 not shown
-  D == _d0  (MatMul fc: inner dimensions of A and B agree)
+  D == _d0  (MatMul fc: inner dimensions of A and B must agree)
 """,
             3,
         ),
@@ -177,7 +181,7 @@ not shown
             """\
 illegal for some of N=1
   at N=1
-  MatMul bad: inner dimensions of A and B agree: 4 is not 5
+  MatMul bad: inner dimensions of A and B must agree, found 4 and 5
 """,
             1,
         ),
@@ -309,7 +313,9 @@ def test_sizes_that_cannot_run(capsys: pytest.CaptureFixture[str]) -> None:
     feeds = saved(x=ones(2, 3), w=ones(4, 2))
     assert run(["check", "product.onnx", "--feeds", feeds]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("illegal at N=2, K=3, D=4: MatMul fc: inner dimensions of A and B agree: 3 is not 4\n\n")
+    assert out.startswith(
+        "illegal at N=2, K=3, D=4: MatMul fc: inner dimensions of A and B must agree, found 3 and 4\n\n"
+    )
     assert "\n6 claims hold\n" in out
     assert run(["check", "product.onnx", "--feeds", feeds, "--run"]) == 1
     assert "\nthe run fails: onnxruntime: MatMul fc: " in capsys.readouterr().out
@@ -390,7 +396,7 @@ def test_a_requirement_that_arrays_break_is_told_even_if_sizes_are_missing() -> 
     lines = [line.text for line in report(Fed("x.npz", ("N", "Q"), comparison, None), 1 << 30)]
     assert lines[0] == "not checked at N=2: the arrays show no size for Q"
     at = lines.index("needed, but not so")
-    assert lines[at + 1].startswith("  MatMul fc: D == K is required (inner dimensions of A and B agree)")
+    assert lines[at + 1].startswith("  MatMul fc: D == K is required (inner dimensions of A and B must agree)")
 
 
 # What rarely happens
@@ -452,4 +458,4 @@ def test_ranges_on_a_terminal_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert run(["check", "branches.onnx", "N=0..4", "D=2", "K=1"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("\x1b[1;31millegal for some of N=0..4, K=1, D=2\x1b[0m\n")
-    assert "  MatMul if/then_branch/fc: inner dimensions of A\n      and B agree: 1 is not 2\n" in out
+    assert "  MatMul if/then_branch/fc: inner dimensions of A\n      and B must agree, found 1 and 2\n" in out

@@ -38,7 +38,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ["product.onnx"],
             """\
 product.onnx: legal sizes meet 1 clause over N, K, D
-  D == K  (MatMul fc: inner dimensions of A and B agree)
+  D == K  (MatMul fc: inner dimensions of A and B must agree)
 """,
             0,
         ),
@@ -47,7 +47,7 @@ product.onnx: legal sizes meet 1 clause over N, K, D
             """\
 branches.onnx: legal sizes meet 2 clauses over N, K, D
   D >= 1 or N == 0  (Gather pick: every index lies inside the axis)
-  D == K or N <= 3  (MatMul if/then_branch/fc: inner dimensions of A and B agree)
+  D == K or N <= 3  (MatMul if/then_branch/fc: inner dimensions of A and B must agree)
 
 one size for several inputs, which no runtime checks: 1 symbol (N)
 may fail on data: 1 node (Gather: every index lies inside the axis)
@@ -60,7 +60,7 @@ may fail on data: 1 node (Gather: every index lies inside the axis)
             """\
 branches.onnx: legal sizes meet 1 clause over N, K, D
   D == K or N <= 3
-    MatMul if/then_branch/fc: inner dimensions of A and B agree
+    MatMul if/then_branch/fc: inner dimensions of A and B must agree
 
 taken for granted
   D >= 1  (assumed by the caller)
@@ -79,7 +79,7 @@ may fail on data
 matched.onnx: no size of the inputs is ruled out
 
 also needed, but only data decide
-  D == _d0  (MatMul fc: inner dimensions of A and B agree)
+  D == _d0  (MatMul fc: inner dimensions of A and B must agree)
 """,
             0,
         ),
@@ -87,7 +87,7 @@ also needed, but only data decide
             ["never.onnx"],
             """\
 never.onnx: no size of the inputs is legal, this model can never run
-  MatMul bad: inner dimensions of A and B agree: 4 is not 5
+  MatMul bad: inner dimensions of A and B must agree, found 4 and 5
 """,
             1,
         ),
@@ -96,7 +96,7 @@ never.onnx: no size of the inputs is legal, this model can never run
             ["odd.onnx"],
             """\
 odd.onnx: legal sizes meet 1 clause over batch size, N, a=b
-  `a=b` == N or `a=b` == 1 or N == 1  (Add add\\x1b[31m: dims of axis -1 broadcast)
+  `a=b` == N or `a=b` == 1 or N == 1  (Add add\\x1b[31m: dims of axis -1 must broadcast)
 """,
             0,
         ),
@@ -174,7 +174,7 @@ def test_an_undecided_contract_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> 
 product.onnx: 2 constraints, 2 relations over N, K, D
 
 required: without it the node fails
-  D == K  (MatMul fc: inner dimensions of A and B agree)
+  D == K  (MatMul fc: inner dimensions of A and B must agree)
 
 defined: holds of what the node computes
   2*N >= _d0  (NonZero nz: no more results than elements)
@@ -186,7 +186,7 @@ defined: holds of what the node computes
 branches.onnx: 3 constraints, 3 relations over N, K, D
 
 required: without it the node fails
-  D == K  where N >= 4  (MatMul if/then_branch/fc: inner dimensions of A and B agree)
+  D == K  where N >= 4  (MatMul if/then_branch/fc: inner dimensions of A and B must agree)
   D >= 1 or N == 0  (Gather pick: every index lies inside the axis)
 
 assumed: by you, or as a numeric premise
@@ -223,7 +223,7 @@ def test_relations_are_grouped_and_cut_short(capsys: pytest.CaptureFixture[str])
 thrice.onnx: 3 constraints, 1 relation over N, K, D
 
 required: without it the node fails
-  D == K  (MatMul fc0: inner dimensions of A and B agree, and 2 more nodes)
+  D == K  (MatMul fc0: inner dimensions of A and B must agree, and 2 more nodes)
 """
     )
     origin = Origin(1, "", "cat", "Concat", "y")

@@ -33,7 +33,7 @@ PROVED = (
     """\
 proved  x[1] == w[0]
   in symbols  D == K
-  required    D == K  (MatMul fc: inner dimensions of A and B agree)
+  required    D == K  (MatMul fc: inner dimensions of A and B must agree)
 """,
     0,
 )
@@ -82,7 +82,7 @@ not entailed  _d0 <= 1
             """\
 proved  K == 3
   assumed   D == 3  (assumed in the query)
-  required  D == K  (MatMul fc: inner dimensions of A and B agree)
+  required  D == K  (MatMul fc: inner dimensions of A and B must agree)
 """,
             0,
         ),
@@ -93,7 +93,7 @@ contradiction  K == 3
   so        nothing is proved: what is taken for granted cannot hold together
   assumed   D == 3  (assumed in the query)
   assumed   K == 4  (assumed in the query)
-  required  D == K  (MatMul fc: inner dimensions of A and B agree)
+  required  D == K  (MatMul fc: inner dimensions of A and B must agree)
 """,
             1,
         ),
@@ -102,7 +102,7 @@ contradiction  K == 3
             """\
 contradiction  N == 3
   so        nothing is proved: what is taken for granted cannot hold together
-  required  false  (MatMul bad: inner dimensions of A and B agree: 4 is not 5)
+  required  false  (MatMul bad: inner dimensions of A and B must agree, found 4 and 5)
 """,
             1,
         ),
@@ -110,7 +110,7 @@ contradiction  N == 3
             ["branches.onnx", "N >= 4 -> K == D"],
             """\
 proved  N >= 4 -> K == D
-  required  D == K or N <= 3  (MatMul if/then_branch/fc: inner dimensions of A and B agree)
+  required  D == K or N <= 3  (MatMul if/then_branch/fc: inner dimensions of A and B must agree)
 """,
             0,
         ),
@@ -216,7 +216,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                         "path": "",
                         "operator": "MatMul",
                         "output": "y",
-                        "reason": "inner dimensions of A and B agree",
+                        "reason": "inner dimensions of A and B must agree",
                     }
                 ],
                 "assuming": [],
@@ -286,7 +286,7 @@ def test_control_characters_never_reach_the_terminal(capsys: pytest.CaptureFixtu
     assert run(["prove", "odd.onnx", "N[0] == `batch size`\t", "`a=b` == 1 or `a=b` == x[1] or x[1] == 1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("proved  N[0] == `batch size`\\t\n")
-    assert "(Add add\\x1b[31m: dims of axis -1 broadcast)" in out
+    assert "(Add add\\x1b[31m: dims of axis -1 must broadcast)" in out
     assert out.replace("\n", "").isprintable()
     assert run(["prove", "odd.onnx", "x[0] ==\x1b[31m\n3"]) == 2
     assert capsys.readouterr().err.replace("\n", "").isprintable()
@@ -305,7 +305,8 @@ def test_a_terminal_gets_colours_and_lines_that_fit(
     assert "\x1b[1;31mrefuted  N == 1\x1b[0m\n" in out
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert (
-        "  required  D == K or N <= 3  (MatMul if/then_branch/fc:\n            inner dimensions of A and B agree)\n"
+        "  required  D == K or N <= 3  (MatMul if/then_branch/fc:\n"
+        "            inner dimensions of A and B must agree)\n"
         in plain
     )
 

@@ -193,7 +193,7 @@ def test_a_requirement_that_does_not_hold_is_found() -> None:
 def test_a_node_that_is_claimed_never_to_run() -> None:
     result = absint.analyze(model([node("Add", ["A", "B"], ["Y"])], [value("A", [3]), value("B", [4])]))
     assert wrong(compare(result, {"A": (3,), "B": (4,)}, {"Y": (3,)})) == [
-        "Add #0: the run succeeded, but it is claimed never to run (dims of axis -1 broadcast: 3 against 4)"
+        "Add #0: the run succeeded, but it is claimed never to run (dims of axis -1 must broadcast, found 3 and 4)"
     ]
 
 

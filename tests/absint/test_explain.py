@@ -186,7 +186,7 @@ def test_a_fact_that_a_requirement_taught_is_told() -> None:
     assert str(found).splitlines()[-3:] == [
         "[2] X[1] = 64",
         "    a dim of an input, declared as D",
-        "    known: D == 64  (MatMul mm: inner dimensions of A and B agree)",
+        "    known: D == 64  (MatMul mm: inner dimensions of A and B must agree)",
     ]
 
 
@@ -209,7 +209,7 @@ def test_a_fact_that_a_requirement_taught_of_an_invented_size() -> None:
     (fact,) = step.facts
     assert fact.node == "MatMul mm"
     assert fact.relation.op == "=="
-    assert "== 5  (MatMul mm: inner dimensions of A and B agree)" in str(found)
+    assert "== 5  (MatMul mm: inner dimensions of A and B must agree)" in str(found)
 
 
 def test_constants_under_an_expression_are_named_but_not_followed() -> None:

@@ -188,7 +188,7 @@ def test_what_yobx_documents() -> None:
         assert shape(absint.analyze(pair("Add", a, b), policy="max")) == [text]
     assert shape(absint.analyze(pair("Concat", "N", 64), policy="max")) == ["N", "5"]
     claims = absint.analyze(pair("Add", "d_model", 64), policy="max").claims
-    assert [(str(c.relation), c.reason) for c in claims] == [("d_model == 64", "dims of axis -1 broadcast")]
+    assert [(str(c.relation), c.reason) for c in claims] == [("d_model == 64", "dims of axis -1 must broadcast")]
 
 
 def counted(declared_in: str | None = None) -> ModelProto:

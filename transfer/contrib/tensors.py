@@ -173,7 +173,7 @@ def _packed(bits: Dim) -> Dim:
 
 @rule("IsAllFinite", inputs="input*", outputs="output", domain=MICROSOFT)
 def is_all_finite(op: Op) -> Tensor:
-    """Every element of every input is known to be finite."""
+    """A boolean scalar: no element of any input is infinite or NaN."""
     return Tensor(DType.BOOL, SCALAR)
 
 

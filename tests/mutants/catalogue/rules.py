@@ -331,7 +331,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "matmul-needs-no-agreement",
         "the inner dimensions of a product may differ",
         "absint.transfer.linalg",
-        'op.require_equal(inner_a, inner_b, "inner dimensions of A and B agree")\n    if len(b) == 1:',
+        'op.require_equal(inner_a, inner_b, "inner dimensions of A and B must agree")\n    if len(b) == 1:',
         "if len(b) == 1:",
         "node('MatMul', floats('N', 'M'), floats('K', 2))",
         runs("linalg"),
