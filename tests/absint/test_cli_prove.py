@@ -306,8 +306,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit(
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert (
         "  required  D == K or N <= 3  (MatMul if/then_branch/fc:\n"
-        "            inner dimensions of A and B must agree)\n"
-        in plain
+        "            inner dimensions of A and B must agree)\n" in plain
     )
 
 
