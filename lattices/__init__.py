@@ -1,16 +1,21 @@
 """The abstract domains, from integers up to values. Standard library only (numpy for index work in `contents`).
 
-    limits deadline              what one answer may take; a time limit that every layer looks at
-    intern truth interval        one object per structure; three-valued truth; intervals and congruences
-    expr normal relation         symbolic integers in normal form, their rewrites, relations over them
-    comparisons rewriting sign   what comparisons say, plainly; rewrites as data; what is a natural number
-    definedness                  where relations with quotients are true, and where false
-    facts                        what is known of symbols: `simplify` and `decide`
-    text references              the grammar: parse and print expressions and relations; the values that texts name
-    lattice laws rows            the protocol of a domain, its laws as tests, tuples of elements
-    dim shape dtype              dims, shapes, element types
-    real contents ramp tensor    exact floats, known elements, elements that grow, abstract values of every kind
+    terms/         symbolic integers in normal form
+    logic/         relations over them, and what is known
+    text/          one grammar for both: parse and print
+    operators      what Python's operators, `str()` and `Dim(text)` compute: calls up from the classes in terms and logic
+    deadline       a time limit that every layer looks at
+    limits         what one answer may take: seconds, steps and memory of Z3
+    lattice        what a domain must offer
+    laws           the laws of a domain, as tests
+    rows           tuples of elements
+    dim            the lattice of dims
+    shape dtype    shapes and element types
+    contents ramp  known elements of a tensor; elements that grow evenly along its axes
+    value          abstract values: tensors, sequences, optionals, maps
+    value_lattice  their lattice
+    unify          what two shapes become together, and the policies of other tools
 
-To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; the laws it must
-pass are in `laws.py`.
+To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of fifty lines; `laws.py` has the
+laws that it must pass.
 """

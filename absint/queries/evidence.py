@@ -12,7 +12,7 @@ from absint.lattices.deadline import DeadlineError, remaining
 from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.terms.expr import Dim, Symbol, symbol
 from absint.lattices.text import TextError, parse_relation
-from absint.lattices.text.references import UnresolvedError
+from absint.lattices.text.syntax import UnresolvedError
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -18,7 +18,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.nearest import bounded
-from absint.lattices.text.references import UnresolvedError
+from absint.lattices.text.syntax import UnresolvedError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
 from absint.program.steps import Operand
 from absint.shapes.names import symbols_of

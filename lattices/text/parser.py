@@ -1,47 +1,37 @@
 """The parser of dims and relations; `absint.lattices.text` is the public entry.
 
-Operator precedence with explicit stacks, so that depth is no limit. Every operation is charged before it is done,
-against a budget that is linear in the text, so that no short text takes long.
+Operator precedence with explicit stacks, so that depth is no limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Final, cast
+from typing import cast
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms import expr as ex
-from absint.lattices.terms import normal
-from absint.lattices.terms.expr import Dim, Expr, const, mul
-from absint.lattices.text import functions
-from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import either, nearest
+from absint.lattices.text.operations import Operations
 from absint.lattices.text.syntax import (
     AND,
     CLOSING,
     COMPARE,
-    COMPARISONS,
     IMPLIES,
     INFIX,
     MINIMUM,
     NOT,
-    OPERATIONS,
     OR,
     POWER,
-    PRODUCT,
     SIGN,
-    SUM,
-    Dims,
+    Bracket,
     Infix,
     Item,
     Name,
     Names,
-    Open,
     Set,
-    Sum,
-    terms,
 )
 from absint.lattices.text.tokens import (
     MAX_DIGITS,
@@ -55,31 +45,20 @@ from absint.lattices.text.tokens import (
     unquote,
 )
 
-MAX_CONDITION_DEPTH: Final = 100
-"""Deepest alternation of `and` with `or`."""
 
-_WORK: Final = 10_000
-_WORK_PER_CHARACTER: Final = 100
-
-
-class Parser:
+class Parser(Operations):
     """One run over one text."""
 
     functions: Iterable[str] = FUNCTIONS
     """What may be meant by the name of a function that is not there."""
 
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
-        self.text, self.names = text, names
-        self.table = TOTAL_FUNCTIONS if total else FUNCTIONS
-        self.divisors: list[Expr] = []  # in the text; the normal form may be without them
+        super().__init__(text, names, total)
         self.infix = INFIX | {"&": AND if relation else MINIMUM}
         self.at = 0  # where the next token is looked for
         self.items: list[Item] = []
-        self.stack: list[Infix | Open] = []
-        self.exact = False  # whether `/` is exact: inside floor, ceil and trunc
+        self.stack: list[Infix | Bracket] = []
         self.negated_in: Token | None = None  # the `not` of a `not in`
-        self.depth: dict[Relation, int] = {}
-        self.work = _WORK + _WORK_PER_CHARACTER * len(text)
 
     def dim(self) -> Expr:
         return self._dim(self._run())
@@ -100,17 +79,9 @@ class Parser:
         (result,) = self.items
         return result
 
-    def _error(self, at: int, reason: str) -> TextError:
-        return TextError(self.text, at, reason)
-
     def _misread(self, at: int, reason: str) -> TextError:
         """The error of a text that does not parse."""
         return self._error(at, reason)
-
-    def _spend(self, units: int, at: int) -> None:
-        self.work -= units
-        if self.work < 0:
-            raise self._error(at, "the expression takes too much work to normalise")
 
     # Tokens; each method returns whether an operand comes next
 
@@ -190,12 +161,12 @@ class Parser:
         elif op in (")", "}", "]"):
             self._close(token)
         else:
-            inside = [repr(self._innermost().closing)] if any(isinstance(s, Open) for s in self.stack) else []
+            inside = [repr(self._innermost().closing)] if any(isinstance(s, Bracket) for s in self.stack) else []
             raise self._misread(token.at, f"expected {' or '.join(['an operator', *inside])}, found {token.found}")
         return False
 
-    def _innermost(self) -> Open:
-        return next(s for s in reversed(self.stack) if isinstance(s, Open))
+    def _innermost(self) -> Bracket:
+        return next(s for s in reversed(self.stack) if isinstance(s, Bracket))
 
     # Brackets
 
@@ -206,7 +177,7 @@ class Parser:
                 near = nearest(function, self.functions, 1)
                 raise self._misread(name.at, f"no function {shown(function)}" + (f": {either(near)}?" if near else ""))
             token = Token(token.kind, token.text, name.at)
-        self.stack.append(Open(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
+        self.stack.append(Bracket(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
         if kind == "call":
             self.exact = self.exact or FUNCTIONS[function].rounds
 
@@ -214,7 +185,7 @@ class Parser:
         self._reduce(-1)
         if not self.stack:
             raise self._error(token.at, f"{token.text!r} closes nothing")
-        opened = cast(Open, self.stack[-1])
+        opened = cast(Bracket, self.stack[-1])
         if opened.closing != token.text:
             raise self._error(token.at, f"expected {opened.closing!r}, found {token.found}")
         self.stack.pop()
@@ -223,7 +194,7 @@ class Parser:
         del self.items[opened.first :]
         self.items.append(self._closed(opened, operands))
 
-    def _closed(self, opened: Open, operands: list[Item]) -> Item:
+    def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
         """What stands in brackets."""
         value = operands[0].value
         if opened.kind == "call":
@@ -233,25 +204,6 @@ class Parser:
         elif isinstance(value, Name):
             value = value._replace(calls=False)
         return Item(value, opened.at)
-
-    def _call(self, opened: Open, operands: list[Item]) -> Expr | Relation | Ratio:
-        function: Function = self.table[opened.function]
-        count = len(function.kinds)
-        if len(operands) < count or (len(operands) > count and not function.variadic):
-            raise self._error(opened.at, f"{opened.function} takes {function.arity}, found {len(operands)}")
-        convert = {"d": self._dim, "q": self._number, "c": self._condition}
-        arguments = [convert[function.kind(i)](item) for i, item in enumerate(operands)]
-        sizes = [terms(a) for a in arguments]
-        self._spend(sum(sizes) * len(sizes) + sizes[0] * sizes[-1], opened.at)
-        if opened.function in DIVIDING:
-            self.divisors += [
-                a.over if isinstance(a, Ratio) else a for a in arguments[1:] if isinstance(a, Expr | Ratio)
-            ]
-        try:
-            value = function.build(*arguments)
-        except ValueError as problem:
-            raise self._error(opened.at, str(problem)) from None
-        return self._stated(value, opened.at) if isinstance(value, Relation) else self._settled(value, opened.at)
 
     # Operators
 
@@ -266,78 +218,14 @@ class Parser:
 
     def _apply(self, infix: Infix) -> None:
         right = self.items.pop()
-        at = infix.at
-        value: Expr | Relation | Ratio | Sum
-        if infix.op == "not":
-            condition = self._condition(right)
-            value = rel.negation(condition)
-            self.depth[value] = self.depth.get(condition, 0)
-        elif infix.op in ("neg", "pos"):
-            number = self._number(right)
-            value = number if infix.op == "pos" else self._settled(functions.minus(number), at)
+        if infix.op in ("not", "neg", "pos"):
+            self.items.append(Item(self._prefixed(infix, right), infix.at))
         else:
             left = self.items.pop()
-            at = left.at
-            if infix.power == IMPLIES:
-                premise, conclusion = self._condition(left), self._condition(right)
-                value = self._deeper(rel.implies(premise, conclusion), (premise, conclusion), infix.at)
-            elif infix.power == SUM:
-                value = self._sum(left, right, infix)
-            elif infix.power == POWER:
-                value = self._raised(left, right)
-            else:
-                value = self._arithmetic(left, right, infix)
-        self.items.append(Item(value, at))
-
-    def _sum(self, left: Item, right: Item, infix: Infix) -> Expr | Ratio | Sum:
-        sign = 1 if infix.op == "+" else -1
-        y = self._number(right)
-        x = left.value if isinstance(left.value, Sum) and isinstance(y, Expr) else self._number(left)
-        if isinstance(y, Ratio) or isinstance(x, Ratio):
-            self._spend(terms(x) * terms(y), infix.at)
-            return self._settled(functions.plus(cast(Number, x), y if sign > 0 else functions.minus(y)), infix.at)
-        self._spend(len(y.terms), infix.at)
-        total = x if isinstance(x, Sum) else Sum(x)
-        total.add(y, sign)
-        return total
-
-    def _arithmetic(self, left: Item, right: Item, infix: Infix) -> Expr | Ratio:
-        exact = infix.op == "*" or (infix.op == "/" and self.exact)
-        x, y = (self._number(left), self._number(right)) if exact else (self._dim(left), self._dim(right))
-        self._spend(terms(x) * terms(y), infix.at)
-        if infix.op == "*":
-            result: Number = functions.times(x, y) if isinstance(x, Ratio) or isinstance(y, Ratio) else mul(x, y)
-            return self._settled(result, infix.at)
-        if infix.power == PRODUCT and y is ex.ZERO_EXPR:
-            raise self._error(infix.at, "division by zero")
-        if infix.power == PRODUCT:
-            self.divisors.append(y.over if isinstance(y, Ratio) else y)
-        if infix.op == "/":
-            result = functions.over(x, y) if self.exact else normal.truncdiv(cast(Dim, x), cast(Dim, y))
-            return self._settled(result, infix.at)
-        operation = OPERATIONS[infix.op]
-        return self._settled(operation(cast(Dim, x), cast(Dim, y)), infix.at)
-
-    def _raised(self, left: Item, right: Item) -> Expr:
-        base, exponent = self._dim(left), self._dim(right).const
-        if exponent is None or exponent < 0:
-            raise self._error(right.at, "expected a natural number as exponent")
-        if base.const is not None:
-            if abs(base.const) <= 1:
-                exponent = exponent % 2 or min(exponent, 2)
-            if base.const.bit_length() * exponent > ex.MAX_BITS:
-                raise self._error(right.at, f"expected a power of at most {ex.MAX_BITS} bits")
-            return self._settled_dim(const(base.const**exponent), right.at)
-        if exponent > ex.MAX_DEGREE:
-            raise self._error(right.at, f"expected an exponent of at most {ex.MAX_DEGREE}")
-        result: Dim = ex.ONE_EXPR
-        for _ in range(exponent):
-            self._spend(terms(result) * len(base.terms), right.at)
-            result = self._settled_dim(mul(result, base), right.at)
-        return cast(Expr, result)
+            self.items.append(Item(self._infixed(left, infix, right), left.at))
 
     def _apply_chain(self, power: int) -> None:
-        """All the operators of this power on top of the stack at once: `a and b and c`, `0 <= N <= 7`."""
+        """Apply all the operators of this power on top of the stack at once."""
         chain: list[Infix] = []
         while self.stack and isinstance(top := self.stack[-1], Infix) and top.power == power:
             chain.append(top)
@@ -345,98 +233,7 @@ class Parser:
         chain.reverse()
         first = len(self.items) - len(chain) - 1
         operands = self.items[first:]
-        del self.items[first:]
-        if power == COMPARE:
-            values = [item.value if isinstance(item.value, Set | Dims) else self._dim(item) for item in operands]
-            conditions = [self._compared(values[i], infix, values[i + 1]) for i, infix in enumerate(chain)]
-        else:
-            conditions = [self._condition(item) for item in operands]
-        self._spend(len(conditions), operands[0].at)
-        result = rel.disjunction(*conditions) if power == OR else rel.conjunction(*conditions)
-        self.items.append(Item(self._deeper(result, conditions, operands[0].at), operands[0].at))
-
-    def _compared(self, x: Expr | Set | Dims, infix: Infix, y: Expr | Set | Dims) -> Relation:
-        self._spend(terms(x) + terms(y), infix.at)
-        if not isinstance(x, Expr) or isinstance(y, Dims):
-            found = "a set" if isinstance(x, Set) else "a shape"
-            raise self._error(infix.at, f"expected a dim on the left of a comparison, found {found}")
-        if not isinstance(y, Set):
-            return self._stated(COMPARISONS[infix.op](x, y), infix.at)
-        self._spend(terms(x) * len(y.members), infix.at)
-        inside = rel.disjunction(*(self._stated(rel.eq(x, member), infix.at) for member in y.members))
-        return rel.negation(inside) if infix.op == "not in" else inside
-
-    def _deeper(self, result: Relation, conditions: Collection[Relation], at: int) -> Relation:
-        depth = 1 + max(self.depth.get(part, 0) for part in conditions)
-        if depth > MAX_CONDITION_DEPTH:
-            raise self._error(at, f"conditions nest deeper than {MAX_CONDITION_DEPTH}")
-        if len(conditions) > 1:
-            self.depth[result] = depth
-        return result
-
-    # What an operand is where it stands
-
-    def _dim(self, item: Item) -> Expr:
-        number = self._number(item)
-        if isinstance(number, Ratio):
-            raise self._error(
-                item.at, "an exact quotient has to be rounded here by floor(...), ceil(...) or trunc(...)"
-            )
-        return number
-
-    def _number(self, item: Item) -> Expr | Ratio:
-        value = item.value
-        if isinstance(value, Name):
-            return self._symbol(value, item.at)
-        if isinstance(value, Sum):
-            return self._settled_dim(ex.polynomial(value.terms), item.at)
-        if isinstance(value, Relation | Set | Dims):
-            raise self._error(item.at, f"expected a number, found {_KINDS[type(value)]}")
-        return value
-
-    def _condition(self, item: Item) -> Relation:
-        value = item.value
-        if isinstance(value, Name):
-            return self._boolean(value, item.at)
-        if not isinstance(value, Relation):
-            raise self._no_condition(item.at, _KINDS.get(type(value), "a number"))
-        return value
-
-    def _no_condition(self, at: int, found: str) -> TextError:
-        return self._error(at, f"expected a condition such as N >= 1, found {found}")
-
-    def _boolean(self, name: Name, at: int) -> Relation:
-        self._check_name(name, at)
-        return rel.boolean(name.name)
-
-    def _symbol(self, name: Name, at: int) -> Expr:
-        self._check_name(name, at)
-        if isinstance(self.names, Mapping):
-            return self._settled_dim(self.names[name.name], at)
-        return ex.symbol(name.name)
-
-    def _check_name(self, written: Name, at: int) -> None:
-        name = written.name
-        if self.names is not None and name not in self.names:
-            near = nearest(name, self.names, 1)
-            raise self._error(at, f"no symbol {shown(name)} here" + (f": {either(near)}?" if near else ""))
-
-    def _settled(self, value: Number, at: int) -> Expr | Ratio:
-        return value if isinstance(value, Ratio) else self._settled_dim(value, at)
-
-    def _stated(self, relation: Relation, at: int) -> Relation:
-        if relation is rel.UNKNOWN_RELATION:
-            raise self._no_value(at)
-        return relation
-
-    def _settled_dim(self, value: Dim, at: int) -> Expr:
-        if not isinstance(value, Expr):
-            raise self._no_value(at)
-        return value
-
-    def _no_value(self, at: int) -> TextError:
-        limits = f"{ex.MAX_TERMS} terms, degree {ex.MAX_DEGREE}, size {ex.MAX_SIZE}"
-        return self._error(at, f"no expression: it divides by zero or outgrows the limits ({limits})")
+        self.items[first:] = [Item(self._chained(operands, chain), operands[0].at)]
 
 
-_KINDS: Final[Mapping[type, str]] = {Relation: "a condition", Set: "a set", Dims: "a shape"}
+__all__ = ["Parser"]

@@ -11,8 +11,7 @@ from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.parser import Parser
-from absint.lattices.text.references import References, UnresolvedError
-from absint.lattices.text.syntax import Dims, Infix, Item, Name, Names, Open, Set, terms
+from absint.lattices.text.syntax import Bracket, Dims, Infix, Item, Name, Names, References, Set, UnresolvedError, terms
 from absint.lattices.text.tokens import TextError, Token, after_space, unquote
 from absint.lattices.text.value_names import ValueNames
 
@@ -52,7 +51,7 @@ class ReferenceParser(Parser):
         if token.kind == "op" and token.text == "[" and not (isinstance(top, Infix) and top.op in ("in", "not in")):
             self._open(token, "list")
             return True
-        if token.text == "]" and isinstance(top, Open) and top.kind == "list" and top.first == len(self.items):
+        if token.text == "]" and isinstance(top, Bracket) and top.kind == "list" and top.first == len(self.items):
             self.stack.pop()
             self.exact = top.exact
             self.items.append(Item(Dims(()), top.at))
@@ -91,7 +90,7 @@ class ReferenceParser(Parser):
         super()._open(token, kind, function)
         self.exact = self.exact and kind != "axis"
 
-    def _closed(self, opened: Open, operands: list[Item]) -> Item:
+    def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
         if opened.kind == "list":
             return Item(Dims(tuple([self._dim(item) for item in operands])), opened.at)
         if opened.kind != "axis":

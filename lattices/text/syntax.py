@@ -1,9 +1,9 @@
-"""What the parser works on: operators with their binding power, and operands before it is known what they are."""
+"""The parser's data: operators with their binding power, operands, and the values that a text may refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
@@ -42,6 +42,21 @@ Names = Collection[str] | Mapping[str, Dim] | None
 """The symbols that a text may name: any, only these, or only these for the dims that they stand for."""
 
 CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
+
+
+class UnresolvedError(ValueError):
+    """The dims of a value cannot be given; the message says why."""
+
+
+class References(Protocol):
+    """The values that a text may refer to, by name. Iterating gives their names, which errors suggest."""
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def shape(self, name: str, /) -> Sequence[Dim]:
+        """The dims of a value. Raises UnresolvedError if they are not known, or if it is no tensor."""
 
 
 class Name(NamedTuple):
@@ -95,7 +110,7 @@ class Infix(NamedTuple):
     at: int
 
 
-class Open(NamedTuple):
+class Bracket(NamedTuple):
     """An opening bracket: of a group, the operands of a function (`call`), a set, a list of dims, or an axis."""
 
     kind: str

@@ -8,8 +8,7 @@ from typing import Final
 
 from absint.lattices.terms.kinds import INTERNAL
 from absint.lattices.text.nearest import SHOWN, Near, bounded, either, nearest
-from absint.lattices.text.references import References
-from absint.lattices.text.syntax import Names
+from absint.lattices.text.syntax import Names, References
 from absint.lattices.text.tokens import TextError, after_space, quote, token_at, unquote
 
 MAX_BARE_NAME: Final = 1_000

@@ -13,7 +13,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, boolean, eq, g
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, integer_symbol, symbol
 from absint.lattices.text import TextError, format_relation, parse, parse_relation
 from absint.lattices.text.nearest import nearest
-from absint.lattices.text.references import UnresolvedError
+from absint.lattices.text.syntax import UnresolvedError
 from absint.lattices.text.tokens import quote
 from absint.lattices.text.value_names import MAX_BARE_NAME, is_bare
 from tests.lattices.test_text import HOSTILE, conditions, source, trees

@@ -1,0 +1,120 @@
+"""The `dim_param` of a model, where most texts are names and nothing is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from absint.lattices.terms.expr import Dim, Expr, symbol
+from absint.lattices.text.printer import format_dim
+from absint.lattices.text.reading import parse
+from absint.lattices.text.tokens import MAX_TEXT, TextError, Token, reads_as_name, tokens
+
+
+class DimParam(NamedTuple):
+    """What a `dim_param` means, and why it does not mean more where its author may have wanted an expression."""
+
+    dim: Dim
+    hint: str | None = None
+
+
+def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool = False) -> DimParam:
+    """The dim that a `dim_param` of a model denotes; a text that is not an expression is a name as it stands.
+
+    `standalone_names` are the dim_params of the graph's inputs that are names by themselves. `past-seq` and `a/b`,
+    without a space at the operator, are expressions only if each of their names is one of them. `total`: see `parse`.
+    """
+    if reads_as_name(text):
+        return DimParam(_named(text))
+    key = (text, frozenset(standalone_names), total)
+    found = _read.get(key)
+    if found is None:
+        found = _read_dim_param(*key)
+        _read.add(key, found)
+    return found
+
+
+def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) -> DimParam:
+    """The dim of a text that is more than a plain name."""
+    name = DimParam(_named(text))
+    try:
+        found = list(tokens(text))
+        if len(found) == 2 and text != found[0].text and found[0].kind != "quoted":
+            return name  # " N" is not the name "N": models compare the texts
+        if _has_hyphen(text, found) and not _stands_alone(found, standalone_names):
+            return name
+        dim = parse(text, total=total)
+    except TextError as problem:
+        return name._replace(hint=str(problem)) if _EXPRESSION.search(text) else name
+    return name if dim.is_concrete and int(dim) < 0 else DimParam(dim)
+
+
+MAX_KEPT: Final = MAX_TEXT
+"""Characters of dim_params that stay parsed: exporters write the same long text at hundreds of values."""
+
+
+class _Kept:
+    """Parsed texts, bounded by their length in all."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, frozenset[str], bool], DimParam] = {}
+        self._length = 0
+
+    def get(self, key: tuple[str, frozenset[str], bool]) -> DimParam | None:
+        return self._found.get(key)
+
+    def add(self, key: tuple[str, frozenset[str], bool], dim: DimParam) -> None:
+        if self._length + len(key[0]) > MAX_KEPT:
+            self._found, self._length = {}, 0
+        self._found[key] = dim
+        self._length += len(key[0])
+
+
+_read = _Kept()
+
+
+def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:
+    """The `dim_param` that `read_dim_param` reads back as this dim; empty if there is none.
+
+    There is none for an unknown dim, a negative number, and an expression with internal or integer symbols.
+    """
+    texts = [format_dim(dim)]
+    if isinstance(dim, Expr) and len(dim.symbols) == 1:
+        (only,) = dim.symbols
+        if dim is symbol(only.name):
+            texts.insert(0, only.name[1:] if _INTERNAL.match(only.name) else only.name)
+    return next((text for text in texts if read_dim_param(text, standalone_names).dim is dim), "")
+
+
+_EXPRESSION: Final = re.compile(r"[+*%^(),]|//|/:|\s[-/]|[-/]\s")
+"""What shows that a text is meant as an expression; a `-` or `/` without a space is also common inside names."""
+
+_INTERNAL: Final = re.compile(r"\\*%")
+
+
+def _named(text: str) -> Dim:
+    """The symbol of that name; one that looks internal gets a backslash in front."""
+    return symbol("\\" + text if _INTERNAL.match(text) else text)
+
+
+def _has_hyphen(text: str, found: list[Token]) -> bool:
+    """Whether a `-` or `/` between two operands has no space around it."""
+    return any(
+        token.kind == "op"
+        and token.text in ("-", "/")
+        and (before.kind != "op" or before.text == ")")
+        and not text[token.at - 1].isspace()
+        and not text[token.at + 1 : token.at + 2].isspace()
+        for before, token in pairwise(found)
+    )
+
+
+def _stands_alone(found: list[Token], standalone_names: Collection[str]) -> bool:
+    """Whether the tokens name at least one dim, and only dims that stand alone on some input."""
+    names = [token for token, after in pairwise(found) if token.kind == "name" and after.text != "("]
+    return bool(names) and all(token.text in standalone_names for token in names)
+
+
+__all__ = ["DimParam", "format_dim_param", "read_dim_param"]

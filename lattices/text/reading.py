@@ -1,0 +1,62 @@
+"""Reading dims and relations: `parse` and `parse_relation`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, symbol
+from absint.lattices.text.parser import Parser
+from absint.lattices.text.reference_parser import ReferenceParser
+from absint.lattices.text.syntax import Names, References
+from absint.lattices.text.tokens import reads_as_name
+
+
+def parse(text: str, names: Names = None, references: References | None = None, *, total: bool = False) -> Dim:
+    """The dim that a text denotes.
+
+    A text without any operator is a number or a name ("batch size" too); `?` is the unknown dim. With `names`, only
+    these names are allowed; a mapping gives the dim that each stands for. With `references`, `X[1]` and the like denote
+    dims of the values that it knows, and no text denotes the unknown dim.
+
+    `broadcast(a, b)` is the size of a value that some node has computed: the node requires that a and b broadcast. In a
+    `total` text, and with `references`, it is the first operand that is not 1 whether or not they do.
+    Raises TextError, which points at the column, for anything else and for whatever is over a limit.
+    """
+    whole = text.strip()
+    if whole == "?" and references is None:
+        return UNKNOWN_DIM
+    if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
+        return names[whole] if isinstance(names, Mapping) else symbol(whole)
+    return _parser(text, names, references, relation=False, total=total).dim()
+
+
+def parse_relation(
+    text: str,
+    names: Names = None,
+    references: References | None = None,
+    *,
+    total: bool = False,
+    divisors: list[Expr] | None = None,
+) -> Relation:
+    """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
+
+    A name that stands where a condition is expected is a boolean symbol. With `references`, relations over values are
+    read too: `X[1] == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`.
+    `total` is as for `parse`; what the text divides by is added to `divisors`.
+    Raises TextError, which points at the column, for any other text and for whatever is over a limit.
+    """
+    parser = _parser(text, names, references, relation=True, total=total)
+    relation = parser.relation()
+    if divisors is not None:
+        divisors += parser.divisors
+    return relation
+
+
+def _parser(text: str, names: Names, references: References | None, relation: bool, total: bool) -> Parser:
+    if references is None:
+        return Parser(text, names, relation, total)
+    return ReferenceParser(text, names, references, relation)
+
+
+__all__ = ["parse", "parse_relation"]
