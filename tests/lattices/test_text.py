@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from absint.lattices import text as public
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, boolean, eq, ge, ite
 from absint.lattices.terms.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
 from absint.lattices.terms.normal import broadcast, maximum, minimum, truncdiv
@@ -17,12 +16,14 @@ from absint.lattices.text import (
     MAX_CONDITION_DEPTH,
     MAX_TEXT,
     TextError,
+    dim_params,
     format_dim,
     format_dim_param,
     format_relation,
     parse,
     parse_relation,
     read_dim_param,
+    reading,
 )
 from absint.lattices.text.syntax import Names
 from tests import reference
@@ -454,19 +455,19 @@ def test_deep_groups_and_signs() -> None:
 
 
 def test_the_public_names() -> None:
-    assert all(hasattr(public, name) for name in public.__all__)
+    assert all(hasattr(public, name) for name in dim_params.__all__)
 
 
 def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One exported EfficientNet writes 21 long texts at 548 values."""
     parsed: list[str] = []
 
-    class Counting(public.Parser):
+    class Counting(reading.Parser):
         def __init__(self, text: str, names: Names = None, relation: bool = False, total: bool = False) -> None:
             parsed.append(text)
             super().__init__(text, names, relation, total)
 
-    monkeypatch.setattr(public, "Parser", Counting)
+    monkeypatch.setattr(reading, "Parser", Counting)
     texts = [f"({name} + 7)//8*8" for name in ("once_a", "once_b")]
     for _ in range(100):
         for text in texts:
@@ -480,9 +481,9 @@ def parse_uncounted(text: str) -> Dim:
 
 
 def test_parsed_texts_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = public._Kept()
-    monkeypatch.setattr(public, "_read", kept)
-    monkeypatch.setattr(public, "MAX_KEPT", 100)
+    kept = dim_params._Kept()
+    monkeypatch.setattr(dim_params, "_read", kept)
+    monkeypatch.setattr(dim_params, "MAX_KEPT", 100)
     for number in range(50):
         read_dim_param(f"bounded + {number + 1}", ())
         assert 0 < kept._length <= 100
