@@ -3,7 +3,7 @@
     terms/         symbolic integers in normal form
     logic/         relations over them, and what is known
     text/          one grammar for both: parse and print
-    operators      what Python's operators, `str()` and `Dim(text)` compute: calls up from the classes in terms and logic
+    operators      what Python's operators, `str()` and `Dim(text)` compute, for the classes in terms and logic
     deadline       a time limit that every layer looks at
     limits         what one answer may take: seconds, steps and memory of Z3
     lattice        what a domain must offer

@@ -455,7 +455,7 @@ def test_deep_groups_and_signs() -> None:
 
 
 def test_the_public_names() -> None:
-    assert all(hasattr(public, name) for name in dim_params.__all__)
+    assert all(hasattr(public, name) for name in public.__all__)
 
 
 def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
