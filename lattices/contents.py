@@ -1,4 +1,4 @@
-"""What is known of the elements of a small tensor: the domain that shape arithmetic in a model is followed with.
+"""Known elements of small tensors: the domain that follows shape arithmetic in a model.
 
 Elements are interned: an integer is a dim, a boolean a relation, a float an exact real; OPAQUE stands for one of which
 nothing is known. Contents are either a row-major tuple of elements with a concrete shape, at most `MAX_ELEMENTS`, or a
@@ -40,7 +40,7 @@ def is_small(sizes: Sequence[int]) -> bool:
 
 
 class Opaque:
-    """An element of which nothing is known."""
+    """An unknown element of any type."""
 
     __slots__ = ()
 

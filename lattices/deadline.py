@@ -1,11 +1,11 @@
-"""A time limit for everything that one answer takes: each layer looks at it where work can grow.
+"""A time limit for all the work behind one answer; each layer checks it where work can grow.
 
 >>> with within(3600.0):
 ...     on_time()
 ...     remaining(10.0)
 10.0
 
-Below the limit nothing depends on it, so answers are the same in every run.
+Nothing depends on the limit until it is reached, so answers are the same in every run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from time import monotonic
 
 
 class DeadlineError(BaseException):
-    """The time limit was reached. Whoever set it answers with what is known by then.
+    """The time limit was reached. Whoever set it answers with what has been found by then.
 
-    It is no `Exception`: a transfer rule that is interrupted has not failed.
+    Not an `Exception`: an interrupted transfer rule has not failed.
     """
 
 
@@ -34,12 +34,12 @@ class _Current(local):
 _current = _Current()
 _lock = Lock()
 _set = 0
-"""Deadlines that are set, in any thread: where there are none, looking costs next to nothing."""
+"""Deadlines set in any thread; with none, a check costs next to nothing."""
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Work in this thread that may take so long; an earlier deadline around it still holds."""
+    """Limit the work of this thread; an earlier deadline around it still holds."""
     global _set
     before = _current.end, _current.seconds
     end = monotonic() + seconds
@@ -62,7 +62,7 @@ def on_time() -> None:
 
 
 def remaining(most: float = inf) -> float:
-    """Seconds that are left, at most so many. Raises DeadlineError if there are none."""
+    """Seconds left, but no more than `most`. Raises DeadlineError once the time is over."""
     on_time()
     return min(most, _current.end - monotonic())
 

@@ -6,7 +6,7 @@ from math import inf
 from typing import Final, NamedTuple
 
 MEMORY: Final = 4 << 30
-"""Bytes that the Z3 process may take, where the platform can limit them."""
+"""Bytes that the Z3 process may allocate, where the platform can limit them."""
 
 RLIMIT: Final = 3_000_000
 """Z3's budget for one question: steps, the same on every machine."""
@@ -19,16 +19,16 @@ LONG: Final = 60.0
 
 
 class Limits(NamedTuple):
-    """Limits of an answer. Past `seconds` it says what is known by then; the rest bounds Z3 alone."""
+    """Limits of an answer. Past `seconds` the answer is what has been found by then; the rest bounds Z3 alone."""
 
     seconds: float = SECONDS
     rlimit: int = RLIMIT
     """Of one question; 0 is no limit."""
     memory: int = MEMORY
-    """Bytes that the Z3 process may take."""
+    """Bytes that the Z3 process may allocate."""
 
     def checked(self) -> Limits:
-        """These limits. Raises ValueError for one that makes no sense."""
+        """These limits. Raises ValueError for one that is out of range."""
         if not 0 < self.seconds < inf:
             raise ValueError(f"seconds={self.seconds:g}: expected a number above 0")
         if not 0 <= self.rlimit < 1 << 32:

@@ -1,6 +1,7 @@
-"""What Python's operators, `str()` and `Dim(text)` compute: the one module that a class imports from above its room.
+"""The functions behind Python's operators, `str()` and `Dim(text)`.
 
-`terms.dim` and `logic.formula` define the classes; rooms above them have the arithmetic, the connectives and the text.
+`terms.dim` and `logic.formula` define the classes; the arithmetic, the connectives and the text stand in rooms above
+them. This is the only module that those two import from above.
 """
 
 from __future__ import annotations

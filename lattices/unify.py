@@ -1,8 +1,8 @@
-"""Unification: what two shapes become together, and the policies by which tools decide between two dims.
+"""Unification: two shapes merged, and the policies by which tools choose between two dims.
 
-A policy is a value that an analysis is given. `sound`, the default, claims only what every run shows. The others are
-what the tools of the field do; they are run by the same engine, so that their claims can be counted and judged. A claim
-of theirs is never a constraint.
+A policy is an argument of an analysis. `sound`, the default, claims only what every run shows. The others follow the
+tools of the field; the same engine runs them, so that their claims can be counted and judged. Such a claim is never a
+constraint.
 """
 
 from __future__ import annotations
@@ -59,46 +59,46 @@ def broadcast(a: Shape, b: Shape) -> Broadcast:
 
 
 Fresh = Callable[[], Dim]
-"""Gives a size of which nothing is known; the engine names it."""
+"""Makes an unknown size; the engine names it."""
 
 Choice = Callable[[Dim, Dim, Fresh], Dim]
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How to decide between two dims. What is None is decided soundly."""
+    """How to choose between two dims. A choice that is None is made soundly."""
 
     name: str
     summary: str
     equal: Choice | None = None
-    """Of two dims that must be equal, the target and the source, the one that is shown."""
+    """Which of two dims that must be equal to show; the target is the first, the source the second."""
     broadcasting: Choice | None = None
-    """The size of two different dims that broadcast; neither is 1, and neither is a constant."""
+    """The size to show for two different dims that broadcast; neither is a constant."""
     anchoring: Callable[[Dim, Dim], Dim] | None = None
-    """Of the inferred dim and the one that the author declared, the one that is shown."""
+    """Which to show of the inferred dim and the one that the author declared."""
     renames: bool = False
     """A declared name takes the place of the inferred dim in every other value too."""
     records: bool = False
-    """A dim that broadcasts with a constant is taken to be equal to it."""
+    """It claims that a dim equals the constant that it broadcasts with."""
 
     @property
     def sound(self) -> bool:
-        """Whether everything that it shows holds in every run."""
+        """Everything that it shows holds in every run."""
         return self.equal is None and self.broadcasting is None and self.anchoring is None
 
     @property
     def label(self) -> str:
-        """What every report says of its results; empty for a sound one."""
+        """The warning in every report on its results; empty for a sound policy."""
         return "" if self.sound else f"unsound policy {self.name}"
 
     def unify(self, target: Dim, source: Dim, fresh: Fresh) -> Dim:
-        """The dim that is shown for two that must be equal."""
+        """The dim to show for two that must be equal."""
         if target is source and isinstance(target, Expr):
             return target
         return DIMS.meet(target, source) if self.equal is None else self.equal(target, source, fresh)
 
     def broadcast(self, a: Dim, b: Dim, fresh: Fresh) -> Dim:
-        """The dim that is shown for two that broadcast."""
+        """The dim to show for two that broadcast."""
         if self.broadcasting is None:
             return broadcast_dims(a, b)
         if (a is b and isinstance(a, Expr)) or b is ONE_EXPR:
@@ -108,11 +108,11 @@ class Policy:
         return a if _is_constant(a) else b if _is_constant(b) else self.broadcasting(a, b, fresh)
 
     def adopt(self, inferred: Dim, declared: Dim) -> Dim:
-        """The dim that is shown where the author declared one."""
+        """The dim to show where the author declared one."""
         return inferred if self.anchoring is None else self.anchoring(inferred, declared)
 
     def claim(self, a: Dim, b: Dim) -> Relation:
-        """What it takes for granted when these two broadcast, beyond what they require."""
+        """The assumption of the policy when these two broadcast, beyond what broadcasting requires."""
         if not self.records or ONE_EXPR in (a, b) or _is_constant(a) is _is_constant(b):
             return TRUE
         return eq(a, b)
@@ -127,7 +127,7 @@ def _unknown(a: Dim, b: Dim, fresh: Fresh) -> Dim:
 
 
 def _first(target: Dim, source: Dim, fresh: Fresh) -> Dim:
-    """The target if anything is known of it."""
+    """The target, unless it is unknown."""
     return target if isinstance(target, Expr) else source
 
 
@@ -137,7 +137,7 @@ def _target(target: Dim, source: Dim, fresh: Fresh) -> Dim:
 
 
 def _constant(target: Dim, source: Dim, fresh: Fresh) -> Dim:
-    """A constant, else a size of which nothing is known."""
+    """A constant, else an unknown size."""
     return _target(target, source, fresh) if _is_constant(target) or _is_constant(source) else fresh()
 
 
@@ -146,7 +146,7 @@ def _largest(a: Dim, b: Dim, fresh: Fresh) -> Dim:
 
 
 def _shortest(a: Dim, b: Dim, fresh: Fresh) -> Dim:
-    """A constant, a symbol of the inputs, another symbol, an expression; of two of a kind the shorter text."""
+    """The first kind of: constant, symbol of the inputs, other symbol, expression; among equals the shorter text."""
     known = [dim for dim in (a, b) if isinstance(dim, Expr)]
     return min(known, key=_length, default=a)
 
@@ -159,7 +159,7 @@ def _length(dim: Expr) -> tuple[bool, bool, bool, int, str]:
 
 
 def _anchor(inferred: Dim, declared: Dim) -> Dim:
-    """What was declared, but never a name for a constant."""
+    """The declared dim, unless it is a name for a constant."""
     if not isinstance(declared, Expr) or (_is_constant(inferred) and not _is_constant(declared)):
         return inferred
     return declared

@@ -35,7 +35,7 @@ from absint.lattices.terms.substitution import rebuilt
 
 
 def comparison(op: str, difference: Dim) -> Relation:
-    """How a difference compares with 0. UNKNOWN_RELATION if it is unknown."""
+    """A difference compared with 0; UNKNOWN_RELATION if it is unknown."""
     if not isinstance(difference, Expr) or len(difference.terms) >= MAX_TERMS:  # its negation may have a term more
         return UNKNOWN_RELATION
     return canonical(op, difference)
@@ -156,7 +156,7 @@ def _split_product(e: Expr) -> Relation | None:
 
 
 def _zero_product(e: Expr) -> Relation | None:
-    """Where e == 0 holds, if some factor divides all of it: where a factor is 0."""
+    """e == 0 as "some factor is 0", if a factor divides all of e."""
     factor = common_factor(e)
     if factor.const is not None or (len(e.terms) == 1 and len(e.terms[0][0]) == 1):
         return None
@@ -165,16 +165,16 @@ def _zero_product(e: Expr) -> Relation | None:
 
 
 def _empty_quotient(e: Expr) -> Relation | None:
-    """Where e == 0 holds, if e is a natural number divided by a constant: where that is small."""
+    """e == 0 as "the dividend is small", if e is a natural number divided by a constant."""
     unrolled = _without_quotient(cast(Expr, -e)) if nonneg(e) else None
     return None if unrolled is None else canonical(">=", unrolled)
 
 
 @states("a - g * m * (b // m) == 0 -> b % m == 0 and a == g * b", when="g >= 1 and m >= 1 and a >= g * b")
 def _whole_quotient(e: Expr) -> Relation | None:
-    """Where e == 0 holds, if e is a multiple of a quotient, taken from something that is large enough.
+    """e == 0 as "the division is exact", if e is a multiple of a quotient, subtracted from something large enough.
 
-    `N*H == 32*(N*(H//4)//8)` says that nothing is lost in either division.
+    `N*H == 32*(N*(H//4)//8)` says that both divisions are exact.
     """
     for mono, coef in e.ordered:
         node = mono[0] if len(mono) == 1 else None
@@ -204,7 +204,7 @@ def _is_natural_product(e: Expr) -> bool:
     when="g >= 1 and k >= 1 and a >= 0 and c >= 0",
 )
 def _whole_factors(e: Expr) -> Relation | None:
-    """Where e == 0 holds, if e is H*W - 7*(H//7)*5*(W//5): nothing is lost in any division, or there is nothing."""
+    """e == 0 as "every division is exact, or a factor is 0", if e is like H*W - 7*(H//7)*5*(W//5)."""
     if len(e.terms) != 2:
         return None
     (whole, one), (cut, scale) = sorted(e.terms, key=lambda term: abs(term[1]))
@@ -245,7 +245,7 @@ def _divided(a: Atom, quotient: Atom) -> int | None:
 
 
 def _positive_product(e: Expr) -> Relation | None:
-    """Where a*b - 1 >= 0 holds for natural a and b: where both are at least 1."""
+    """a*b - 1 >= 0 for natural a and b as "both are at least 1"."""
     product = add(e, const(1))
     if not isinstance(product, Expr) or () in dict(product.terms) or not nonneg(product):
         return None
@@ -273,7 +273,7 @@ _SHORT: Final = 4
 
 
 def _met_extreme(e: Expr) -> Relation | None:
-    """What e == 0 says, if e is an extreme of two against one of them, or against what one of them cannot be."""
+    """e == 0 without an extreme, if e is an extreme of two minus one of them, or minus a value that one cannot have."""
     found = _extreme_and_rest(e)
     if found is None:
         return None
@@ -290,7 +290,7 @@ def _met_extreme(e: Expr) -> Relation | None:
 
 
 def _bounded_extreme(e: Expr) -> Relation | None:
-    """What e >= 0 says of the operands, if e is an extreme plus or minus something."""
+    """e >= 0 as a relation over the operands, if e is an extreme plus or minus something."""
     for mono, coef in e.ordered:
         node = mono[0] if len(mono) == 1 else None
         if node is not None and node.op in ("max", "min") and abs(coef) == 1 and node.size <= _SMALL:
@@ -304,12 +304,12 @@ _SMALL: Final = 64
 
 
 def _chosen_zero(e: Expr) -> Relation | None:
-    """What e == 0 says, if it settles a choice in e."""
+    """e == 0 without a choice that it settles."""
     return _settled_choice("==", e)
 
 
 def _chosen_bound(e: Expr) -> Relation | None:
-    """What e >= 0 says, if it settles a choice in e."""
+    """e >= 0 without a choice that it settles."""
     return _settled_choice(">=", e)
 
 
@@ -352,7 +352,7 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
 
 
 def _without_quotient(e: Expr) -> Expr | None:
-    """What holds against 0 where e does, if e is a constant and a quotient by one."""
+    """f with f >= 0 wherever e >= 0, if e is a quotient by a constant plus a constant."""
     (mono, coef), *others = e.ordered
     if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
         return None

@@ -1,7 +1,7 @@
-"""Where relations have a truth: a quotient by 0 has no value, and a comparison over it is neither true nor false.
+"""Truth and falsity of relations that divide: a comparison over a quotient by 0 is neither true nor false.
 
-The rest is as `Relation.truth` has it: a connective is settled by the parts that have a truth, and a choice needs the
-alternative that it makes alone.
+As in `Relation.truth`, the parts of a connective that have a truth may settle it, and a choice needs only the
+alternative that it makes.
 
 >>> from absint.lattices.text import parse_relation
 >>> str(falsity(parse_relation("N//M >= 2 or N == 7")))
@@ -30,17 +30,17 @@ from absint.lattices.terms.expr import Atom, Expr, postorder
 
 
 def truth(relation: Relation) -> Relation:
-    """It holds where the relation is true."""
+    """A relation that holds exactly where the given one is true."""
     return _settled(relation, True) if _divides(relation.atoms()) else relation
 
 
 def falsity(relation: Relation) -> Relation:
-    """It holds where the relation is false: stronger than the negation, which holds where it has no truth, too."""
+    """A relation that holds exactly where the given one is false: where it has no truth, only the negation holds."""
     return _settled(relation, False) if _divides(relation.atoms()) else negation(relation)
 
 
 def computed(relation: Relation) -> Relation:
-    """The operands of every `broadcast` in it broadcast, as the node that computes such a size requires."""
+    """The requirement of every node behind a `broadcast` in the relation: its operands broadcast."""
     if not any(node.op == "broadcast" for node in postorder(relation.atoms())):
         return TRUE
     values = _conditions(relation.atoms(), broadcasts=True)
@@ -48,10 +48,10 @@ def computed(relation: Relation) -> Relation:
 
 
 def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
-    """The divisors of a text are not 0, as far as the relation that it denotes does not show that it divides.
+    """No divisor of the text is 0, those left out that the relation still divides by.
 
-    The normal form cancels: `N*M // M` is N. At M == 0 the text has no value all the same. It also splits: a product
-    is 0 where a factor is, and so another part of a connective settles what in the text divides by 0.
+    The normal form cancels: `N*M // M` is N, though the text has no value at M == 0. It also splits: a product is 0
+    where a factor is, so another part of a connective may settle what divides by 0 in the text.
     """
     shown = {_divisor(node) for node in postorder(relation.atoms())} if relation.op in ("==", "!=", ">=") else ()
     return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))
@@ -85,7 +85,7 @@ def _settled(relation: Relation, wanted: bool) -> Relation:
 
 
 def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]:
-    """For every atom, where it has a value."""
+    """For every atom, the condition under which it has a value."""
     found: dict[Atom, Relation] = {}
 
     def of(e: Expr) -> Relation:

@@ -1,4 +1,4 @@
-"""What is known about symbols beyond their kind: the cheap, exact tier that `decide` and `simplify` draw on.
+"""Facts about symbols: the cheap, exact tier behind `decide` and `simplify`.
 
 Facts come from relations: an equality that solves a symbol, bounds, a finite set, a congruence; everything else is kept
 as it stands and used as a premise. Nothing here searches: an answer costs a few normal forms.
@@ -50,7 +50,7 @@ class Facts:
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
         for _ in range(_MAX_PASSES):
-            # What a later relation solves may let an earlier one say more, so learn until nothing is bound any more.
+            # A later relation may solve a symbol of an earlier one: learn again until nothing new is bound.
             bound = self._mapping
             self._premises: list[Expr] = []
             self._sets: dict[Symbol, frozenset[int]] = {}
@@ -169,22 +169,22 @@ class Facts:
 
     @property
     def narrows_only(self) -> bool:
-        """Replacing symbols says all that is known: no fact is left that their bounds do not show."""
+        """The replacements carry every fact: none is left that bounds do not show."""
         return all(relation.map(self.replaced) is TRUE for relation in self.relations)
 
     @property
     def mapping(self) -> Mapping[Symbol, Dim]:
-        """What solved and narrowed symbols are replaced by."""
+        """Replacements of solved and narrowed symbols."""
         return self._mapping
 
     @property
     def values(self) -> Mapping[Symbol, frozenset[int]]:
-        """Symbols that have one of finitely many values."""
+        """Symbols with finitely many values."""
         return self._sets
 
     @property
     def remainders(self) -> Mapping[Symbol, Congruence]:
-        """Symbols of which a remainder is known."""
+        """Symbols with a known remainder."""
         return self._congruences
 
     def simplify(self, dim: Dim) -> Dim:
@@ -240,7 +240,7 @@ class Facts:
         return total
 
     def decide(self, relation: Relation) -> Truth:
-        """Whether the relation holds in every run that meets the facts, in none, or is not settled here."""
+        """YES if the relation holds in every run that meets the facts, NO if in none, UNKNOWN if neither is shown."""
         if relation is TRUE:
             return YES
         if relation is FALSE:
@@ -260,7 +260,7 @@ class Facts:
         return self._decide_zero(relation.op, self.simplify(relation.expr), _MAX_CASES)
 
     def _decide_zero(self, op: str, e: Dim, cases: int) -> Truth:
-        """How a simplified expression compares with 0."""
+        """A simplified expression compared with 0."""
         if not isinstance(e, Expr):
             return UNKNOWN
         if op == ">=":
@@ -311,8 +311,8 @@ def positive_factors(e: Expr) -> list[Symbol]:
 def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
     """e == 0 as symbol == term, where a symbol occurs once, linearly and with coefficient 1 or -1.
 
-    An invented symbol is solved before one of the inputs, and else the one that stands last in `order`, or in the
-    order of keys, so the earlier names survive. A solution that could leave the bounds of the symbol is not one.
+    Invented symbols are solved first, then the symbol that stands last in `order` or, without a place there, by key, so
+    that earlier names survive. A solution that could leave the bounds of the symbol is rejected.
     """
     places = {name: place for place, name in enumerate(order)}
     linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]

@@ -21,7 +21,7 @@ from absint.lattices.terms.substitution import Substitution
 
 
 class Algebra(Protocol):
-    """What the methods of a relation compute; `absint.lattices.operators` implements it, from the rooms above."""
+    """The functions behind the methods of a relation, which `absint.lattices.operators` takes from above."""
 
     def conjunction(self, *relations: Relation) -> Relation: ...
 

@@ -1,6 +1,6 @@
-"""Expressions with choices in them: what they are where a condition holds, and choices that make no difference.
+"""Simplifying choices: `ite` terms under a condition, and choices that make no difference.
 
-Nothing here guesses: a result has the value of the original in every run (that meets the premise).
+A result has the value of the original in every run (that meets the premise).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.substitution import rebuilt
 
 _MAX_CHOICES: Final = 6
-"""More choices than this in one expression are left as they are."""
+"""An expression with more choices is left as it is."""
 
 _LARGE: Final = 400
 
 _MAX_STEPS: Final = 16
-"""Of one simplification: two choices can take turns in making each other needless."""
+"""Of one simplification: two choices can take turns in making each other redundant."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -50,7 +50,7 @@ def choices(root: Dim | Relation) -> tuple[Relation, ...]:
 
 @lru_cache(maxsize=1 << 13)
 def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
-    """The same value wherever the condition holds: choices made, and symbols replaced that the condition fixes.
+    """The dim simplified where the condition holds: choices made, and symbols replaced that the condition fixes.
 
     With `extremes`, the larger or smaller of two is a choice too.
     """
@@ -118,7 +118,7 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
 
 @lru_cache(maxsize=1 << 13)
 def settled(dim: Dim) -> Dim:
-    """The dim without the choices that make no difference: one side has the value of the other where that is taken."""
+    """The dim without choices that make no difference: where one side is taken, the other has the same value."""
     for _ in range(_MAX_STEPS):
         simpler = _settled_once(dim)
         if simpler is dim:
@@ -161,7 +161,7 @@ def product_settled(dim: Dim) -> Dim:
 
 
 def _condition(node: Atom) -> Relation | None:
-    """Where the atom is the last operand but one, and not the last: the condition of a choice, or of two extremes."""
+    """The condition of a choice or of an extreme of two: the atom is its last operand but one if it holds, else its last."""
     if node.op == "ite":
         return cast(Relation, node.args[0])
     if node.op in ("max", "min") and len(node.args) == 2:

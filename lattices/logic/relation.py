@@ -21,7 +21,7 @@ from absint.lattices.terms.rewriting import states
 
 
 def boolean(name: str) -> Relation:
-    """A named condition of which nothing is known: the value of some boolean data."""
+    """A named condition: an integer symbol for boolean data is 1."""
     return truth_of(Symbol(name, 0, 1))
 
 

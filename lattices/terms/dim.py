@@ -12,7 +12,7 @@ from absint.lattices.terms.interval import Congruence, Interval
 
 
 class Arithmetic(Protocol):
-    """What the operators of a dim compute; `absint.lattices.operators` implements it, from the rooms above this one."""
+    """The functions behind the operators of a dim, which `absint.lattices.operators` takes from the rooms above."""
 
     def dim_of(self, value: Dim | int | str | None, /) -> Dim: ...
 

@@ -317,7 +317,7 @@ UNKNOWN_DIM: Final = Unknown()
 
 NATURAL: Final = Interval(0, MAX_DIM)
 UNKNOWN_SIZE: Final = Unknown(NATURAL)
-"""A size of which nothing is known but that it is one."""
+"""Any size."""
 
 __all__ = [
     "MAX_BITS", "MAX_DEGREE", "MAX_DIM", "MAX_SIZE", "MAX_TERMS", "MINUS_ONE", "NATURAL", "ONE_EXPR", "UNKNOWN_DIM",

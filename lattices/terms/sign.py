@@ -1,4 +1,4 @@
-"""Whether an expression is a natural number whatever its symbols are: a bounded search beyond interval arithmetic."""
+"""Expressions that are natural numbers whatever their symbols are: a bounded search beyond interval arithmetic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STEPS: Final = 48
 @states("c * min(a, b) >= c * a -> True", when="c <= 0")
 @states("broadcast(a, b) == a or broadcast(a, b) == b -> True")
 def nonneg(e: Dim) -> bool:
-    """Whether e >= 0 for all values of the symbols within their bounds; False means "not shown".
+    """True if e >= 0 is shown for all values of the symbols within their bounds; False means "not shown".
 
     Beyond interval arithmetic, a composite atom is replaced by linear bounds of its value (for m >= 1,
     a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be.
@@ -38,9 +38,9 @@ def nonneg(e: Dim) -> bool:
 
 
 def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) -> bool:
-    """Whether the sum is > -scale: it bounds `scale` times an integer from below, which is then a natural number.
+    """True if the sum is shown > -scale: it bounds `scale` times an integer from below, which is then a natural number.
 
-    Sums that are only passed through stay plain: to intern them would take most of the time.
+    Intermediate sums are plain dicts: interning them would take most of the time.
     """
     if len(terms) > MAX_TERMS:
         return False

@@ -14,7 +14,7 @@ from absint.lattices.text.tokens import MAX_TEXT, TextError, Token, reads_as_nam
 
 
 class DimParam(NamedTuple):
-    """What a `dim_param` means, and why it does not mean more where its author may have wanted an expression."""
+    """The dim of a `dim_param`, with a hint where its author may have wanted an expression but got a name."""
 
     dim: Dim
     hint: str | None = None
@@ -89,7 +89,7 @@ def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:
 
 
 _EXPRESSION: Final = re.compile(r"[+*%^(),]|//|/:|\s[-/]|[-/]\s")
-"""What shows that a text is meant as an expression; a `-` or `/` without a space is also common inside names."""
+"""Signs of a text meant as an expression; a `-` or `/` without a space is also common inside names."""
 
 _INTERNAL: Final = re.compile(r"\\*%")
 
@@ -100,7 +100,7 @@ def _named(text: str) -> Dim:
 
 
 def _has_hyphen(text: str, found: list[Token]) -> bool:
-    """Whether a `-` or `/` between two operands has no space around it."""
+    """True if a `-` or `/` between two operands has no space around it."""
     return any(
         token.kind == "op"
         and token.text in ("-", "/")
@@ -112,7 +112,7 @@ def _has_hyphen(text: str, found: list[Token]) -> bool:
 
 
 def _stands_alone(found: list[Token], standalone_names: Collection[str]) -> bool:
-    """Whether the tokens name at least one dim, and only dims that stand alone on some input."""
+    """True if the tokens name at least one dim, and only dims that stand alone on some input."""
     names = [token for token, after in pairwise(found) if token.kind == "name" and after.text != "("]
     return bool(names) and all(token.text in standalone_names for token in names)
 

@@ -103,7 +103,7 @@ class Function(NamedTuple):
     build: Callable[..., Any]
     variadic: bool = False
     rounds: bool = False
-    """Whether `/` is exact inside it."""
+    """`/` is exact inside it."""
 
     def kind(self, index: int) -> str:
         return self.kinds[min(index, len(self.kinds) - 1)]

@@ -1,4 +1,4 @@
-"""What the operators and functions of the grammar make of their operands.
+"""The operators and functions of the grammar, applied to operands.
 
 Every operation is charged before it is done, against a budget that is linear in the text, so that no short text takes
 long.
@@ -52,7 +52,7 @@ class Operations:
         self.text, self.names = text, names
         self.table = TOTAL_FUNCTIONS if total else FUNCTIONS
         self.divisors: list[Expr] = []  # in the text; the normal form may be without them
-        self.exact = False  # whether `/` is exact: inside floor, ceil and trunc
+        self.exact = False  # inside floor, ceil and trunc, where `/` is exact
         self.depth: dict[Relation, int] = {}
         self.work = _WORK + _WORK_PER_CHARACTER * len(text)
 
@@ -186,7 +186,7 @@ class Operations:
             self.depth[result] = depth
         return result
 
-    # What an operand is where it stands
+    # Operands, converted to the kind that their place wants
 
     def _dim(self, item: Item) -> Expr:
         number = self._number(item)

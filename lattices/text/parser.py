@@ -50,7 +50,7 @@ class Parser(Operations):
     """One run over one text."""
 
     functions: Iterable[str] = FUNCTIONS
-    """What may be meant by the name of a function that is not there."""
+    """Names that an error may suggest for a misspelt function."""
 
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         super().__init__(text, names, total)
@@ -195,7 +195,7 @@ class Parser(Operations):
         self.items.append(self._closed(opened, operands))
 
     def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
-        """What stands in brackets."""
+        """The operand that a pair of brackets makes."""
         value = operands[0].value
         if opened.kind == "call":
             value = self._call(opened, operands)

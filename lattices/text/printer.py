@@ -1,4 +1,4 @@
-"""How dims and relations print; `absint.lattices.text` is the public entry.
+"""Printing dims and relations; `absint.lattices.text` is the public entry.
 
 An expression is shown as a sum of summands. The normal form has no `mod`: `k*a - k*m*(a//m)` is shown as `k*(a % m)`.
 Text is emitted piece by piece from an explicit stack, so depth is no limit and time is linear in the text.
@@ -93,7 +93,7 @@ def _emit(root: Piece) -> str:
 
 
 def _expression(e: Expr) -> tuple[int, list[Piece]]:
-    """How tightly an expression binds, and its pieces."""
+    """The binding power of an expression, and its pieces."""
     summands = _summands(e)
     if len(summands) != 1:
         return _SUM, _sum(summands)
@@ -255,7 +255,7 @@ def _relation(r: Relation) -> tuple[int, list[Piece]]:
 
 
 def _afterthought(alternative: Relation) -> int:
-    """What reads best last: `H % 8 == 0 or batch == 0`, `edges <= nodes or nodes >= 2 or edges == 0`."""
+    """A sort key; the last reads best last: `H % 8 == 0 or batch == 0`, `edges <= nodes or nodes >= 2 or edges == 0`."""
     line = alternative.line
     if line is None or _literal(alternative):
         return 0

@@ -100,7 +100,7 @@ class ReferenceParser(Parser):
         return Item(self._axis(cast(Dims, shape), at, index, operands[0].at), at)
 
     def _of_name(self, function: str) -> Expr | Dims | Name:
-        """What a function gives for the name in the parenthesis that has just been opened."""
+        """The value of a function for the name in the parenthesis that has just been opened."""
         name, at, self.at = self.values.argument(self.at, "symbol" if function == "symbol" else "value")
         if function == "symbol":
             self.values.check_symbol(name, at, alone=True)

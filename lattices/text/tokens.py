@@ -132,12 +132,12 @@ def integer(token: Token, text: str) -> int:
 
 
 def is_name(text: str) -> bool:
-    """Whether the text is a name of the grammar without quotes."""
+    """True if the text is a name of the grammar without quotes."""
     return _NAME.fullmatch(text) is not None and text not in RESERVED
 
 
 def reads_as_name(text: str) -> bool:
-    """Whether the whole text, without quotes, is a name: a name of the grammar, or no operator and not a number."""
+    """True if the whole text, without quotes, is a name: one of the grammar, or free of operators and not a number."""
     if is_name(text):
         return True
     return (

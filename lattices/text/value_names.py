@@ -1,4 +1,4 @@
-"""Names of values in a text: where one without backquotes ends, and what was meant by one that is not there."""
+"""Names of values in a text: the end of a name without backquotes, and suggestions for a misspelt one."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class ValueNames:
 
 
 def _is_within_word(text: str, begin: int, end: int) -> bool:
-    """Whether a name goes on before or after these columns."""
+    """True if a name goes on before or after these columns."""
     first, last = text[begin - 1 : begin + 1] if begin else "", text[end - 1 : end + 1]
     return any(len(pair) == 2 and all(c.isalnum() or c == "_" for c in pair) for pair in (first, last))
 
@@ -155,7 +155,7 @@ def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def is_bare(name: str) -> bool:
-    """Whether a value can be named without backquotes."""
+    """True if a value can be named without backquotes."""
     whole = 0 < len(name) <= MAX_BARE_NAME and _BARE.fullmatch(name) is not None and name == name.strip()
     return whole and not _SPACED_OPERATOR.search(name)
 
