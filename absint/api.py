@@ -10,7 +10,7 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Symbol
-from absint.lattices.unify import SOUND, Policy
+from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
 from absint.program.limits import Progress, Watch
 from absint.program.lowering import Lowerer
@@ -63,7 +63,7 @@ def analyze(
     refine: Refine = True,
     plugins: bool = True,
     schema_inference: bool = True,
-    policy: str | Policy = SOUND,
+    policy: str | UnificationPolicy = SOUND,
     profile: Profile | None = None,
     defaults: bool = False,
     premises: bool = True,

@@ -65,7 +65,7 @@ Choice = Callable[[Dim, Dim, Fresh], Dim]
 
 
 @dataclass(frozen=True)
-class Policy:
+class UnificationPolicy:
     """How to choose between two dims. A choice that is None is made soundly."""
 
     name: str
@@ -165,41 +165,45 @@ def _anchor(inferred: Dim, declared: Dim) -> Dim:
     return declared
 
 
-SOUND: Final = Policy("sound", "claims what every run shows")
+SOUND: Final = UnificationPolicy("sound", "claims what every run shows")
 
-POLICIES: Final[Mapping[str, Policy]] = {
+POLICIES: Final[Mapping[str, UnificationPolicy]] = {
     policy.name: policy
     for policy in (
         SOUND,
-        Policy(
+        UnificationPolicy(
             "keep-target",
             "the ONNX symbolic-dim RFC: of two symbols that must be equal the target stays, a declared dim included",
             equal=_target,
             broadcasting=_unknown,
             anchoring=_anchor,
         ),
-        Policy("fresh", "ONNX 1.10: two different symbols become a new one", equal=_constant, broadcasting=_unknown),
-        Policy("prefer-concrete", "onnx_ir: a constant, else the first of the two", equal=_target, broadcasting=_first),
-        Policy(
+        UnificationPolicy(
+            "fresh", "ONNX 1.10: two different symbols become a new one", equal=_constant, broadcasting=_unknown
+        ),
+        UnificationPolicy(
+            "prefer-concrete", "onnx_ir: a constant, else the first of the two", equal=_target, broadcasting=_first
+        ),
+        UnificationPolicy(
             "prefer-first",
             "onnx-shape-inference: the first of the two, in a broadcast a constant before it",
             equal=_first,
             broadcasting=_first,
         ),
-        Policy(
+        UnificationPolicy(
             "max",
             "yobx: a broadcast is the larger of two symbols, and a symbol beside a constant is that constant",
             equal=_first,
             broadcasting=_largest,
             records=True,
         ),
-        Policy(
+        UnificationPolicy(
             "shortest-name",
             "onnxruntime's auto_merge: a constant, else a symbol of the inputs, else the shortest text",
             equal=_shortest,
             broadcasting=_shortest,
         ),
-        Policy(
+        UnificationPolicy(
             "rename",
             "anchors: a declared dim takes the place of the inferred one, everywhere",
             anchoring=_anchor,
@@ -210,4 +214,4 @@ POLICIES: Final[Mapping[str, Policy]] = {
 """Every policy by its name."""
 
 
-__all__ = ["POLICIES", "SOUND", "Broadcast", "Choice", "Fresh", "Policy", "broadcast"]
+__all__ = ["POLICIES", "SOUND", "Broadcast", "Choice", "Fresh", "UnificationPolicy", "broadcast"]

@@ -22,7 +22,7 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
-from absint.lattices.unify import SOUND, Policy
+from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
 from absint.transfer.attributes import AttributeValue
 from absint.transfer.signature import RuleError, Signature, listed
@@ -44,7 +44,7 @@ class Op(Stating):
         outputs: int = 1,
         facts: Facts = NO_FACTS,
         name: str = "",
-        policy: Policy = SOUND,
+        policy: UnificationPolicy = SOUND,
         premises: bool = True,
     ) -> None:
         """`premises`: numeric premises may be assumed; see `assume`."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.engine import Analysis
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.unify import SOUND, Policy
+from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Node, Program
 from absint.program.limits import UNFINISHED
@@ -88,7 +88,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         memoise: bool = True,
         trace: Trace | None = None,
         first_round: FirstRound | None = None,
-        policy: Policy = SOUND,
+        policy: UnificationPolicy = SOUND,
         profile: Profile | None = None,
     ) -> None:
         """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives, and

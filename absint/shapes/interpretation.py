@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import FALSE, Relation
 from absint.lattices.rows import Rows
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.unify import Policy
+from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Program
@@ -51,7 +51,7 @@ class Interpretation:
         *,
         inputs: Mapping[int, Value],
         simplify: Callable[[Value], Value] | None,
-        policy: Policy,
+        policy: UnificationPolicy,
         memo: Memo | None,
         first_round: FirstRound | None = None,
         profile: Profile | None = None,

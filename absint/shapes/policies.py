@@ -14,7 +14,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.unify import POLICIES, Policy
+from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
 from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
@@ -29,9 +29,9 @@ Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
 """For each node the outputs of it that have a declared shape, and their declared types."""
 
 
-def policy_of(policy: str | Policy) -> Policy:
+def policy_of(policy: str | UnificationPolicy) -> UnificationPolicy:
     """A policy by its name. Raises UsageError for a name that is none."""
-    if isinstance(policy, Policy):
+    if isinstance(policy, UnificationPolicy):
         return policy
     if policy not in POLICIES:
         raise UsageError(f"unknown policy {policy!r}: it is one of {', '.join(POLICIES)}")
@@ -41,7 +41,7 @@ def policy_of(policy: str | Policy) -> Policy:
 def run_policy(
     lowered: Lowered,
     facts: Facts,
-    policy: Policy,
+    policy: UnificationPolicy,
     *,
     memoise: bool,
     trace: Trace | None,
@@ -59,7 +59,13 @@ class PolicyAnalysis(ShapeAnalysis):
     """The shape analysis, with declared dims shown where the policy adopts them."""
 
     def __init__(
-        self, lowered: Lowered, facts: Facts, policy: Policy, *, memoise: bool = True, trace: Trace | None = None
+        self,
+        lowered: Lowered,
+        facts: Facts,
+        policy: UnificationPolicy,
+        *,
+        memoise: bool = True,
+        trace: Trace | None = None,
     ) -> None:
         super().__init__(lowered.program, facts, memoise=memoise, policy=policy)
         self._told = trace

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import onnx
 
     from absint.diagnostics import Diagnostic
-    from absint.lattices.unify import Policy
+    from absint.lattices.unify import UnificationPolicy
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
     from absint.program.graph import Node, Program, Scope
@@ -171,7 +171,7 @@ class Analysed:
         return self.last.analysis
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> UnificationPolicy:
         """The choice between two dims. Under an unsound policy all shapes are claims."""
         return self.base.analysis.policy
 

@@ -15,7 +15,7 @@ from absint.errors import UsageError
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.lattices.unify import Policy
+    from absint.lattices.unify import UnificationPolicy
 
 Kind = Literal["declared", "policy", "tool"]
 
@@ -72,7 +72,7 @@ def _read(name: str) -> Source:
     raise UsageError(f"--source {shown}: no such source; there are: {known}")
 
 
-def policies() -> Mapping[str, Policy]:
+def policies() -> Mapping[str, UnificationPolicy]:
     """The policies that there are."""
     from absint.lattices.unify import POLICIES
 

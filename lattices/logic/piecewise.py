@@ -161,7 +161,7 @@ def product_settled(dim: Dim) -> Dim:
 
 
 def _condition(node: Atom) -> Relation | None:
-    """The condition of a choice or of an extreme of two: the atom is its last operand but one if it holds, else its last."""
+    """The condition of a choice or an extreme: the atom is its last operand but one where it holds, else its last."""
     if node.op == "ite":
         return cast(Relation, node.args[0])
     if node.op in ("max", "min") and len(node.args) == 2:

@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import TRUE, broadcastable, eq
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, as_dim, const
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.text import parse
-from absint.lattices.unify import POLICIES, SOUND, Policy
+from absint.lattices.unify import POLICIES, SOUND, UnificationPolicy
 
 NAMES = ("sound", "keep-target", "fresh", "prefer-concrete", "prefer-first", "max", "shortest-name", "rename")
 Decide = Callable[[Dim, Dim], Dim]
@@ -28,11 +28,11 @@ def fresh() -> Dim:
     return UNKNOWN_SIZE
 
 
-def unify(policy: Policy) -> Decide:
+def unify(policy: UnificationPolicy) -> Decide:
     return lambda a, b: policy.unify(a, b, fresh)
 
 
-def broadcasts(policy: Policy) -> Decide:
+def broadcasts(policy: UnificationPolicy) -> Decide:
     return lambda a, b: policy.broadcast(a, b, fresh)
 
 
@@ -118,7 +118,7 @@ def test_what_is_adopted(inferred: str | int, declared: str | int, expected: str
 
 
 def test_the_table_of_the_documentation() -> None:
-    columns: Sequence[Callable[[Policy], Dim]] = [
+    columns: Sequence[Callable[[UnificationPolicy], Dim]] = [
         lambda p: p.broadcast(dim("N"), dim("M"), fresh),
         lambda p: p.broadcast(dim("N"), dim(64), fresh),
         lambda p: p.unify(dim("N"), dim("M"), fresh),
@@ -187,7 +187,7 @@ FAILING = {
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("kind", ["broadcast", "unify"])
-def test_which_laws_fail(kind: str, policy: Policy) -> None:
+def test_which_laws_fail(kind: str, policy: UnificationPolicy) -> None:
     decide = broadcasts(policy) if kind == "broadcast" else unify(policy)
     failing = {name for name, law in LAWS.items() if not law(decide)}
     assert failing == FAILING.get((kind, policy.name), set())
@@ -242,7 +242,7 @@ def test_where_a_broadcast_is_false(name: str, first: tuple[int, int] | None) ->
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-def test_equal_dims_are_shown_right(policy: Policy) -> None:
+def test_equal_dims_are_shown_right(policy: UnificationPolicy) -> None:
     exprs = [d for d in map(dim, ["N", "M", "N + 1", 3]) if isinstance(d, Expr)]
     for a, b in product(exprs, repeat=2):
         if eq(a, b) is not eq(1, 0):

@@ -10,13 +10,13 @@ from typing import Final
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.text import parse
-from absint.lattices.unify import POLICIES, Policy
+from absint.lattices.unify import POLICIES, UnificationPolicy
 from tests.unification.formula import Formula
 from tests.unification.judging import Judged, Sizes, judge
 from tests.unification.row import Row
 from tests.unification.unifying import needed
 
-Decision = Callable[[Policy, Dim, Dim], Dim]
+Decision = Callable[[UnificationPolicy, Dim, Dim], Dim]
 
 
 def fresh() -> Dim:
@@ -135,7 +135,7 @@ class Decided:
         return self.judged is not None and self.judged.counterexample is not None
 
 
-def decide(policy: Policy, of: Situation) -> Decided:
+def decide(policy: UnificationPolicy, of: Situation) -> Decided:
     """Ask the policy, and judge what it shows."""
     shown = {name: DECISIONS[of.decision](policy, parse(a), parse(b)) for name, (a, b) in of.pairs.items()}
     claims = list(_claims(shown, of.row))
