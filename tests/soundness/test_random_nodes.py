@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.soundness import node_runs
-from tests.soundness.node_drafts import NodeDraft
+from tests.soundness.node_drafts import NodeDraft, as_array
 from tests.soundness.node_runs import Verdict, bindings, examine
 from tests.soundness.node_shrinks import printed, shrunk
 from tests.soundness.node_sources import known, operators
@@ -44,6 +44,13 @@ def test_drafts_are_the_same_every_time() -> None:
         one, two = draft(seed), draft(seed)
         assert one.model().SerializeToString() == two.model().SerializeToString()
         assert list(bindings(one)) == list(bindings(two))
+
+
+def test_elements_wrap_to_their_type() -> None:
+    assert as_array((-(2**63) - 1, 2**63), np.dtype(np.int64)).tolist() == [2**63 - 1, -(2**63)]
+    assert as_array((-1, 2**64 - 1), np.dtype(np.uint64)).tolist() == [2**64 - 1] * 2
+    assert as_array((0.5, 1), np.dtype(np.float32)).tolist() == [0.5, 1.0]
+    assert as_array((True, False), np.dtype(bool)).tolist() == [True, False]
 
 
 def test_every_domain_is_there() -> None:
