@@ -1,6 +1,7 @@
 """The order of the rooms, read from the import statements, and what a bare `import absint` may load."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -173,6 +174,22 @@ def test_arrows_lead_down_and_never_in_a_circle() -> None:
     circles = [circle for circle in nx.strongly_connected_components(found) if len(circle) > 1]
     inside = {(a, b) for circle in circles for a, b in found.subgraph(circle).edges}
     assert {f"{a}->{b}" for a, b in upward | inside} == DEBT
+
+
+MAPPED = sorted(
+    module
+    for module, file in MODULES.items()
+    if file.name == "__init__.py" and module not in ("absint", "absint.commands")
+)
+"""`absint` lists public names; `absint.commands` has a file for each command."""
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_docstring_of_a_folder_is_its_map(folder: str) -> None:
+    text = ast.get_docstring(ast.parse(MODULES[folder].read_text("utf-8"))) or ""
+    inside = {name.removeprefix(f"{folder}.") for name in MODULES if name.startswith(f"{folder}.")}
+    missing = {name for name in inside if "." not in name and not re.search(rf"\b{name}\b", text)}
+    assert not missing
 
 
 def violations(source: str, path: str) -> list[str]:

@@ -5,7 +5,8 @@
     run_case     one case of a table, against onnxruntime or onnx.reference
     apply_case   what a rule says of a case, without a run
 
-`cases` describes nodes, `runs` executes them, `checks` holds claims against a run, `laws` needs no run.
+`cases` describes nodes, `runs` executes them, `checks` holds claims against a run,
+`elements` makes inputs whose elements the rule knows, `laws` needs no run.
 onnxruntime is loaded only where it runs a case: `pip install 'absint[run]'`.
 """
 

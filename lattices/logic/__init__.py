@@ -1,12 +1,14 @@
 """Relations over symbolic integers, and what is known of symbols.
 
-relation      the constructors: eq, ge, conjunction, divisible, ite, ...
-formula       Relation: a comparison with 0, or `and`, `or` over relations
-comparisons   the normal form of a comparison
-connectives   and, or, not, implies, without redundant operands
-ranges        sets of integers, for comparisons of one term with constants
-truth         three-valued truth: YES, NO, UNKNOWN
-facts         relations that hold: `simplify` and `decide`
-piecewise     choices: made where a condition decides them, dropped where they make no difference
-definedness   where relations with quotients are true, and where false
+    relation      the constructors: eq, ge, conjunction, divisible, ite, ...
+    formula       Relation: a comparison with 0, or `and`, `or` over relations
+    comparisons   the normal form of a comparison
+    connectives   and, or, not, implies, without redundant operands
+    ranges        sets of integers, for comparisons of one term with constants
+    truth         three-valued truth: YES, NO, UNKNOWN
+    facts         relations that hold: `simplify` and `decide`
+    piecewise     choices: made where a condition decides them, dropped where they make no difference
+    definedness   where relations with quotients are true, and where false
+
+It builds on terms, and knows nothing of texts.
 """

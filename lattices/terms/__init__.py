@@ -1,19 +1,22 @@
 """Symbolic integers in normal form: interned polynomials over atoms, their constructors and rewrites.
 
-atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite
-dim            Dim: what a dim answers, and Python's operators
-expr           Expr and Unknown: polynomials, with + - *, products and bounds
-monomials      products of atoms: order, product, exact quotient, bounds
-normal         every constructor of a composite atom in one table
-division       floordiv, mod, ceildiv, truncdiv, fmod
-extremes       maximum, minimum
-broadcasting   broadcast
-polynomials    exact quotients and common factors
-sign           natural numbers, whatever the symbols are
-substitution   symbols replaced, and atoms rebuilt
-evaluation     values under a binding; no rewrite takes part
-rewriting      statements of rewrites as data, which a test proves
-interval       integer intervals and congruences
-real           floats that are exact: an expression over a constant
-intern         one object for each structure
+    atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite
+    dim            Dim: what a dim answers, and Python's operators
+    expr           Expr and Unknown: polynomials, with + - *, products and bounds
+    monomials      products of atoms: order, product, exact quotient, bounds
+    normal         every constructor of a composite atom in one table
+    division       floordiv, mod, ceildiv, truncdiv, fmod
+    extremes       maximum, minimum
+    broadcasting   broadcast
+    polynomials    exact quotients and common factors
+    sign           natural numbers, whatever the symbols are
+    substitution   symbols replaced, and atoms rebuilt
+    evaluation     values under a binding; no rewrite takes part
+    rewriting      statements of rewrites as data, which a test proves
+    interval       integer intervals and congruences
+    real           floats that are exact: an expression over a constant
+    kinds          what a symbol stands for, and where it comes from
+    intern         one object for each structure
+
+Nothing here knows of relations or texts.
 """
