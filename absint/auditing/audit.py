@@ -1,4 +1,4 @@
-"""What a source claims of the shapes of a model, and the outcome of an audit."""
+"""The claims of a source about the shapes of a model, and the outcome of an audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Stated = int | str | None
 
 @dataclass(frozen=True)
 class Claims:
-    """What a tool, an author or a policy claims of the values of one model."""
+    """Shapes of the values of one model, as a tool, an author or a policy claims them."""
 
     source: str
     shapes: Mapping[str, tuple[Stated, ...] | None]
@@ -29,7 +29,7 @@ class Claims:
 
 
 class Judgement(Enum):
-    """What is known of a claim."""
+    """The verdict on a claim."""
 
     PROVED = "proved"
     """It holds in every run that succeeds."""
@@ -37,7 +37,7 @@ class Judgement(Enum):
     """A run shows that it is false; or, where none can be made at these sizes, the analysis at them does, and complete
     rules promise a run."""
     NOT_ENTAILED = "not entailed"
-    """What is known allows it to be false, but no run has shown that."""
+    """Nothing known rules out that it is false, but no run has shown it."""
     UNPROVED = "unproved"
     """It was not decided."""
 
@@ -65,7 +65,7 @@ class Judged:
     confirmed: bool = False
     """A run at these sizes showed that it is false."""
     because: tuple[str, ...] = ()
-    """What a proof rests on, what a run showed, or why there is no answer."""
+    """The constraints behind a proof, the shape that a run showed, or the reason why there is no answer."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Audit:
     failure: str
     """One line where the source failed."""
     seconds: float
-    """What the source took to say it."""
+    """Time that the source took."""
     judged: tuple[Judged, ...]
     dims: int
     """Dims of the main graph that the source speaks of, known or not."""

@@ -29,12 +29,12 @@ class Body(NamedTuple):
 
     @property
     def is_function(self) -> bool:
-        """Whether it is called, and not a graph of its own."""
+        """It is the body of a function."""
         return isinstance(self.graph, FunctionProto)
 
     @property
     def declared(self) -> Iterator[ValueInfoProto]:
-        """What its author says of its values; of those of the main graph, those that are computed."""
+        """The declarations of its values; in the main graph, of those that are computed."""
         if isinstance(self.graph, FunctionProto):
             yield from getattr(self.graph, "value_info", ())
             return

@@ -1,4 +1,4 @@
-"""What a source says, as relations between dims.
+"""Claims as relations between dims.
 
 A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the
 graph that has it, a body or a call of a function being a graph of its own (ONNX IR, "Static tensor shapes"): its first
@@ -36,7 +36,7 @@ class Claim:
     place: Place
     """A dim; without an axis, the rank."""
     stated: Expr
-    """What it is said to equal, over symbols of the inputs and the names in `refers`."""
+    """The claimed size, over input symbols and the names in `refers`."""
     refers: Mapping[str, Place]
     """The places that stand for names."""
     relation: Relation
@@ -72,7 +72,7 @@ class _Dim(NamedTuple):
     place: Place
     stated: Expr
     known: Dim
-    """What the analysis has."""
+    """The dim that the analysis inferred."""
     computed: bool
     """Of a value that a node computes."""
     path: str

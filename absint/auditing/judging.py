@@ -70,7 +70,7 @@ def judge(
 
 
 class _Finding(NamedTuple):
-    """What became of a relation."""
+    """The verdict on a relation."""
 
     judgement: Judgement
     counterexample: Mapping[str, int] | None = None
@@ -147,7 +147,7 @@ class _Judging:
         return [r for r, claims in self._groups.items() if any(claim not in self._refuted for claim in claims)]
 
     def _inner(self) -> bool:
-        """Whether some claim is about a value that is not of the main graph."""
+        """Some claim is about a value outside of the main graph."""
         main = self._result.operands
         return any(claim.place.value not in main for claims in self._groups.values() for claim in claims)
 
@@ -216,7 +216,7 @@ class _Judging:
 
     def _why_not(self, relation: Relation, sizes: Mapping[str, int]) -> str:
         if not relation.free_symbols <= set(self._result.symbols):
-            return "it rests on sizes that only data decide"
+            return "it rests on data-dependent sizes"
         if not self._confirm:
             return "no run was asked for"
         if any(run.sizes == sizes for run in self._runs.observed):

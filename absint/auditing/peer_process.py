@@ -94,7 +94,7 @@ def _onnxruntime(auto_merge: bool) -> Callable[[ModelProto], Shapes]:
 
 
 def _left_behind() -> Shapes:
-    """What onnxruntime's tool writes to its folder when it could not infer everything."""
+    """The shapes that onnxruntime's tool writes to its folder when it could not infer everything."""
     import onnx
 
     path = Path("sym_shape_infer_temp.onnx")

@@ -1,5 +1,5 @@
-"""What other tools say of the shapes of a model. Each runs in a process of its own, on the model without what its
-author says of inner values and outputs, so that it answers for all it says."""
+"""Shapes that other tools infer. Each runs in a process of its own, on the model without its author's declarations of
+inner values and outputs, so that all it claims is its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
 SECONDS: Final = 120.0
-"""What a tool may take."""
+"""Time limit of a tool."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Tool:
     """An installed tool that infers shapes."""
 
     module: str
-    """What is imported."""
+    """The module to import."""
     package: str
-    """What has a version, and is installed."""
+    """The installed distribution, which has a version."""
     mode: str = ""
 
     def name(self) -> str:
@@ -54,14 +54,14 @@ TOOLS: Final[Mapping[str, Tool]] = {
 
 
 def is_installed(tool: str) -> bool:
-    """Whether a tool can be asked here. Raises UsageError for a name that is none of `TOOLS`."""
+    """The tool is installed. Raises UsageError for a name that is none of `TOOLS`."""
     if tool not in TOOLS:
         raise UsageError(f"unknown tool {tool!r}: it is one of {', '.join(TOOLS)}")
     return find_spec(TOOLS[tool].module) is not None
 
 
 def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS) -> Claims:
-    """What a tool says of a model; where it is not installed, fails or hangs, one line of why.
+    """The claims of a tool about a model; where it is not installed, fails or hangs, one line of why.
 
     Beside `path`, the file of the model, lie its external data, of which small ones are read. Raises UsageError for an
     unknown tool.

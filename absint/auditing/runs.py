@@ -40,7 +40,7 @@ _KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
 
 
 class Observed(NamedTuple):
-    """What one run showed."""
+    """The shapes of one run."""
 
     sizes: Mapping[str, int]
     """Of the symbols of the inputs."""
@@ -48,7 +48,7 @@ class Observed(NamedTuple):
     """Of every value, each time that it was computed."""
 
     def contradicts(self, claim: Claim) -> str:
-        """What the run shows where the claim is false in it; empty if it is not."""
+        """How the run contradicts the claim, in words; empty if it does not."""
         for visit, shape in enumerate(self.shapes.get(claim.place.value, ())):
             if claim.place.axis is None:
                 if len(shape) != claim.stated.const:
@@ -63,7 +63,7 @@ class Observed(NamedTuple):
         return ""
 
     def agrees(self, other: Observed) -> bool:
-        """Whether two runs show the same of the values that both computed once."""
+        """Two runs show the same shapes of the values that both computed once."""
         return all(
             shapes == other.shapes.get(name, shapes)
             for name, shapes in self.shapes.items()
@@ -135,7 +135,7 @@ class Runs:
         return _FROM_ONNXRUNTIME in self._failure and not self._is_without_kernel()
 
     def tried(self, sizes: Mapping[str, int]) -> bool:
-        """Whether there was a run at these sizes."""
+        """There was a run at these sizes."""
         return _key(sizes) in self._tried
 
     def at(self, bindings: Sequence[Mapping[str, int]], *, inner: bool = False) -> list[Observed]:
@@ -168,7 +168,7 @@ class Runs:
         return kept
 
     def _is_without_kernel(self) -> bool:
-        """Whether onnxruntime did not run the model for a reason that says nothing about the model."""
+        """onnxruntime did not run the model, for a reason that says nothing about the model."""
         return bool(self.missing) or "NOT_IMPLEMENTED" in self._failure
 
     def _is_known(self, run: Observed) -> bool:

@@ -72,7 +72,7 @@ class Sampler:
         return self.own({**(self._pool[0] if self._pool else {}), **decision.model})
 
     def decide(self, relation: Relation) -> Decision:
-        """Whether the constraints entail the relation; one that is false whatever the sizes is false at any of them."""
+        """Decide whether the constraints entail a relation. One that is false at all sizes is so at any of them."""
         from absint.solver.prove import Decision
 
         if relation is FALSE:
@@ -117,7 +117,7 @@ def _is_false(relation: Relation, values: Sizes) -> bool:
 
 
 def is_legal(result: Result, sizes: Sizes) -> bool:
-    """Whether sizes are of all symbols of the inputs, and meet what is declared and assumed of these."""
+    """Sizes are given for all input symbols, and meet the declarations and assumptions."""
     from absint.solver.prove import meets
 
     return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *result.assumptions], sizes)

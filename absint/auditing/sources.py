@@ -1,4 +1,4 @@
-"""What the author of a model says of its shapes, and what an analysis says."""
+"""Claims of a model's author, and of an analysis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def declared(model: ModelProto) -> Claims:
 
 
 def shapes_in(model: ModelProto, *, inputs: bool = False) -> dict[str, tuple[Stated, ...] | None]:
-    """What the types in a model say of its tensors; of graph inputs only if asked for."""
+    """The declared shapes of tensors; those of graph inputs only on request."""
     found: dict[str, tuple[Stated, ...] | None] = {}
     for body in bodies(model):
         infos = [*(model.graph.input if inputs and not body.path else ()), *body.declared]
@@ -49,7 +49,7 @@ def texts_in(model: ModelProto) -> set[str]:
 
 
 def by_policy(policy: str, model: ModelLike | Loaded) -> Claims:
-    """What the analysis says under a unification policy. Raises UsageError for a policy that there is not."""
+    """The shapes that the analysis infers under a unification policy. Raises UsageError for an unknown policy."""
     from absint.api import analyze
 
     start = perf_counter()
@@ -59,7 +59,7 @@ def by_policy(policy: str, model: ModelLike | Loaded) -> Claims:
 
 
 def by_result(source: str, result: Result) -> Claims:
-    """What an analysis says of the values of the main graph. Invented symbols are its anonymous names."""
+    """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
     from absint.declared.type_writer import Writer
     from absint.lattices.value import Tensor
 

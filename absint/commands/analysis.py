@@ -1,4 +1,4 @@
-"""What the commands share: options, and the analysis of the model."""
+"""Options that commands share, and the analysis of the model."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) ->
 def _sources(
     result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, seconds: float
 ) -> Iterator[tuple[str, Callable[[], Claims]]]:
-    """What is asked, by name."""
+    """The sources to ask, by name."""
     from absint import auditing
 
     if declared or not (tools or policies):
@@ -127,7 +127,7 @@ def _judged(result: Result, claims: Claims, confirm: bool, advance: Advance | No
 
 @contextmanager
 def _progress(source: str) -> Iterator[Advance | None]:
-    """What is being done, on a terminal."""
+    """A progress bar, on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -68,7 +68,7 @@ def check(
     the name of an input, or of a value whose shape and type are then compared with what is claimed.
 
     Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
-    wrong or the run fails; 3 if it is not decided, if only data decide a range, or if arrays do not show all sizes.
+    wrong or the run fails; 3 if undecided, if a range is data-dependent, or if arrays do not show all sizes.
     """
     if feeds is not None and sizes:
         raise UsageError(f"--feeds gives the sizes: leave out {sizes[0]}")
@@ -157,7 +157,7 @@ def _check_feeds(
 
 
 def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> Fed:
-    """What the arrays show, compared with the claims before a run and with one."""
+    """Compare the arrays with the claims, before a run and after it."""
     from absint.report.feeds import Fed
 
     named = {info.name for info in result.model.graph.input}

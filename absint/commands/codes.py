@@ -10,7 +10,7 @@ FINE: Final = 0
 NO: Final = 1
 """The answer is no."""
 BAD_INPUT: Final = 2
-"""Bad usage or input, told on stderr."""
+"""Bad usage or input, reported on stderr."""
 UNDECIDED: Final = 3
 """Neither yes nor no was shown."""
 INTERRUPTED: Final = 130

@@ -96,7 +96,7 @@ def prove(
     result = analysed(model, (), sizes, settings=settings)
     query = Query(result)
     for text in (*assume, *relations):
-        query.relation(text)  # a mistake in the last one is told before the first is answered
+        query.relation(text)  # report a mistake in the last one before answering the first
     proofs = []
     for text in relations:
         with working("proving"):

@@ -47,7 +47,7 @@ def read_bindings(texts: Sequence[str]) -> dict[str, int]:
 
 
 def read_sizes(texts: Sequence[str]) -> list[Sizes]:
-    """What the arguments say, in their order.
+    """The sizes and ranges of the arguments, in their order.
 
     Raises UsageError for one that is neither a size nor a range, for a size that no dim has, for a range that is empty,
     and for a symbol that is given twice.

@@ -221,7 +221,7 @@ class Proving:
                 return _Finding(Verdict.REFUTED, sizes, reason=failure, confirmed=confirmed)
             if not by_sizes:
                 seen = "a run at these sizes makes it false, but " if confirmed else ""
-                reason = reason or failure or f"{seen}it rests on sizes that only data decide"
+                reason = reason or failure or f"{seen}it rests on data-dependent sizes"
                 break
             if failure:  # what a run contradicts is no refutation: another candidate may be
                 reason = reason or failure

@@ -49,7 +49,9 @@ Actual = Union[Array, "list[Actual]", "Mapping[object, object]", None]
 
 
 def read_actual(what: str, given: object) -> Actual:
-    """What was given as a value of a run. A tuple or list of ints is the shape of a tensor; any other list a sequence.
+    """Read a value of a run as a caller gives it.
+
+    A tuple or list of ints is the shape of a tensor; any other list is a sequence.
 
     Raises UsageError, which begins with `what`, for anything else.
     """

@@ -21,11 +21,11 @@ Outcome = Literal["done", "unreadable", "error", "timed out", "died"]
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a job."""
+    """The outcome of a job."""
 
     outcome: Outcome
     answer: Json = None
-    """What it gave, if it is done."""
+    """The result, if it is done."""
     failure: str = ""
     """In one line why it gave nothing."""
     seconds: float = 0.0
@@ -76,7 +76,7 @@ def worker_for(perform: str) -> Worker:
 
 
 def seconds_of(job: Job) -> float:
-    """What a job may take: its own `seconds`."""
+    """The time limit that a job carries."""
     return cast(float, job["seconds"])
 
 

@@ -1,4 +1,4 @@
-"""What an abstract value says of a real one, taken apart: one statement for each dim, type and element."""
+"""An abstract value taken apart into statements about a real one: one for each dim, type and element."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Statements:
         self.notes: list[str] = []
 
     def of(self, name: str, value: Value, actual: Actual) -> Iterator[Statement]:
-        """What the abstract value says of the actual one."""
+        """The statements of the abstract value about the actual one."""
         if isinstance(value, OptionalOf):
             yield from self._optional(name, value, actual)
         elif value is TOP:

@@ -43,7 +43,7 @@ class WorkerError(Exception):
         super().__init__(reason)
         self.outcome = outcome
         self.failure = failure
-        """What the request raised, if that is why."""
+        """The exception that the request raised, if it did."""
         self.code = code
         """The exit code of the process, negative for a signal, if it ended by itself."""
 

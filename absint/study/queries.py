@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Status = Literal["sat", "unsat"]
 
 PERFORM: Final = "absint.study.queries:perform"
-"""What collects the queries of a pair, by name."""
+"""The function that collects the queries of a pair."""
 
 RLIMIT: Final = 3_000_000
 """Z3's budget when it is asked about the text that is written."""
@@ -47,7 +47,7 @@ class Query:
     logic: str
     status: Status
     tier: Tier
-    """What decided it here."""
+    """The tier that decided it here."""
     premises: int
     names: Mapping[str, str]
     """Symbols of the script -> as the model's report shows them."""
@@ -102,7 +102,7 @@ def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict
 
 
 def query_of(result: Result, relation: Relation) -> Query:
-    """Whether the requirements and definitions of a model entail a relation over the symbols of its states.
+    """Decide whether the requirements and definitions of a model entail a relation over the symbols of its states.
 
     Raises NoQueryError where normal forms alone decide it, it is not decided, or Z3 denies what was found.
     """

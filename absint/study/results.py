@@ -1,4 +1,4 @@
-"""What a study has found, pair by pair, in a file that only grows: a study that was stopped continues from it."""
+"""The records of a study, in a file that only grows: an interrupted study continues from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """What a study found of one source on one model. Counts are 0 where nothing was judged."""
+    """The claims of one source about one model, counted. Counts are 0 where nothing was judged."""
 
     model: str
     source: str
@@ -82,7 +82,7 @@ class Record:
 
 
 def record(task: Task, done: Done) -> Record:
-    """What became of a pair."""
+    """The record of a pair."""
     base = Record(
         task.model, str(task.source), task.source.kind, task.sha256, task.versions, task.confirm,
         outcome="judged", seconds=round(done.seconds, 3),
@@ -223,7 +223,7 @@ def _is_refutation(found: object) -> bool:
 
 
 def _locked(file: IO[bytes]) -> bool:
-    """Whether nobody else has the file; it is ours until it is closed."""
+    """Lock the file until it is closed; False if another process holds it."""
     try:
         import fcntl
     except ImportError:  # a platform without file locks

@@ -25,11 +25,11 @@ GRACE: Final = 10.0
 
 @dataclass(frozen=True)
 class Checked:
-    """What the solvers say of one script."""
+    """The solvers' verdicts on one script."""
 
     file: str
     status: str
-    """What the script says of itself."""
+    """The status that the script states."""
     verdicts: Mapping[str, Verdict]
     reasons: Mapping[str, str]
     """Why a solver has no verdict."""

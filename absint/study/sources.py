@@ -80,7 +80,7 @@ def policies() -> Mapping[str, UnificationPolicy]:
 
 
 def versions(source: Source) -> str:
-    """What a result for this source depends on beside the model: a result of other versions is no longer one."""
+    """Versions that a result for this source depends on; with other versions it is made again."""
     found = [ours(), _version("onnx"), _version("onnxruntime")]
     if source.kind == "tool":
         found.append(_version(TOOLS[source.name].package))

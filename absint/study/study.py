@@ -16,7 +16,7 @@ from absint.study.tables import Row, rows
 from absint.study.tasks import PERFORM, Task, pairs
 
 SECONDS: Final = 120.0
-"""What a pair may take."""
+"""Time limit of a pair."""
 
 Progress = Callable[[int, int, str], None]
 """Told of the pairs that are finished, of all pairs, and what was finished last."""
@@ -24,7 +24,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Study:
-    """What a study has found: a record for each pair, model by model."""
+    """The records of a study, one for each pair, model by model."""
 
     records: tuple[Record, ...]
     reused: int = 0

@@ -16,7 +16,7 @@ SCHEMA: Final = "absint.study/1"
 
 @dataclass(frozen=True)
 class Row:
-    """What a source said of all models, and what it is worth."""
+    """The claims of a source about all models, counted by verdict."""
 
     source: str
     kind: str
@@ -38,9 +38,9 @@ class Row:
     """Models on which the source failed, or the study did."""
     solver_calls: int
     seconds: float
-    """What the source took."""
+    """Time that the source took."""
     judging: float
-    """What finding out took."""
+    """Time that judging took."""
 
 
 def rows(records: Iterable[Record]) -> list[Row]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.study.tasks:perform"
-"""What does a pair, by name."""
+"""The function that does a pair."""
 
 EXAMPLES: Final = 50
 """Refuted claims of a pair that are kept with their counterexample; all are counted."""
@@ -45,7 +45,7 @@ class Task:
     source: Source
     versions: str
     seconds: float
-    """What the whole pair may take."""
+    """Time limit of the pair."""
     confirm: bool
     """Run counterexamples."""
     runs: Mapping[str, Json] = field(default_factory=dict)
@@ -152,7 +152,7 @@ def analysed(task: Task) -> Result:
 
 
 def claims_of(task: Task, result: Result) -> Claims:
-    """What the source says of the model."""
+    """The claims of the source about the model."""
     from absint.auditing import by_policy, declared, peer
 
     match task.source.kind:

@@ -56,7 +56,7 @@ class Arg:
             raise ValueError("Arg: a ramp needs dims, as in Arg(['N'], ramp=['0', '1'])")
 
     def value(self) -> Tensor:
-        """What the rule sees."""
+        """The abstract value that the rule sees."""
         dtype = DType(self.dtype)
         if self.ramp is not None:
             first, *steps = map(Dim, self.ramp)
@@ -70,7 +70,7 @@ class Arg:
         return Tensor(dtype, shape, Contents.of(array.shape, [abstract(dtype, e) for e in array.ravel().tolist()]))
 
     def array(self, binding: Binding, rng: np.random.Generator) -> Array:
-        """What the run gets."""
+        """The array that the run gets."""
         dtype = DType(self.dtype)
         numpy_dtype = helper.tensor_dtype_to_np_dtype(dtype.value)
         if self.elements is not None:

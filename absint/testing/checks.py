@@ -45,7 +45,7 @@ def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
 
 
 def claims_of(name: str, value: Value, actual: object) -> Iterator[Statement]:
-    """What an abstract value says of a real one; nothing of one that the run did not give."""
+    """Statements of an abstract value about a real one; none if the run did not give it."""
     if isinstance(value, Top) or (actual is None and not isinstance(value, OptionalOf)):
         return
     yield from Statements().of(name, value, _read(name, actual))

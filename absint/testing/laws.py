@@ -1,4 +1,4 @@
-"""What every rule keeps to, whatever its operator: shown without a run."""
+"""Laws of every rule, whatever its operator; they need no run."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _lost(less: Value, value: Value) -> str:
 
 
 def _kept(less: Value, value: Value) -> Value:
-    """What of `less` must hold of `value` too.
+    """Parts of `less` that must hold of `value` too.
 
     Two terms may differ: either operand of a broadcast is right in every run.
     """

@@ -72,7 +72,7 @@ proved  found[1] <= 2*x[0]
             """\
 not entailed  _d0 <= 1
   false at  N=#, K=#, D=#, if _d0=#
-  but       it rests on sizes that only data decide
+  but       it rests on data-dependent sizes
 """,
             3,
         ),
@@ -232,7 +232,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "relation": "_d0 <= 1",
                 "because": [],
                 "assuming": [],
-                "reason": "it rests on sizes that only data decide",
+                "reason": "it rests on data-dependent sizes",
                 **same,
             },
             {

@@ -38,7 +38,7 @@ OPEN = """\
 declared: 3 claims: 2 proved, 1 not entailed
   not entailed  y[1] == N
     perhaps false at  N=2
-    but               it rests on sizes that only data decide
+    but               it rests on data-dependent sizes
 """
 
 

@@ -136,7 +136,7 @@ def test_a_model_that_cannot_be_run_is_refuted_by_proof_alone(monkeypatch: pytes
 def test_data_that_decide_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runs, "run", lambda *_, **__: [])
     (item,) = judged(COUNTED, {"y": (None, "N")}).of(NOT_ENTAILED)
-    assert item.because == ("it rests on sizes that only data decide",)
+    assert item.because == ("it rests on data-dependent sizes",)
 
 
 def test_known_sizes_and_feeds_are_run_first() -> None:
