@@ -74,7 +74,7 @@ def single(what: str, value: Value | None, dtype: DType) -> Stated:
     return Stated([Statement(relation, reason, "required")], [])
 
 
-ALLOTTED: Final = "onnxruntime allots memory by the sizes that a body declares, and they are not known to be true"
+ALLOCATED: Final = "onnxruntime allocates memory from the sizes that a body declares, which may be wrong"
 
 
 def may_lie(declared: Value, actual: Value | None) -> bool:
@@ -112,7 +112,7 @@ def join_branches(run: Interpretation, node: int, item: Node, states: Sequence[S
     branches = values[1 : 1 + width], values[1 + width :]
     required, possible_failures = single("condition", values[0], DType.BOOL)
     if any(map(may_lie, step.declared, values[1:])):
-        possible_failures.append(ALLOTTED)
+        possible_failures.append(ALLOCATED)
     reachable = [states[gate][0] is not BOTTOM for gate in (step.then_gate, step.else_gate)]
     if not all(reachable):
         taken = [v or TOP for v in branches[0 if reachable[0] else 1]] if any(reachable) else [BOTTOM] * width

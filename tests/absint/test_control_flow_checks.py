@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from absint import analyze
 from absint.queries.outcomes import Outcome
-from absint.shapes.branches import ALLOTTED
+from absint.shapes.branches import ALLOCATED
 from tests.absint.flows.build import body, boolean, const, floats, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 
@@ -94,13 +94,13 @@ CASES: dict[str, Callable[[], Checked]] = {
         [node("Add", ["s", "x"], ["sn"]), node("Neg", ["x"], ["y"])], {"K": 1, "T": 3, "N": 2}, STATE
     ),
     "a scan whose body declares another size": lambda: scan(
-        [*KEEPS, node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2}, ALLOTTED, floats("y", 3)
+        [*KEEPS, node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2}, ALLOCATED, floats("y", 3)
     ),
     "a scan whose body declares the size": lambda: scan(
         [*KEEPS, node("Neg", ["x"], ["y"])], {"K": 2, "T": 3, "N": 2}, declared=floats("y", 2)
     ),
     "a scan of a rank by data": scan_of_rank_by_data,
-    "a branch that declares another size": lambda: choose([3], ALLOTTED),
+    "a branch that declares another size": lambda: choose([3], ALLOCATED),
     "a branch that declares its size": lambda: choose([4]),
     "a branch that declares a name": lambda: choose(["M"]),
     "a scan along another axis": lambda: scan(

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Node
 from absint.program.steps import Operand, ScanExit, ScanHead, ScanSettings
-from absint.shapes.branches import ALLOTTED, may_lie
+from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.inferred_ranks import agree, inferred
@@ -97,7 +97,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     possible_failures = _possible_failures(run.facts_at(item.gate), body, s, values, sizes)
     inside = (*states[step.head], *values[2 * s.states + s.scans :])
     if any(map(may_lie, step.declared, inside)):
-        possible_failures.append(ALLOTTED)
+        possible_failures.append(ALLOCATED)
     if any(map(_may_differ_in_rank, step.declared, states[step.head])):
         possible_failures.append("onnxruntime loads no body that declares another rank than its input has")
     given = step.declared[s.states + s.scans :]
