@@ -86,9 +86,12 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         return filled[-1] if filled else UNKNOWN_SIZE
     if many:
         return UNKNOWN_SIZE
+    empty = {s: _is_empty(op, s) for s in distinct}
+    if len(set(empty.values())) == 1:
+        return first  # all are empty, or none is and they agree
     result = first
-    for s in sorted(distinct, key=lambda s: (_simplicity(s, axis), s is shapes[0])):
-        result = choose(op, _is_empty(op, s), result, s[axis])
+    for s in distinct:
+        result = choose(op, empty[s], result, s[axis])
     return result
 
 
