@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeVar, overload
 
 from absint.errors import UnknownNameError, UsageError
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
@@ -12,16 +12,26 @@ from absint.program.graph import Scope
 from absint.program.steps import Operand
 from absint.solution.described import described
 
+T = TypeVar("T")
+
 
 class Shapes(Mapping[str, Shape]):
     """The shapes of the tensors of one graph by name, computed on access.
 
     A shape of unknown rank is `Shape(None)`: its `is_top` is True, and it has no dims. A name that is no tensor of the
-    graph raises UnknownNameError, which is a UsageError and a KeyError.
+    graph raises UnknownNameError, which is a UsageError and a KeyError. `get` returns its default for both.
     """
 
     def __init__(self, view: View) -> None:
         self._view = view
+
+    @overload
+    def get(self, name: str, default: None = None, /) -> Shape | None: ...
+    @overload
+    def get(self, name: str, default: Shape | T, /) -> Shape | T: ...
+    def get(self, name: str, default: object = None, /) -> object:
+        """The shape if its rank is known, else the default."""
+        return default if name not in self or (found := self[name]).is_top else found
 
     def __getitem__(self, name: str) -> Shape:
         found = _shape_of(self._view[name])

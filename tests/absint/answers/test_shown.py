@@ -94,6 +94,18 @@ def test_names_are_looked_up_as_in_any_mapping(result: Result) -> None:
     assert result.shapes["logits"] == result.tensor("logits").shape
 
 
+def test_get_gives_the_default_where_the_rank_is_unknown() -> None:
+    from onnx import parser
+
+    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]> g (float[N] x, int64[K] s) => (y)
+        { y = Reshape(x, s) }""")
+    shapes = absint.analyze(model).shapes
+    assert shapes["y"].is_top
+    assert shapes.get("y") is None
+    assert shapes.get("y", "?") == "?"
+    assert shapes.get("x", "?") == shapes["x"]
+
+
 def test_what_is_no_tensor_has_no_shape() -> None:
     from onnx import parser
 
