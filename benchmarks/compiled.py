@@ -2,7 +2,7 @@
 
     pip install cython setuptools && python benchmarks/compiled.py MODEL [MODEL ...] [--only lattices transfer]
 
-The packages are copied to a temporary folder and compiled there as they are (needs a C compiler; a few minutes). Both
+The rooms that an analysis passes through are copied to a temporary folder and compiled there as they are (needs a C compiler; a few minutes). Both
 are timed in turn, five times, each in a process of its own: models that have to be inferred, and models that are
 remembered. Nothing of it is shipped.
 """
@@ -23,12 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("lattices", "transfer", "absint")
-HOT = (
-    *("fixpoint", "graph", "inputs", "kernels", "lookup", "lower", "names", "protos", "renewal", "rounds", "schemas"),
-    *("shapes", "tensors", "types"),
-)
-"""Modules of absint that an analysis spends its time in; of the others all are compiled that Cython takes."""
+ROOMS = ("lattices", "transfer", "engine", "model", "rules", "program", "shapes")
 LEFT_OUT = ("__init__", "signal")
 LABELS = ("inferred", "remembered")
 ROUNDS = 5
@@ -62,8 +57,8 @@ def build(folder: Path, only: list[str]) -> int:
     modules = [
         path
         for package in only
-        for path in sorted((folder / package).glob("*.py"))
-        if path.stem not in LEFT_OUT and (package != "absint" or path.stem in HOT)
+        for path in sorted((folder / "absint" / package).rglob("*.py"))
+        if path.stem not in LEFT_OUT
     ]
     script = (
         "from setuptools import setup\nfrom Cython.Build import cythonize\n"
@@ -82,7 +77,7 @@ def build(folder: Path, only: list[str]) -> int:
 
 
 def times(folder: Path, paths: list[str]) -> dict[str, dict[str, float]]:
-    """Median seconds of each model with the packages of a folder."""
+    """Median seconds of each model with the package of a folder."""
     code = WORKER.format(folder=str(folder), paths=paths)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parent)])}
     run = subprocess.run([sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True)
@@ -96,15 +91,14 @@ def main() -> None:
     """Compare over the models named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path)
-    parser.add_argument("--only", nargs="*", default=list(PACKAGES), choices=PACKAGES)
+    parser.add_argument("--only", nargs="*", default=list(ROOMS), choices=ROOMS)
     options = parser.parse_args()
     paths = [str(path.resolve()) for path in options.models]
     console = Console(width=160)
     with tempfile.TemporaryDirectory() as name:
         folders = [Path(name) / kind for kind in ("plain", "compiled")]
         for folder in folders:
-            for package in (*PACKAGES, "solver"):
-                shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / "absint", folder / "absint", ignore=shutil.ignore_patterns("__pycache__"))
         count = build(folders[1], options.only)
         rounds = [[times(folder, paths) for folder in folders] for _ in range(ROUNDS)]
     plain, fast = (

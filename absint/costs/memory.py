@@ -2,7 +2,7 @@
 
 `absint.analyses.liveness` says what the steps are and when a value is live. The peak is the largest of sums of
 polynomials; dominated sums are dropped. For a data-dependent If, the larger branch
-counts. A size that only data decide stays in the expression as its symbol; if it differs from trip to trip, the symbol
+counts. A data-dependent size stays in the expression as its symbol; if it differs from trip to trip, the symbol
 is its size in the trip that is counted.
 """
 

@@ -66,7 +66,7 @@ def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
     sections = (
         ("taken for granted", "premise", premises, in_short(contract.premises)),
         ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
-        ("also needed, but only data decide", "requirement", beyond, ""),
+        ("also required, data-dependent", "requirement", beyond, ""),
         ("may fail on data", "node", possible_failures, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),
     )
     found = [section for section in sections if section[2]]

@@ -129,7 +129,7 @@ class Symbol(Atom):
 
     @property
     def is_by_data(self) -> bool:
-        """A truth that the data decide: it is no part of a size."""
+        """A data-dependent truth: it is no part of a size."""
         return self.kind is not SymbolKind.INPUT and self.bounds == (0, 1)
 
     def filled(self, node: int, kind: SymbolKind = SymbolKind.FRESH) -> Symbol:

@@ -78,7 +78,7 @@ may fail on data
             """\
 matched.onnx: no size of the inputs is ruled out
 
-also needed, but only data decide
+also required, data-dependent
   D == _d0  (MatMul fc: inner dimensions of A and B must agree)
 """,
             0,

@@ -104,7 +104,7 @@ POINTS: Final = (
         ("docs/proofs.md",),
     ),
     Point(
-        "bounds of sizes that data decide",
+        "bounds of data-dependent sizes",
         "0009",
         "an invented symbol with bounds (`0 <= _d0 <= N*M` for NonZero)",
         ("docs/operators.md",),
