@@ -2,9 +2,9 @@
 
     pip install cython setuptools && python benchmarks/compiled.py MODEL [MODEL ...] [--only lattices transfer]
 
-The rooms that an analysis passes through are copied to a temporary folder and compiled there as they are (needs a C compiler; a few minutes). Both
-are timed in turn, five times, each in a process of its own: models that have to be inferred, and models that are
-remembered. Nothing of it is shipped.
+The rooms that an analysis passes through are copied to a temporary folder and compiled there as they are (needs a C
+compiler; a few minutes). Both are timed in turn, five times, each in a process of its own: models that have to be
+inferred, and models that are remembered. Nothing of it is shipped.
 """
 
 from __future__ import annotations
