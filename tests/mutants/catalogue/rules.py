@@ -277,7 +277,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "concat-takes-other-dims-of-the-first",
         "an input without elements may give the other axes",
         "absint.transfer.concat",
-        "result = choose(op, _is_empty(op, s), result, s[axis])",
+        "result = choose(op, empty[s], result, s[axis])",
         "pass",
         "node('Concat', floats('N', 'M'), floats('N', 'K'), axis=0)",
         runs("layout"),
