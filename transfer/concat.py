@@ -87,8 +87,9 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     if many:
         return UNKNOWN_SIZE
     empty = {s: _is_empty(op, s) for s in distinct}
-    if len(set(empty.values())) == 1:
-        return first  # all are empty, or none is and they agree
+    if len(set(empty.values())) == 1:  # all are empty, or none is and they agree
+        simplest = min((s[axis] for s in distinct), key=_length)
+        return first if _length(first) <= _length(simplest) else choose(op, empty[distinct[0]], first, simplest)
     result = first
     for s in distinct:
         result = choose(op, empty[s], result, s[axis])
@@ -98,6 +99,10 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
 def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
     """Orders shapes so that the one whose dim and emptiness are easiest to say comes last."""
     return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
+
+
+def _length(dim: Dim) -> int:
+    return dim.size if isinstance(dim, Expr) else 0
 
 
 def _is_empty(op: Op, shape: Shape) -> Relation:
