@@ -19,9 +19,16 @@ Below these stand lattices (the domains), transfer (the rules of operators) and 
 from __future__ import annotations
 
 from importlib import import_module
+from os import path
 from typing import TYPE_CHECKING
 
 from absint.version import VERSION
+
+if not path.isdir(path.join(path.dirname(__file__), "lattices")):
+    raise ImportError(
+        "absint/lattices must be a link to the folder ../lattices, and this checkout has no symbolic links: "
+        "run `git config core.symlinks true` and `git checkout -- absint`, or install a wheel"
+    )
 
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis

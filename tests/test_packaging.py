@@ -133,6 +133,21 @@ def test_a_script_keeps_its_own_modules_beside_a_checkout(tmp_path: Path) -> Non
     assert done.stdout.split() == ["mine"] * 3
 
 
+def test_a_checkout_without_links_gets_one_line(tmp_path: Path) -> None:
+    """git writes the target of a link into a file where the system has no links."""
+    home = tmp_path / "absint"
+    home.mkdir()
+    for name in ("__init__.py", "version.py"):
+        (home / name).write_text((ROOT / "absint" / name).read_text("utf-8"), "utf-8")
+    for name in THEIRS:
+        (home / name).write_text(f"../{name}")
+    done = run([sys.executable, "-c", "import sys; sys.path.insert(0, '.'); import absint"], cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: absint/lattices must be a link to the folder ../lattices"
+    )
+
+
 def test_the_command_analyzes_an_example(installed: Installed) -> None:
     model = installed.outside / "tiny_decoder.onnx"
     model.write_bytes((ROOT / "examples" / "tiny_decoder.onnx").read_bytes())
