@@ -8,4 +8,7 @@ size_checks       what happens at given sizes; size_boxes asks for all sizes in 
 contracts         which sizes of the inputs are legal
 equivalence       dims, shapes and buffers in classes of proved equality
 smt_refinement    open choices in dims that Z3 settles; another round uses them
+
+To add a question, write a function of an `Analysed` in the room that it belongs to, and a method of one line in
+`absint.api.Result`.
 """
