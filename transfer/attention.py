@@ -37,7 +37,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     rank = op.tensor("Q").shape.rank
     _require_form(op)
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
-    if op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16) and not _do_agree(op, q, k, v):
+    if _may_run_as_function(op) and not _do_agree(op, q, k, v):
         op.may_fail("batches, heads and lengths of Q, K and V agree")
         q = k = v = UNKNOWN_HEADS
     _require_agreement(op, q, k, v)
@@ -97,10 +97,21 @@ def _heads(op: Op, name: str, attribute: str = "") -> Heads:
     return Heads(batch, Dim(count), steps, floordiv(width, count))
 
 
+def _may_run_as_function(op: Op) -> bool:
+    """onnxruntime has no kernel for these types, or for windows: it runs the function that defines the operator."""
+    has_window = any(op.integer(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
+    return has_window or op.dtype("Q") not in (DType.FLOAT, DType.FLOAT16)
+
+
 def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
-    """The sizes are known to agree. Where they do not, the function that defines the operator, which onnxruntime runs
-    for types without a kernel, may broadcast or regroup them."""
-    pairs = ((q.batch, k.batch), (q.batch, v.batch), (q.size, k.size), (k.steps, v.steps), (k.heads, v.heads))
+    """The sizes are known to agree. Where they do not, the function may broadcast or regroup them."""
+    pairs = [(q.batch, k.batch), (q.batch, v.batch), (q.size, k.size), (k.steps, v.steps), (k.heads, v.heads)]
+    mask = op.optional("attn_mask")
+    if mask is not None:
+        if mask.shape.is_top:
+            return False
+        rows = zip(reversed(mask.shape.dims[:-1]), (q.steps, q.heads, q.batch), strict=False)
+        pairs += [(size, wanted) for size, wanted in rows if op.is_equal(size, 1) is not YES]
     return all(op.is_equal(a, b) is YES for a, b in pairs)
 
 

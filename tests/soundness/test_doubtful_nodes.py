@@ -314,6 +314,21 @@ def test_attention_that_runs_as_a_function_may_broadcast(heads: int, steps: int)
     assert not absint.analyze(single).can_run
 
 
+def test_windows_and_masks_of_attention_that_runs_as_a_function() -> None:
+    """A mask of more rows than the query broadcasts; newer versions of onnxruntime run windows, too, as a function."""
+    masked = parsed("(double[1, 2, 1, 2] q, double[1, 2, 5, 2] k, double[4, 5] m) => (y) { y = Attention(q, k, k, m) }")
+    masked.opset_import[0].version = 23
+    assert runs(masked)
+    assert not absint.analyze(masked).shapes["y"][2].is_concrete
+    window = parsed(
+        "(float[1, 2, 4] q, float[1, 6, 4] k, float[1, 12, 4] v) => (y) "
+        "{ y = Attention<q_num_heads = 2, kv_num_heads = 2, left_window_size = 1>(q, k, v) }"
+    )
+    window.opset_import[0].version = 25
+    assert absint.analyze(window).can_run
+    assert not absint.analyze(window).shapes["y"][2].is_concrete
+
+
 def test_axes_of_an_old_slice_must_not_be_empty() -> None:
     bad, good = map(parsed, (f"(float[N] x) => (y) {{ y = Slice<starts=[0], ends=[1]{rest}>(x) }}" for rest in SLICED))
     for made in (bad, good):
