@@ -90,7 +90,7 @@ def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
 
 
 def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
-    """The elements of a container, with their positions where these are told apart."""
+    """The elements of a container, each with its position if positions are distinguished."""
     if isinstance(value, SequenceOf) and value.items is not None:
         return list(enumerate(value.items))
     return [(None, value.element)] if isinstance(value, Container) else []

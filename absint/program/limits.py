@@ -61,7 +61,7 @@ class Watch:
         self.reached = ""
         """The limit that was reached, in words; empty while there is none."""
         self.diagnostics: list[Diagnostic] = []
-        """What is missing because of it."""
+        """One for each thing that the result lacks because of the limit."""
 
     def again(self) -> Watch:
         """The same limits for another run of the analysis."""

@@ -34,7 +34,7 @@ class Sources:
         self._root = Path()
         self.signature = Signature()
         self.refused: list[tuple[int, str]] = []
-        """Those that no runtime takes, and why."""
+        """Inputs and initialisers that every runtime rejects, each with the reason."""
 
     def bind_inputs(self, graph: GraphProto) -> None:
         """Add the inputs and initialisers of the main graph."""

@@ -105,9 +105,9 @@ class LoopExit(Step):
     count: int
     """The number of carried values."""
     ranks: tuple[int | None, ...]
-    """Those that the body declares of its scan outputs."""
+    """The declared ranks of the scan outputs of the body, None where undeclared."""
     declared: tuple[Value, ...]
-    """The types that the body declares of its scan outputs."""
+    """The declared types of the scan outputs of the body."""
 
     @property
     def after(self) -> tuple[int, ...]:
@@ -122,7 +122,7 @@ class LoopHead(LoopBody):
     count: int
     """The number of carried values."""
     ranks: tuple[int | None, ...]
-    """Those that the body declares of its inputs."""
+    """The declared ranks of the inputs of the body, None where undeclared."""
     condition: DType = DType.BOOL
     """The element type of the condition inside. Where the loop has none, type inference takes the declared one, and a
     runtime hands a BOOL over."""

@@ -37,7 +37,7 @@ def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:
 
 @remembered
 def broadcastable(a: Dim | int, b: Dim | int) -> Relation:
-    """What numpy broadcasting of two dims requires: equal, or one of them 1."""
+    """Two dims broadcast as in numpy: they are equal, or one of them is 1."""
     return disjunction(eq(a, b), eq(a, 1), eq(b, 1))
 
 

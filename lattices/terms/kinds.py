@@ -1,4 +1,4 @@
-"""What a symbol stands for, and where it comes from.
+"""Kinds of symbols, and the nodes that they come from.
 
 A name that begins with `%` is internal: it spells the kind, the node and the tag of a symbol that some node invents.
 Names of models never do, whatever their files say: the text of a dim is escaped where it is read.

@@ -38,7 +38,7 @@ class Cache:
         self._count = 0
 
     def results(self, operation: Operation) -> Results:
-        """Those of an interned operation."""
+        """The remembered results of an interned operation."""
         return self._results.setdefault(operation, {})
 
     def counted(self) -> None:
