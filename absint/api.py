@@ -73,14 +73,14 @@ def analyze(
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
-    `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` are relations over the input symbols
-    that every run is taken to meet (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
-    transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false
-    declaration of the author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol
-    (`d_model == 64`) back as facts of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
+    `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` lists relations over the input
+    symbols that every run meets (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
+    transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
+    author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back
+    as facts of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
 
-    An operator without a rule gets one that an installed package ships (`plugins`), and at last what the inference
-    function of its onnx schema says (`schema_inference`), which nobody has checked: `diagnostics` and proofs name it.
+    An operator without a rule gets one that an installed package ships (`plugins`), and else one made from the
+    inference function of its onnx schema (`schema_inference`), which is unchecked: `diagnostics` and proofs name it.
 
     `policy` says which of two dims is shown where a rule has to decide: by default what every run shows, by another
     name of `absint.POLICIES` what a tool of the field would show. An unsound one is run once, without refinement; its
@@ -89,16 +89,16 @@ def analyze(
     An initialiser that is a graph input too may be replaced by a caller, so its value is not used. With `defaults` it
     is: every answer then rests on no caller replacing one.
 
-    A kernel computes on sizes what an expression says as long as no integer overflows and no float is rounded. With
-    `premises` this is taken for granted where it holds for all sizes up to 65,536, is recorded, and is shown with every
-    answer that rests on it; without, what would need a premise is unknown.
+    A kernel computes the size that an expression states, unless an integer overflows or a float is rounded. With
+    `premises` the analysis assumes that neither happens where this is true of all sizes up to 65,536, records the
+    assumption, and shows it with every answer that rests on it; without, whatever needs a premise is unknown.
 
     `profile` (an `absint.Profile()`) collects where the time goes.
 
     After `max_seconds`, and beyond the first `max_nodes` operators, the analysis stops between two nodes: what was not
-    reached is unknown, a diagnostic `limit` says so, and all other claims hold. `on_progress(done, total, phase)` hears
-    of nodes that are lowered, analysed or refined; where it returns False the analysis stops in the same way, and what
-    it raises ends the analysis. One application of a rule is not interrupted.
+    reached is unknown, a diagnostic `limit` says so, and all other claims hold. `on_progress(done, total, phase)` is
+    called while nodes are lowered, analysed and refined; if it returns False the analysis stops in the same way, and an
+    exception it raises ends the analysis. A single rule application is never interrupted.
 
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
@@ -247,7 +247,7 @@ class Result(Analysed):
         *Not entailed*: the premises allow it to be false, but that may never happen in a run. *Contradiction*: the
         premises cannot hold together. *Unknown*: with the reason.
 
-        Raises UsageError for a text that does not parse and for names that are not there.
+        Raises UsageError for a text that does not parse and for unknown names.
         """
         from absint.queries.prove import prove
 
@@ -264,7 +264,7 @@ class Result(Analysed):
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[Place]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
 
-        Limits are as for `prove`; what was not compared in time stands apart, and `reason` says so.
+        Limits are as for `prove`; what was not compared in time is listed apart, and `reason` says so.
         """
         from absint.queries.equivalence import equal_dims
 
@@ -283,7 +283,7 @@ class Result(Analysed):
         return equal_buffers(self, Limits(seconds, rlimit, memory))
 
     def contract(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Contract:
-        """Which sizes of the inputs are legal: the fewest clauses over input symbols, each with the nodes behind it.
+        """The legal sizes of the inputs: the fewest clauses over input symbols, each with the nodes behind it.
 
         The clauses are necessary for every run. What they cannot say is listed beside them: requirements over
         data-dependent sizes, nodes that may fail on data, and the premises. Limits are as for `prove`: past
@@ -314,7 +314,7 @@ class Result(Analysed):
     def check_range(self, box: Box, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> RangeCheck:
         """Check that every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
 
-        Symbols that are left out have any size; what is assumed narrows the box. Limits are as for `prove`. Raises
+        Symbols that are left out may have any size; assumptions narrow the box. Limits are as for `prove`. Raises
         UsageError for an unknown name and an empty or negative range.
         """
         from absint.queries.size_boxes import check_range
@@ -325,16 +325,16 @@ class Result(Analysed):
         """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.
 
         `inputs` and `outputs` map names to arrays (anything with a shape) or shapes; outputs may be any value of the
-        main graph. Raises UsageError for names that are not there.
+        main graph. Raises UsageError for unknown names.
         """
         from absint.runs.comparison import compare
 
         return compare(self, inputs, outputs)
 
     def explain(self, value: str, axis: int | None = None) -> Explanation:
-        """Where a dim comes from, node by node; all dims of the value without `axis`.
+        """Trace a dim back to its origin, node by node; without `axis`, all dims of the value.
 
-        Raises UsageError for a name that is not there, an axis out of range, a value of unknown rank.
+        Raises UsageError for an unknown name, an axis out of range, a value of unknown rank.
         """
         from absint.explain.question import explain
 

@@ -34,15 +34,15 @@ from absint.version import VERSION
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _LONGEST = 1000
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
-"""Errors of writing, which name no file where a stream was written to."""
+"""Errors of writing; those of a stream name no file."""
 
 
 class ClosedPipeError(Exception):
-    """Whoever read the output has seen enough."""
+    """The reader of the output has closed it."""
 
 
 class Commands(click.Group):
-    """Commands in the order in which they were added; an end of the output is no answer."""
+    """Commands in the order in which they were added; a closed pipe is no answer."""
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code; every error is told on stderr."""
+    """Run a command and give its exit code; errors go to stderr."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
@@ -152,7 +152,7 @@ def _debug() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Where a standard stream is closed nobody reads it; no file that is opened later may take its number."""
+    """Open closed standard streams on nothing, so that no file opened later takes their numbers."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             with suppress(OSError):

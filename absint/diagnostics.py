@@ -26,10 +26,10 @@ class Diagnostic:
     where: str
     message: str
     sizes: Mapping[str, int] | None = field(default=None, hash=False)
-    """Sizes of the inputs at which it is so, where only some are concerned."""
+    """Input sizes at which it occurs, if it does not occur at all sizes."""
 
     def __post_init__(self) -> None:
-        """Names in a model may hold anything: what cannot be printed is shown as escapes."""
+        """Escape what cannot be printed: names in a model may hold anything."""
         object.__setattr__(self, "where", plain(self.where))
         object.__setattr__(self, "message", plain(self.message))
 

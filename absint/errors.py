@@ -24,7 +24,7 @@ class UsageError(AbsintError):
 
 
 class UnknownNameError(UsageError, KeyError):
-    """There is no such name: `<what> 'name'; did you mean 'names'?`. Near names are looked for when it is shown."""
+    """An unknown name: `<what> 'name'; did you mean 'names'?`. Suggestions are computed when it is shown."""
 
     def __init__(self, what: str, name: str, names: Iterable[str] = ()) -> None:
         super().__init__(f"{what} {name!r}")

@@ -31,7 +31,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     `operator` are: whatever values the elements of the inputs allow, those of the outputs allow what is computed from
     them. `operator` must be monotone: inputs that allow more give outputs that allow no less.
 
-    Only data flow is followed: what decides on branches and trips is not part of what comes out of an If or a loop.
+    Only data flow is followed: conditions and trip counts do not flow into the outputs of an If or a loop.
     """
 
     domain: Lattice[T]

@@ -1,16 +1,16 @@
 """Liveness: when each value dies, if nodes run in the order of the file. A backward analysis on the engine.
 
-The schedule has a step for each node, in execution order, and one before them in which the inputs are there. A value is
-live from the step that computes it to the last step that reads it; one that nothing reads dies at once, and graph
-outputs live to the end. All inputs and outputs of a node are live while it runs: nothing is computed in place.
+The schedule has a step for each node, in execution order, and one before them at which the inputs are available. A
+value is live from the step that computes it to the last step that reads it; one that nothing reads dies at once, and
+graph outputs live to the end. All inputs and outputs of a node are live while it runs: nothing is computed in place.
 
-An If or Loop is one node of the body around it: its operands, and what its bodies read from outside, live until it is
-done. Its bodies have steps of their own, at which all that is live around them is live too. Of the branches one or the
-other runs. A body of a loop runs once a trip: the iteration number, the condition, carried values and slices are
-values of the trip. What a body gives back lives to the end of the body; after it, and without a copy, it is an output
-of the If or Loop. Scan outputs have their full size while the loop runs.
+An If or Loop is one node of the body around it: its operands, and what its bodies read from outside, live until it
+ends. Its bodies have steps of their own, at which everything live around them is live too. One of the branches runs.
+The body of a loop runs once per trip: the iteration number, the condition, carried values and slices are values of the
+trip. What a body gives back lives to the end of the body; then it becomes, without a copy, an output of the If or Loop.
+Scan outputs have their full size while the loop runs.
 
-Initialisers and the outputs of Constant nodes are parameters, which are there before the run and after it.
+Initialisers and the outputs of Constant nodes are parameters: they exist before the run and after it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class MomentLattice:
 
 
 class Reader(NamedTuple):
-    """A node that reads an output, until when the output must live for that, and whether it gives it a new name."""
+    """A node that reads an output, the step until which the output must live for it, and whether it renames the output."""
 
     output: int
     node: int
@@ -137,8 +137,9 @@ class LastUses(Analysis[Moments]):
                     yield operand, number
 
     def _until(self, home: Region, reader: int) -> int:
-        """How long a value of the region lives for a reader: to the end of the body that gives it back, or of the If or
-        loop that reads it from inside."""
+        """The last step at which a reader needs a value of the region: the end of the body that gives it back, or of
+        the If or loop that reads it from inside.
+        """
         region: Region | None = self._regions.of(reader)
         if region is home:
             return reader
@@ -197,7 +198,7 @@ def is_parameter(node: Node, is_input: bool) -> bool:
 
 
 def _first(nodes: Sequence[Node], number: int, index: int) -> int:
-    """The step that makes room for an output."""
+    """The step that allocates an output."""
     node = nodes[number]
     if node.value is not None:
         return START

@@ -86,7 +86,7 @@ class Regions:
         return self.by_gate[self._nodes[node].gate]
 
     def home(self, node: int) -> Region:
-        """The region whose visits the node's outputs belong to: what a loop head gives is there anew in each trip."""
+        """The region whose visits the node's outputs belong to: a loop head computes its outputs anew in each trip."""
         return self.by_gate[node] if isinstance(self._nodes[node].step, LoopBody) else self.of(node)
 
     def label(self, region: Region) -> str:

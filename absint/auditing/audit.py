@@ -25,7 +25,7 @@ class Claims:
     """One line where the source failed."""
     seconds: float = 0.0
     anonymous: frozenset[str] = frozenset()
-    """Names that the source invented itself, as far as it tells."""
+    """Names that the source invented, as far as it reports them."""
 
 
 class Judgement(Enum):
@@ -54,10 +54,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A claim and what became of it."""
+    """A claim with its verdict."""
 
     places: tuple[Place, ...]
-    """Where it is made, and the place it refers to, if there is one."""
+    """The place that it is about, and the one that it refers to, if any."""
     relation: str
     judgement: Judgement
     counterexample: Mapping[str, int] | None = None
@@ -65,7 +65,7 @@ class Judged:
     confirmed: bool = False
     """A run at these sizes showed that it is false."""
     because: tuple[str, ...] = ()
-    """The constraints behind a proof, the shape that a run showed, or the reason why there is no answer."""
+    """The constraints behind a proof, the shape that a run showed, or why there is no answer."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Audit:
 
     @cached_property
     def counts(self) -> Mapping[Judgement, int]:
-        """How many claims of each judgement."""
+        """The number of claims of each judgement."""
         found = dict.fromkeys(Judgement, 0)
         for item in self.judged:
             found[item.judgement] += 1

@@ -13,7 +13,7 @@ from absint.model.protos import domain_of, overload_of
 from absint.program.steps import LOWERED
 
 MAX_NODES: Final = 1_000_000
-"""Nodes that are visited; what calls of functions multiply beyond that is left out."""
+"""Most nodes to visit; function calls that multiply them further are left out."""
 
 
 class Body(NamedTuple):

@@ -1,10 +1,10 @@
 """Claims as relations between dims.
 
-A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the
-graph that has it, a body or a call of a function being a graph of its own (ONNX IR, "Static tensor shapes"): its first
-place there, of inputs before others, stands for it, and every other place claims to be equal to that. Where names of
-which no place is known occur in a larger expression, the first place of the same expression stands for it. The author's
-claims are read in the same way for diagnostics (`absint.declared.claims`).
+A size, or an expression over input symbols, claims that the dim equals it. Any other name stands for one size within
+its graph (ONNX IR, "Static tensor shapes"); each body and each call of a function is a graph of its own. The first
+place of a name, inputs before others, defines it, and every other place claims to equal the first. Where an expression
+has names without a place of their own, the first place of the same expression defines it. The author's claims are read
+in the same way for diagnostics (`absint.declared.claims`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Claim:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Where it is made, then what it refers to."""
+        """The place that it is about, then those that it refers to."""
         return (self.place, *self.refers.values())
 
     def __str__(self) -> str:
@@ -138,7 +138,7 @@ class _Reader:
         return Reading((*found, *self._equalities(stated)), dims, frozenset(resolved))
 
     def _operands(self) -> dict[str, tuple[Operand, str]]:
-        """The values that are spoken of with their graphs, by the names that sources give them."""
+        """The values that claims are about, with their graphs, by the names that sources use."""
         scopes = self._result.scopes
         found: dict[str, tuple[Operand, str]] = {}
         for body in bodies(self._result.model):
@@ -209,7 +209,7 @@ _STANDS_EXPR = symbol(_STANDS)
 
 
 def _known(value: Value | None, rank: int) -> tuple[tuple[Dim, ...] | None, Relation]:
-    """The dims of a value that is said to have this rank, and whether it has."""
+    """The dims of a value of this claimed rank, and whether the claim is true."""
     if value is BOTTOM or (isinstance(value, Tensor) and value.shape.is_bottom):
         return None, TRUE
     if not isinstance(value, Tensor) or value.shape.rank is None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from absint.solver.prove import Decision, Prover
 
 Advance = Callable[[int, int], None]
-"""Told how many of how many relations have been judged."""
+"""Called with the number of relations judged so far, and of all."""
 
 BUDGET: Final = 60.0
 """Seconds that the solver may take for one source."""
@@ -36,7 +36,7 @@ QUESTION: Final = 5.0
 """Seconds for one question."""
 
 MAX_ROUNDS: Final = 8
-"""Times that sizes which the solver proposes are run."""
+"""Most runs at sizes that the solver proposes."""
 
 _RUNS: WeakKeyDictionary[Result, Runs] = WeakKeyDictionary()
 
@@ -53,8 +53,8 @@ def judge(
 ) -> Audit:
     """Hold every claim of a source against the analysis of the model that it speaks of.
 
-    With `confirm` the model is run. `sizes` are sizes of the inputs, and `runs` feeds, that it is known to run at: they
-    are tried first, unless they are none that its declarations allow. Runs are kept for the next source on the result.
+    With `confirm` the model is run. `sizes` are input sizes, and `runs` feeds, at which it is known to run: they are
+    tried first, unless its declarations rule them out. Runs are kept for the next source on the result.
     """
     start = perf_counter()
     reading = read_claims(result, claims)
@@ -121,7 +121,7 @@ class _Judging:
         self._decide(prover, sampler)
 
     def _never(self, because: Iterable[str]) -> None:
-        """Nothing is proved of a model of which no run succeeds."""
+        """Nothing is proved of a model that never runs."""
         first, *others = because
         more = (f"and {len(others):,} more {'error' if len(others) == 1 else 'errors'}",) if others else ()
         never = _Finding(Judgement.UNPROVED, because=("no run of the model succeeds", first, *more))
@@ -130,7 +130,7 @@ class _Judging:
     # Runs
 
     def _explore(self, sampler: Sampler, sizes: Sequence[Mapping[str, int]], feeds: Sequence[Feeds]) -> None:
-        """Runs at sizes that are known to be good, then at legal ones that make the most claims false."""
+        """Run at sizes that are known to be good, then at legal ones that make the most claims false."""
         inner = self._inner()
         given = [(input_sizes(self._result, one), one) for one in feeds]
         self._runs.run([(at, one) for at, one in given if at is not None], inner=inner)
@@ -203,7 +203,7 @@ class _Judging:
         return "by proof alone: " + (f"the model cannot be run here: {why}" if why else "it was not run at these sizes")
 
     def _rests_on_rules(self, relation: Relation, sizes: Mapping[str, int]) -> bool:
-        """Where nothing is run: the sizes alone make it false, and complete rules promise a run at them."""
+        """Without a run: the sizes alone make it false, and complete rules promise a run at them."""
         if not self._confirm or not self._of_main(relation):
             return False  # a body may not be visited
         if self._runs.tried(sizes) and (self._runs.observed or self._runs.refused):
@@ -228,14 +228,14 @@ class _Judging:
     # The outcome
 
     def needs(self, judged: Sequence[Judged]) -> str:
-        """One line about a thing that is missing here for some verdicts; empty if nothing is."""
+        """One line about what this installation lacks for some verdicts; empty if nothing."""
         left = sum(item.judgement is Judgement.NOT_ENTAILED for item in judged)
         if not self._runs.missing or self._runs.observed or not left:
             return ""
         return f"{left:,} claim{'s need' if left > 1 else ' needs'} a run of the model: {self._runs.missing}"
 
     def judged(self, claim: Claim) -> Judged:
-        """The claim with what became of it."""
+        """The claim with its verdict."""
         if claim in self._refuted:
             sizes, seen = self._refuted[claim]
             return Judged(claim.places, str(claim), Judgement.REFUTED, sizes, True, (seen,))

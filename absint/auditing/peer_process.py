@@ -1,7 +1,7 @@
 """In a process of its own: ask one tool for the shapes of a model.
 
-A tool that gives up may leave behind what it has found so far, which counts: the reply has the shapes, the seconds that
-they took, and one line of why there are no more.
+What a tool has found before it gives up counts: the reply has the shapes, the seconds that they took, and one line on
+why there are no more.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def infer(request: object) -> tuple[Shapes, float, str]:
 
 
 def _read_weights(model: ModelProto, folder: str) -> None:
-    """Take small weights from their files into the model: a tool may look for them, but not in the right folder."""
+    """Copy small weights from their files into the model: a tool may look for them in the wrong folder."""
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
     for tensor in model.graph.initializer:
         if uses_external_data(tensor) and prod(tensor.dims) <= MAX_ELEMENTS:
             try:
                 load_external_data_for_tensor(tensor, folder)
-            except Exception:  # a file that is not there, among others: a tool that needs it says so
+            except Exception:  # a missing file, among others: a tool that needs it says so
                 continue
             tensor.ClearField("data_location")
             tensor.ClearField("external_data")

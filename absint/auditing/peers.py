@@ -61,10 +61,9 @@ def is_installed(tool: str) -> bool:
 
 
 def peer(tool: str, model: ModelProto, path: Path | None = None, timeout: float = SECONDS) -> Claims:
-    """The claims of a tool about a model; where it is not installed, fails or hangs, one line of why.
+    """The claims of a tool about a model; if it is not installed, fails or hangs, one line on why.
 
-    Beside `path`, the file of the model, lie its external data, of which small ones are read. Raises UsageError for an
-    unknown tool.
+    Small external data are read from the folder of `path`, the model's file. Raises UsageError for an unknown tool.
     """
     name = TOOLS[tool].name() if is_installed(tool) else tool
     if not is_installed(tool):

@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 def run(request: object) -> list[Shapes | str]:
-    """For each feed what was computed, or one line of why there is no run."""
+    """For each feed the computed shapes, or one line on why there is no run."""
     assert isinstance(request, tuple)
     asked = Request(*request)
     execute = _by_reference(asked) if asked.reference else _by_onnxruntime(asked)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Feeds = Mapping[str, object]
 Reply = dict[str, list[tuple[int, ...]]] | str
-"""The shapes of the values of a run, or one line of why there is none."""
+"""The shapes of the values of a run, or one line on why there is none."""
 
 SECONDS: Final = 60.0
 MAX_BYTES_BY_REFERENCE: Final = 4 << 20
@@ -48,7 +48,7 @@ class Observed(NamedTuple):
     """Of every value, each time that it was computed."""
 
     def contradicts(self, claim: Claim) -> str:
-        """How the run contradicts the claim, in words; empty if it does not."""
+        """The contradiction between run and claim, in words; empty if there is none."""
         for visit, shape in enumerate(self.shapes.get(claim.place.value, ())):
             if claim.place.axis is None:
                 if len(shape) != claim.stated.const:
@@ -71,7 +71,7 @@ class Observed(NamedTuple):
         )
 
     def _binding(self, claim: Claim, visit: int) -> Mapping[str, int] | None:
-        """The sizes of what a claim is over; None where it refers to a size of which there are several."""
+        """The sizes of the places in a claim; None if one of them has several."""
         if not claim.refers:
             return self.sizes
         found = dict(self.sizes)
@@ -119,19 +119,19 @@ class Runs:
         self._failure = ""
         self._by_reference = result.model.ByteSize() <= MAX_BYTES_BY_REFERENCE
         self.missing = ""
-        """One line where onnxruntime is not there to be run."""
+        """One line if onnxruntime is not installed."""
         self.observed: list[Observed] = []
 
     @property
     def failure(self) -> str:
-        """Why the last run that failed did."""
+        """The reason of the last failure."""
         if self.missing and self._failure != self.missing:
             return f"{self.missing}; onnx.reference: {self._failure}"
         return explained(in_one_line(self._failure) if _FROM_ONNXRUNTIME in self._failure else self._failure)
 
     @property
     def refused(self) -> bool:
-        """The last run that failed did so in onnxruntime, for a reason that says something about the model."""
+        """The last failure was in onnxruntime, for a reason that says something about the model."""
         return _FROM_ONNXRUNTIME in self._failure and not self._is_without_kernel()
 
     def tried(self, sizes: Mapping[str, int]) -> bool:
@@ -139,9 +139,9 @@ class Runs:
         return _key(sizes) in self._tried
 
     def at(self, bindings: Sequence[Mapping[str, int]], *, inner: bool = False) -> list[Observed]:
-        """Runs at these sizes, where there was none yet, on random data, zeros and ones; what they showed.
+        """Run at those of these sizes that are new, on random data, zeros and ones; what the runs showed.
 
-        With `inner` bodies are looked into as well.
+        With `inner`, bodies are observed too.
         """
         attempts: list[tuple[Mapping[str, int], Feeds]] = []
         for sizes in bindings:
@@ -151,7 +151,7 @@ class Runs:
         return self.run(attempts, inner=inner)
 
     def run(self, attempts: Sequence[tuple[Mapping[str, int], Feeds]], *, inner: bool = False) -> list[Observed]:
-        """Runs on these feeds; what those that succeeded showed."""
+        """Run on these feeds; what successful runs showed."""
         if not attempts:
             return []
         found = self._observed(attempts, reference=False)
@@ -211,9 +211,9 @@ class Runs:
             if error.outcome == "died":
                 replies = [self._reply(one, reference) for one in feeds] if len(feeds) > 1 else []
             elif reference:
-                self._by_reference = False  # it would not go better the next time
+                self._by_reference = False  # the next attempt would fail too
             elif self._every and not self.missing:
-                self._every = False  # some value may be of a type that is no output
+                self._every = False  # some value may have a type that outputs may not have
                 return self._observed(attempts, reference=False)
         self._failure = next((reply for reply in replies if isinstance(reply, str)), self._failure)
         if not replies:

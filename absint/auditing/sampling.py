@@ -23,7 +23,7 @@ POOL: Final = 60
 """Legal sizes that are drawn."""
 
 CHOSEN: Final = 4
-"""Of these, how many are run at a time."""
+"""Of these, the number that is run at a time."""
 
 MOST: Final = 500
 """Relations that sizes are chosen for."""
@@ -81,9 +81,9 @@ class Sampler:
         return Decision(False, "evaluation", model=known) if known is not None else self._prover.decide(relation)
 
     def telling(self, relations: Iterable[Relation], runs: Runs) -> list[Sizes]:
-        """A few legal sizes at which there was no run yet, each with relations that are false at it.
+        """A few legal sizes that have not been run, each with relations that are false there.
 
-        Where some relation has no form that sizes of the inputs decide, also distinct sizes, and the smallest.
+        If input sizes do not decide some relation, also distinct sizes, and the smallest.
         """
         rest = list(islice(relations, MOST))
         inputs = set(self._result.symbols)

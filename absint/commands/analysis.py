@@ -44,7 +44,7 @@ policy_option = click.option(
 
 
 class Settings(NamedTuple):
-    """How every command may be asked to analyse the model; the fields are keywords of `absint.analyze`."""
+    """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
 
     defaults: bool = False
     premises: bool = True

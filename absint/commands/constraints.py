@@ -130,7 +130,7 @@ def _content(result: Result, form: Form, roles: Sequence[Role], shapes: bool, ev
 
 
 def _dims(result: Result, names: Sequence[str]) -> dict[str, Sequence[Dim] | None]:
-    """The shapes of those that are tensors; None where the rank is unknown."""
+    """The shapes of tensors; None where the rank is unknown."""
     found = {name: result.shapes[name] for name in names if name in result.shapes}
     return {name: None if shape.rank is None else shape.dims for name, shape in found.items()}
 

@@ -20,7 +20,7 @@ from absint.commands.codes import FINE
 
 
 class AxisCommand(click.Command):
-    """A negative axis is no option."""
+    """Reads a negative number as an axis, not as an option."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         before = args[: args.index("--")] if "--" in args else args

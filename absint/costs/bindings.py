@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MAX_TRIPS: Final = 100_000
-"""Trips that are gone through one by one where sizes differ from trip to trip."""
+"""Most trips to evaluate one by one, where sizes differ from trip to trip."""
 
 
 class Environment:
@@ -79,11 +79,11 @@ class Environment:
         return found
 
     def turns(self, loop: Region, label: str) -> Iterator[int]:
-        """Go through the trips of a loop one by one. Raises UsageError for very many, and as `value`."""
+        """Evaluate the trips of a loop one by one. Raises UsageError for too many, and as `value`."""
         assert loop.trips is not None
         trips = self.value(loop.trips, f"the number of trips of {label}")
         if trips > MAX_TRIPS:
-            raise UsageError(f"{label} makes {trips:,} trips, too many to go through one by one")
+            raise UsageError(f"{label} makes {trips:,} trips, too many to evaluate one by one")
         for iteration in range(trips):
             self.turn(loop, iteration)
             yield iteration

@@ -2,8 +2,8 @@
 
 `absint.costs.operators` defines the arithmetic of each operator; a multiply-accumulate (MAC) is two FLOPs. A node moves
 the bytes of its inputs, each value once, and of its outputs; Shape and Size read no data. `absint.costs.totals` says
-how nodes in loops and branches count. What If and Loop themselves do costs nothing. What cannot be counted is
-listed and in no total: operators without a rule, and nodes whose sizes are not known.
+how nodes in loops and branches count. If and Loop themselves cost nothing. What cannot be counted is listed and in no
+total: operators without a rule, and nodes whose sizes are not known.
 
 Parameters are initialisers and the outputs of Constant nodes, of any type, each counted once, whether read or not.
 """
@@ -76,7 +76,7 @@ class Parameters(NamedTuple):
 class Runs(Analysis[Dim]):
     """The number of runs of each node: a forward analysis. A gate or loop head has that of its body.
 
-    A node in a branch is counted as often as the If runs, one that no run reaches never.
+    A node in a branch counts as often as the If runs; one that no run reaches never counts.
     """
 
     lattice = DIMS
@@ -106,7 +106,7 @@ class Cost:
         self._result = result
         self._regions = Regions(result)
         self.without_rule: Counter[str] = Counter()
-        """Operators without a cost rule, and how many nodes have one: their arithmetic is in no total."""
+        """Operators without a cost rule, and the number of their nodes: their arithmetic is in no total."""
         self._unsized: set[int] = set()
         self._unmoved: set[int] = set()
         self._fed = set(result.input_nodes.values())
@@ -201,7 +201,8 @@ class Cost:
     def heaviest(
         self, count: int = 10, by: Quantity = "flops", binding: Mapping[str, int] | None = None
     ) -> list[Ranked]:
-        """The nodes with the most of a quantity over all their runs, the most first; none without any.
+        """The nodes with the largest amount of a quantity over all their runs, in descending order; none whose amount
+        is 0.
 
         Sizes that are not given are `typical_sizes`. Raises UsageError for one that makes no sense.
         """
@@ -312,7 +313,7 @@ class Cost:
         return shown_names(self._result, self._terms())
 
     def _terms(self) -> list[Dim | Relation | None]:
-        """All that has symbols."""
+        """All terms that may have symbols."""
         terms: list[Dim | Relation | None] = [term for amounts in set(self._amounts.values()) for term in amounts]
         for region in self._regions.by_gate.values():
             terms += (region.trips, region.condition)

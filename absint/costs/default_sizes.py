@@ -1,4 +1,6 @@
-"""Sizes to show numbers at where none are given: near 64, and such that the model runs, as far as sizes decide that."""
+"""Sizes to show numbers at where the user gives none: near 64, and such that the model runs, as far as sizes decide
+that.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 TYPICAL_SIZES: Final = (64, 256, 1024, 4096)
-"""Default sizes of a symbol: the first that makes sense is used."""
+"""Default sizes of a symbol: the first one that is possible is used."""
 
 _OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
 """Sizes of one symbol to try where a requirement is not met, the most likely first."""
@@ -36,7 +38,8 @@ def typical_sizes(
 ) -> Sizes:
     """Each symbol, under its printed name, at 64 or as near to it as its bounds and the requirements allow.
 
-    More where `evaluate` refuses that. Requirements that stay open, or that no size near by meets, are passed over.
+    Larger where `evaluate` refuses that. Requirements that sizes do not decide, or that no size near by meets, are
+    ignored.
     """
     inputs = {Symbol(name, 0): None for name in result.symbols}
     bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in (*inputs, *symbols)}

@@ -1,8 +1,8 @@
-"""Which of many sums can be the largest, and a short bound of them all.
+"""The sums that can be the largest of many, and a short bound of them all.
 
-A sum is a polynomial by its terms. One is at least another where each term that the other has more of is covered by a
-term that it has more of itself: `batch*seq*seq` covers `batch*seq` where seq is at least 1. The covering is greedy, so
-some orders are missed: what is kept is enough, not always the least.
+A sum is a polynomial by its terms. A sum is at least another if each surplus term of the other is covered by a surplus
+term of its own: `batch*seq*seq` covers `batch*seq` where seq is at least 1. Covering is greedy, so some orders are
+missed: the sums kept suffice, but may not be the fewest.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Sum(NamedTuple):
 
 
 class Dominance:
-    """Compares sums, under what is known of symbols: `narrowed` says by what more exact term each may be replaced."""
+    """Compares sums, under what is known of symbols: `narrowed` gives a more exact term for a symbol."""
 
     def __init__(self, narrowed: Mapping[Symbol, Dim], symbols: Iterable[Symbol]) -> None:
         self._narrowed = narrowed
@@ -65,7 +65,7 @@ class Dominance:
         self._covers: dict[tuple[Monomial, Monomial], int] = {}
         self._values: dict[Monomial, tuple[int, ...]] = {}
         self.samples = _samples([(s.name, self._bounds(s)) for s in sorted(symbols, key=lambda s: s.key)])
-        """Sizes at which sums are compared before anything is shown."""
+        """Sizes at which sums are compared before a proof is tried."""
 
     def sum(self, terms: Terms, step: int) -> Sum:
         """A sum with its values."""
@@ -73,7 +73,7 @@ class Dominance:
         return Sum(terms, step, tuple(map(sum, zip(*columns, strict=True))) if columns else (0,) * len(self.samples))
 
     def undominated(self, sums: Iterable[Sum], among: Sequence[Sum] = ()) -> list[Sum]:
-        """Sums of which one is the largest at any sizes, the largest at large sizes first; none that `among` covers."""
+        """Sums one of which is the largest at any sizes, in descending order at large sizes; none that `among` covers."""
         kept: list[Sum] = []
         for candidate in sorted(sums, key=lambda s: (s.values[::-1], -s.step), reverse=True):
             if not any(self.at_least(other, candidate) for other in (*among, *kept)):
@@ -108,7 +108,7 @@ class Dominance:
         """At most `most` sums, of which one is at least the largest of the given ones at any sizes; None if not shown.
 
         Sums are merged by the larger coefficient of each term. Those that are the largest somewhere are merged until
-        few enough are left; each other one goes to where it makes the least grow, or stands alone while there is room.
+        few enough are left; each other one is merged where it adds the least, or kept while there is room.
         """
         if not all(self._is_natural(mono) for s in sums for mono in s.terms):
             return None
@@ -133,7 +133,7 @@ class Dominance:
         return self.undominated(found)
 
     def _growth(self, a: Sum, b: Sum, tops: Sequence[int]) -> float:
-        """By how much merging adds to the larger of two, as a part of the largest of all."""
+        """The growth that merging adds to the larger of two, relative to the largest of all."""
         rows = zip(a.values, b.values, self._merged(a, b).values, tops, strict=True)
         return sum((merged - max(x, y)) / top for x, y, merged, top in rows)
 

@@ -56,7 +56,7 @@ def sum_over(term: Dim, number: Symbol, trips: Dim) -> Dim:
 
 
 def largest_over(term: Dim, number: Symbol, trips: Dim) -> list[Dim] | None:
-    """Terms of which one is the largest value over all trips, if there is a trip; None if that is not known here."""
+    """Terms one of which is the largest value over all trips, if there is a trip; None if unknown."""
     if not isinstance(term, Expr) or number not in term.symbols:
         return [term]
     first = substitute(term, {number: ZERO_EXPR})
@@ -116,7 +116,7 @@ def _curves_upwards(term: Dim, number: Symbol) -> bool:
 
 
 def _difference(term: Dim, number: Symbol) -> Dim:
-    """By how much the term grows from one trip to the next."""
+    """The growth of the term from one trip to the next."""
     return sub(substitute(term, {number: expr_of(number) + ONE_EXPR}), term) if isinstance(term, Expr) else UNKNOWN_DIM
 
 

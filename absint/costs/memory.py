@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 MAX_SUMS: Final = 64
-"""A peak over more sums has no expression; it is evaluated."""
+"""Most sums in the expression of a peak; beyond it, the peak is only evaluated."""
 
 SHORT: Final = 3
-"""A peak over more sums has a bound over so many."""
+"""Most sums in `bound`."""
 
 
 class Step(NamedTuple):
@@ -110,7 +110,7 @@ class Memory:
 
     @property
     def sums(self) -> int | None:
-        """Of how many sums the peak is the largest; None where a largest trip is not known."""
+        """The number of sums that the peak is the largest of; None where a largest trip is not known."""
         return None if self._sums is None else sum(map(len, self._sums.values()))
 
     @cached_property
@@ -126,7 +126,7 @@ class Memory:
     def last_use(self, name: str) -> str:
         """The last step at which a value is live: a node, the start, or the end.
 
-        Raises UsageError for a name that is not there, or that takes no memory of its own.
+        Raises UsageError for an unknown name, and for a value without memory of its own.
         """
         found = next((value for value in self.lifetimes if value.name == name), None)
         if found is None:
@@ -151,7 +151,7 @@ class Memory:
             for value in self.lifetimes
             if value.size is not None
             and value.first <= top.step <= value.last
-            # What stands in another branch, or comes after the loop, is not there.
+            # Values of another branch, or after the loop, are not live.
             and environment.runs(self._regions.home(value.node), "the peak")
         ]
         live.sort(key=lambda item: -item.bytes)
@@ -175,7 +175,7 @@ class Memory:
 
     @cached_property
     def _terms(self) -> list[Dim | Relation | None]:
-        """All that has symbols."""
+        """All terms that may have symbols."""
         terms: list[Dim | Relation | None] = [value.size for value in self.lifetimes if value.size is not None]
         for region in self._regions.by_gate.values():
             terms += (region.trips, region.condition)

@@ -204,7 +204,7 @@ class Schedule:
         return False
 
     def _without_numbers(self, candidate: Sum, place: Region, dominance: Dominance) -> list[Sum] | None:
-        """The sums of the trips that may be the largest; None if they are not known."""
+        """The sums of those trips that may be the largest; None if unknown."""
         if self._runs_in_some_trips(place):
             return None
         atoms = {atom for mono in candidate.terms for atom in mono}
@@ -231,7 +231,7 @@ def _size(value: Lifetime) -> Expr:
 
 
 def _count(terms: dict[Monomial, int], value: Lifetime, sign: int) -> None:
-    """Add the value's size to a sum, or take it away."""
+    """Add the value's size to a sum, or subtract it."""
     for mono, coef in _size(value).terms:
         after = terms.get(mono, 0) + sign * coef
         if after:

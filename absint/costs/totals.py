@@ -1,7 +1,7 @@
 """Sums over all runs of all nodes: as expressions, and in numbers.
 
-A node in a loop counts once for each trip. Of an If the branch counts that is taken, if its condition is a relation
-over input symbols; else the larger one, for each quantity by itself.
+A node in a loop counts once for each trip. For an If whose condition is a relation over input symbols, the branch that
+is taken counts; else the larger one, for each quantity by itself.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Bill:
 
 
 def _sum(parts: Iterable[tuple[Amounts, int]], k: int) -> Dim:
-    """The sum of one quantity. What is unknown stays so: the bounds of a sum that is too large are no use."""
+    """The sum of one quantity; unknown if a part is, since bounds of such a sum are of no use."""
     total: Dim = ZERO_EXPR
     for amount, count in parts:
         total = total + mul(amount[k], const(count))

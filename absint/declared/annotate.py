@@ -1,7 +1,7 @@
 """Writing what was inferred into a copy of the model: `value_info` of the main graph and of subgraph bodies.
 
 Equal texts mean equal sizes in every run: an invented symbol is written as `_dN`, a name that nothing else in the model
-has, and a dim that no text can express gets such a name of its own. The bodies of functions are left alone, since a
+has, and a dim that no text can express gets such a name of its own. The bodies of functions stay as they are, since a
 body serves many calls.
 """
 
@@ -32,7 +32,7 @@ POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "stric
 
 
 POLICY_KEY: Final = "absint.policy"
-"""The metadata that says of an annotated model that its shapes are claims."""
+"""The metadata key that marks the shapes of an annotated model as claims."""
 
 _ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
 
@@ -64,7 +64,8 @@ def annotate(
 ) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
-    Raises UsageError for an unknown policy, and under `strict` for a false declaration and for a name of a constant.
+    Raises UsageError for an unknown policy, and under `strict` for a false declaration and for a constant that is
+    declared as a name.
     """
     if merge not in POLICIES:
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
@@ -91,7 +92,7 @@ def annotate(
         wrong = declared.misused(writer)
         if not wrong:
             return copy, bodies
-        foreign |= wrong  # rare: the author uses a `_dN` that a dim without a text has been given
+        foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
 
 
 def _label(copy: ModelProto, label: str) -> None:
@@ -112,7 +113,7 @@ class _Body(NamedTuple):
 
 
 def _bodies(result: Analysed, copy: ModelProto) -> Iterator[_Body]:
-    """The main graph, and every body of control flow that was lowered outside of functions."""
+    """The main graph, and every body of control flow outside of functions."""
     lowered = result.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
     pending = [(result.model.graph, _Body(copy.graph, result.model.graph, lowered.program.main, ""))]
@@ -167,9 +168,8 @@ def _fill(
 
 
 class _Declared:
-    """The names of the form `_dN` that the model has already, and the dims beside which they stand.
-
-    A model that was annotated before has them where the result has the same ones, and keeps them.
+    """The names of the form `_dN` that the model has already, with the dims that they declare. A model that was
+    annotated before has them for the dims that the result names so, and keeps them.
     """
 
     def __init__(self, result: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
@@ -198,7 +198,7 @@ class _Declared:
             self.elsewhere |= _names_of(_texts(proto))
 
     def writer(self, result: Analysed, foreign: set[str]) -> Writer:
-        """A writer that gives no name that means something else in the model."""
+        """A writer that uses no name with another meaning in the model."""
         taken = self.elsewhere | foreign
         while True:
             writer = Writer(result, taken)
@@ -208,7 +208,7 @@ class _Declared:
             taken = taken | wrong
 
     def misused(self, writer: Writer) -> set[str]:
-        """Names that the writer gave to a dim though they stand beside another one."""
+        """Names that the writer gave to a dim although they declare another one."""
         wrong = _names_of(text for dim, text in self.claims if writer.text(dim) != text)
         return wrong & writer.aliases
 

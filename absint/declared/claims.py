@@ -1,8 +1,8 @@
 """Declared dims as relations over inferred dims.
 
-A size, or an expression over symbols of the inputs, is what a dim equals. Any other name stands for one size in the
-graph that declares it: its first place there, of inputs and initialisers before others, stands for it. A name at one
-place is no claim. `absint.auditing.claims` reads the claims of any source in the same way, dim by dim.
+A size, or an expression over input symbols, claims that the dim equals it. Any other name stands for one size within
+its graph: its first place, inputs and initialisers before others, defines it. A name at one place is no claim.
+`absint.auditing.claims` reads the claims of any source in the same way, dim by dim.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Claim(NamedTuple):
     relation: Relation
     """The statement over inferred dims; never TRUE or UNKNOWN_RELATION."""
     name: str = ""
-    """The name, or expression, of the author's own that another place gives a size; empty if it has none."""
+    """The author's own name, or expression, that another place defines; empty if there is none."""
     place: str = ""
-    """The other place that gives it."""
+    """The other place, which defines it."""
     size: Dim | None = None
-    """The size that is inferred there."""
+    """The size inferred there."""
 
 
 class _Dim(NamedTuple):
@@ -60,7 +60,7 @@ class Claims:
     def read(self, groups: Iterable[Group]) -> list[tuple[Group, Dims, list[Claim]]]:
         """The groups of declared tensors of known rank, with their dims and what these claim.
 
-        Where the declared rank differs from the inferred one, nothing is read of the dims.
+        If the declared rank differs from the inferred one, the dims claim nothing.
         """
         found: list[tuple[Group, Dims, list[Claim]]] = []
         at: dict[int, list[Claim]] = {}
@@ -97,7 +97,7 @@ class Claims:
         return self._texts[text]
 
     def _over_names(self) -> Iterator[tuple[_Dim, Claim]]:
-        """Equalities with the place that stands for a name, or for an expression over names without a place."""
+        """Equalities with the place that defines a name, or an expression over names without a place."""
         for named in self._by_graph():
             first: dict[Expr, _Dim] = {}
             for dim in sorted(named, key=lambda d: d.group.computed):

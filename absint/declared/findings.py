@@ -1,4 +1,4 @@
-"""The declarations that are false, each with sizes at which they are."""
+"""The declarations that are false, each with sizes that show it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WHEN: Final = (" in the first trip", " in the second trip")
 
 
 def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
-    """The declarations of a model that are false: no value has the type, or some legal size makes a dim another one.
+    """The declarations of a model that are false: no value has the type, or some legal size makes a dim differ.
 
     Sizes are looked for without a solver, so a false declaration may be missed; `absint audit` looks further. A name
     that only declarations have is no claim, unless it stands for dims that differ.
@@ -114,12 +114,12 @@ class _Finder:
                     yield group, message, at
 
     def _reached(self, group: Group) -> Relation:
-        """When the graph that declares it is entered."""
+        """The condition under which the graph that declares it is entered."""
         gate = group.members[0].gate
         return TRUE if gate < 0 else self._recorder.path_condition(gate)
 
     def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
-        """The claim; inside of loops that of the first trip, and that of the second."""
+        """The claim; inside loops the claim in the first trip, and in the second."""
         reached = self._reached(group)
         symbols = claim.relation.symbols
         loop = next((loop for loop in self._loops(group) if any(map(BodySymbols(loop).has, symbols))), None)

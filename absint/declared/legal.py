@@ -1,7 +1,7 @@
 """Legal sizes at which conditions are false, found without a solver.
 
-Sizes that meet what is declared, assumed and required of the input symbols are made from facts and tried; before an
-answer counts, the model is analysed at them, and must meet every requirement.
+Sizes that meet the declarations, assumptions and requirements on input symbols are built from facts and tried; an
+answer counts only after the model, analysed at them, meets every requirement.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ Sizes = Mapping[str, int]
 
 MAX_CONFIRMED: Final = 16
 MAX_ANALYSED: Final = 100_000
-"""Sizes that the model is analysed at, for one result, and nodes in all that is analysed."""
+"""Limits for one result: sizes at which the model is analysed, and nodes analysed in total."""
 
 MAX_SEARCHED: Final = 64
-"""Conditions that sizes of their own are looked for."""
+"""Most conditions that get a search of their own."""
 
 MAX_REFUSED: Final = 48
-"""Sizes for one condition that do not meet the requirements before the search ends."""
+"""Failed attempts after which the search for one condition ends."""
 
 _PRIMES: Final = (5, 3, 7, 2, 11, 13, 17, 19, 23)
 _SMALL: Final = (1, 0, 2, 3, 4, 5, 7, 8)
 _REPAIRS: Final = (1, 2, 3, 4, 7, 8, 16, 32, 48, 64, 128, 224, 256, 512, 0)
 _COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
-"""By the number of symbols: how many small sizes of each are combined freely."""
+"""By the number of symbols: the small sizes of each that are combined freely."""
 
 
 _GRID: Final[Mapping[int, int]] = {1: 65, 2: 17, 3: 7, 4: 5}
-"""Sizes of so many symbols that are all tried where no others meet the requirements."""
+"""Most symbols whose small sizes are all tried if no others meet the requirements."""
 
 
 class Condition(NamedTuple):
-    """A relation that is to hold wherever a path is taken."""
+    """A relation that must hold wherever a path is taken."""
 
     relation: Relation
     guard: Relation = TRUE
@@ -65,9 +65,9 @@ class LegalSizes:
         self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
 
     def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
-        """For conditions that some legal size makes false such a size; the same one for many, if that is possible.
+        """For each condition that some legal size makes false, such a size; the same for many, if possible.
 
-        Sizes at which the rules promise a run are preferred. A condition of which nothing is found is left out.
+        Sizes at which the rules promise a run are preferred. A condition without such a size is left out.
         """
         found: dict[Condition, Sizes] = {}
         rest = list(dict.fromkeys(conditions))
@@ -92,7 +92,7 @@ class LegalSizes:
         return self._legal(sizes, True)
 
     def _least_open(self, conditions: Sequence[Condition]) -> Sequence[Sizes]:
-        """Drawn sizes at which conditions are false, those first at which the fewest nodes may fail."""
+        """Drawn sizes at which conditions are false, in ascending order of nodes that may fail."""
         graded: list[tuple[int, Sizes]] = []
         for sizes in sorted(self._drawn, key=_corners):
             if any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
@@ -174,7 +174,7 @@ class LegalSizes:
         relations = [r for r in (condition.relation, condition.guard) if r is not TRUE]
         mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))
         for name in [name for name in mentioned if name in self._mapped]:
-            mentioned |= self._mapped[name].free_symbols  # what decides the size
+            mentioned |= self._mapped[name].free_symbols  # symbols that decide the size
         names = [name for name in self._result.symbols if name in mentioned]
         if not names:
             return
@@ -197,7 +197,7 @@ class LegalSizes:
                     return
 
     def _meets(self, sizes: Sizes) -> bool:
-        """Every requirement on sizes of the inputs alone holds; the one that did not last is asked first."""
+        """Every requirement on input sizes alone holds; the last one found broken is asked first."""
         for place, formula in enumerate(self._asked):
             if _value(formula, sizes) is not True:
                 self._asked.insert(0, self._asked.pop(place))
@@ -212,7 +212,7 @@ class LegalSizes:
         return [formula for formula in self._required if _value(formula, sizes) is not True]
 
     def _repaired(self, wanted: Sizes) -> Sizes | None:
-        """Sizes near those that are wanted that meet the requirements, if a few changes find them."""
+        """Sizes near the wanted ones that meet the requirements, if a few changes find them."""
         sizes = self._fitted(wanted)
         for _ in range(3):
             if sizes is None or self._meets(sizes):
@@ -232,7 +232,7 @@ class LegalSizes:
         return None
 
     def _fitted(self, wanted: Sizes) -> Sizes | None:
-        """The wanted sizes, moved to what facts allow each symbol."""
+        """The wanted sizes, moved to those that facts allow."""
         facts = self._facts
         if facts.contradiction:
             return None

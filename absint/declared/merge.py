@@ -1,9 +1,8 @@
 """Merging an inferred type with one that the author declared: the policies `refine` and `strict` of annotate.
 
-A dim that is known in terms of the inputs replaces whatever was declared: a declared constant survives there only if
-the requirements of the model prove it. A dim that mentions an invented symbol counts as unknown, so a declaration that
-may be true is kept; except inside loops, where the declared name would be one size and the inferred one another each
-trip.
+A dim that is known in terms of the inputs replaces the declared one: a declared constant survives only if the
+requirements of the model prove it. A dim that mentions an invented symbol counts as unknown, so a declaration that may
+be true is kept; except inside loops, where a declared name is one size and the inferred one may change with each trip.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Merger:
     def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str, strict: bool) -> None:
         """Change the declared type in place.
 
-        Raises UsageError, if `strict`, for a false declaration, and for a name where the size is a constant.
+        If `strict`, raises UsageError for a false declaration, and for a constant that is declared as a name.
         """
         self._where, self._strict = where, strict
         self._type(info.type, value, inferred)
@@ -122,7 +121,7 @@ class Merger:
         return stated is dim or self._writer.printed(dim) is stated
 
     def _varies(self, dim: Expr) -> bool:
-        """The dim has a symbol that means another number in each trip of a loop."""
+        """The dim has a symbol whose number may change with each trip of a loop."""
         places = [s.origin_node for s in dim.symbols]
         return any(p is not None and first <= p <= last for p in places for first, last in self._loops)
 
@@ -132,7 +131,7 @@ class Merger:
     def _facts(self, about: list[Relation]) -> Facts:
         """The assumptions, and the requirements of the model that share a symbol with a relation."""
         if UNKNOWN_RELATION in about or not self._result.policy.sound:
-            return Facts()  # what is stated over claims decides nothing
+            return Facts()  # statements over claims decide nothing
         if self._stated is None:
             result, needed = self._result, self._result.needed
             self._stated = [

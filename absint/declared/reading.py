@@ -1,4 +1,4 @@
-"""Distinct declarations of a model, beside the values that they describe."""
+"""Distinct declarations of a model, with the values that they describe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dims(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Declarations of equal type, on values of which the same is inferred."""
+    """Equal declarations of values that have equal inferred types."""
 
     members: list[Declaration]
     value: Value
@@ -80,7 +80,7 @@ class Inferred:
 
 
 def dims(proto: TypeProto, value: Value) -> Dims | None:
-    """The declared dims of a tensor of known rank; of the elements of a sequence or optional that surely has one."""
+    """The declared dims of a tensor of known rank; those of the elements of a sequence or optional that is not empty."""
     while True:
         kind = proto.WhichOneof("value")
         if isinstance(value, SequenceOf) and kind == "sequence_type":

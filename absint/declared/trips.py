@@ -1,4 +1,4 @@
-"""Symbols of a loop's body in its first two trips, as far as the start and the body tell."""
+"""Symbols of a loop's body in its first two trips, as far as the start and the body decide them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def first_trips(result: Analysed, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
-    """For the first trip and the second one, what symbols of the body stand for; others keep their names."""
+    """The terms that symbols of the body stand for in the first trip, and in the second; other symbols are left out."""
     symbols = BodySymbols(loop)
     operands = result.nodes[loop.first].operands
     if isinstance(loop, LoopHead):

@@ -21,7 +21,7 @@ MAX_SIZE: Final = 1000
 """Operations and operands of the largest dim that is written as an expression."""
 
 _LARGEST: Final = (1 << 63) - 1
-"""A file holds no greater size."""
+"""The largest size that a file can hold."""
 
 
 class Writer:
@@ -42,7 +42,7 @@ class Writer:
         return next(text for n in self._numbers if (text := f"_d{n}") not in self._taken)
 
     def _symbol(self, found: Symbol) -> Dim | None:
-        """The symbol as a name of the model; None for one that may be negative, which no `dim_param` can be."""
+        """The symbol as a name of the model; None for one that may be negative, which a `dim_param` cannot be."""
         if found.bounds.lo is None or found.bounds.lo < 0:
             return None
         if found.origin_node is None:

@@ -1,4 +1,4 @@
-"""An analysis for the engine: a lattice, a direction and a transfer function; and the solution that comes back."""
+"""An analysis for the engine: a lattice, a direction and a transfer function; and the solution that the engine returns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Analysis(ABC, Generic[S]):
 
         A state that has not been computed yet is the lattice's bottom. It may read the states of all nodes from which
         edges lead here, directly or over others, without closing a cycle; and at the head of a cycle those of the edges
-        that close it. Any other may change later without another call. Of the rest of the world it may use what
-        earlier visits of the same node have left. Monotone: inputs that are above give a state that is above.
+        that close it. Other states may change later without another call. It may also use what earlier visits of the
+        same node left behind. It must be monotone: greater inputs give a state no less.
         """
 
     def sweep(self, order: Sequence[int], states: list[S]) -> None:
@@ -37,16 +37,16 @@ class Analysis(ABC, Generic[S]):
     def merge(self, node: int, old: S, new: S, widen: bool) -> S:
         """The next state of a cycle head whose transfer gave `new`, not below `old`. Override to accelerate.
 
-        This one is above both. An override may give any state, such as a recurrence in closed form: a cycle is left
-        only once `transfer` gives what is below the state of its head, so the result is sound whatever stands here.
-        What it owes is an end: the states of a head come to rest after finitely many visits, with `widen` after few.
+        The default is above both. An override may give any state, such as a recurrence in closed form: a cycle is left
+        only once `transfer` gives a state below that of its head, so the result is sound with any override. An override
+        must ensure termination: the states of a head become stable after finitely many visits, with `widen` after few.
         """
         return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
 
 
 @dataclass(frozen=True)
 class IterationPolicy:
-    """How a cycle is iterated: joins at its head before widening, descending passes, and most visits to settle."""
+    """The iteration of a cycle: joins at its head before widening, descending passes, and most visits."""
 
     widening_delay: int = 2
     descending_passes: int = 2
@@ -63,8 +63,9 @@ class Solution(Generic[S]):
     states: list[S]
     visits: dict[int, int]
     unfinished: Sequence[int] = ()
-    """Nodes that were not reached before `proceed` said no, or whose cycle had not come to rest; their states say
-    nothing. The others are a fixpoint of their own."""
+    """Nodes that were not reached before `proceed` stopped the iteration, or whose cycle was not yet stable: their
+    states say nothing. Without them, the states are a fixpoint.
+    """
 
 
 class DivergenceError(RuntimeError):

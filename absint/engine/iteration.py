@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 STEP: Final = 64
-"""So many nodes are visited between two questions whether to go on."""
+"""Nodes visited between two calls of `proceed`."""
 
 
 def fixpoint(
@@ -24,14 +24,13 @@ def fixpoint(
     proceed: Callable[[int], bool] | None = None,
     end: int | None = None,
 ) -> Solution[S]:
-    """The least fixpoint that the widening allows; without cycles the least of all. A state for each node.
+    """A state for each node: the least fixpoint that the widening allows, and without cycles the least of all.
 
-    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, also where the
-    analysis goes backward. Numbers in topological order, up to the edges that close cycles, make it fast; it is right
-    for any. A graph that is `Ordered` is not walked.
-    Where `proceed`, which hears every now and then how many nodes of the order are done, says no, the rest is left; so
-    are the nodes from the place `end` of the order on.
-    Raises DivergenceError if the domain's widening does not stop growing.
+    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, for backward
+    analyses too. Numbers in topological order, but for edges that close cycles, make it fast; any numbers are correct.
+    A graph that is `Ordered` is not walked. `proceed` is called now and then with the number of nodes done; if it
+    returns False, the rest is not visited. Neither are the nodes from position `end` of the order on. Raises
+    DivergenceError if the domain's widening does not stop growing.
     """
     order = order_of(graph, reverse=analysis.direction != "forward")
     states: list[S] = [analysis.lattice.bottom] * len(order.order)
@@ -57,7 +56,9 @@ def _iterate(
     proceed: Callable[[int], bool] | None,
     end: int | None,
 ) -> tuple[dict[int, int], int]:
-    """Run the order, repeating each component until its head is stable; visits of each head, and where it ended."""
+    """Run the order, repeating each component until its head is stable; the visits of each head, and the position
+    reached.
+    """
     lattice, transfer = analysis.lattice, analysis.transfer
     order, ends = wto.order, wto.ends
     visits: dict[int, int] = {}
@@ -75,7 +76,7 @@ def _iterate(
                 raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
             old, new = states[head], transfer(head, states)
             if not lattice.leq(new, old):
-                # Also in the descending phase, should the transfer not be monotone: the result is a post-fixpoint.
+                # In the descending phase too, in case `transfer` is not monotone: the result is a post-fixpoint.
                 component.descents = 0 if component.descending else component.descents
                 states[head] = analysis.merge(head, old, new, component.visits > policy.widening_delay)
                 position = component.start + 1
@@ -100,7 +101,7 @@ def _iterate(
 
 @dataclass(slots=True)
 class _Component:
-    """A cycle that is being iterated: the position of its head, and how far the iteration is."""
+    """A cycle that is being iterated: the position of its head, and the state of the iteration."""
 
     start: int
     descents: int

@@ -1,4 +1,4 @@
-"""The order in which the engine visits a graph: a weak topological order, or that of the nodes where it is one.
+"""The order in which the engine visits a graph: a weak topological order; that of the nodes, if it is one.
 
 Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
 """
@@ -55,7 +55,7 @@ def weak_topological_order(
 ) -> WeakTopologicalOrder:
     """Bourdoncle's order of nodes 0 to count - 1, iterative. Heads are the lowest (highest) nodes of their cycles.
 
-    Where the numbers are in topological order already, nothing is searched.
+    Numbers in topological order need no search.
     """
     order: list[int] = []
     ends: dict[int, int] = {}

@@ -1,6 +1,6 @@
-"""Where a size comes from, node by node.
+"""The origin of a size, node by node.
 
-question       what is asked for
+question       the value and the place asked for
 explanation    the answer, which prints itself as text and JSON (text, document); derived has its parts, as data
 steps          the derivation in names of the model
 derivation     follows numbers back: dependence through operators, flow_sources through branches and loops

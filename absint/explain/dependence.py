@@ -1,8 +1,8 @@
-"""The dims and elements of its inputs that a number of a node's output depends on, found by trying.
+"""The dims and elements of the inputs that a number of a node's output depends on, found by experiment.
 
-Rules are pure, so a rule can be asked again with other numbers in its inputs. A number is *unchanged* if some inputs
-hold the same one, and putting a mark in their place gives the mark. Otherwise it *comes from* the numbers that are left
-once every number that may be any other without a difference has been taken out: whatever the rest is, the output stays.
+Rules are pure, so a rule can be applied again to changed inputs. A number is *unchanged* if some inputs hold the same
+one, and a mark in their place reappears in the output. Otherwise it *comes from* the numbers that remain once every
+number has been taken out that may change without changing the output.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from absint.shapes.summaries import State
 
 MAX_TRIALS: Final = 400
-"""Applications of a rule for one number; after that, numbers that have not been taken out are told too."""
+"""Most applications of a rule for one number; numbers not taken out by then are shown too."""
 
 MAX_ALONE: Final = 4
-"""Inputs that are tried one by one as the one that is handed on."""
+"""Most inputs that are tried one by one as the unchanged one."""
 
 _MARK: Final = f"{INTERNAL}explain:"
 _FEW: Final = 8
-"""So many are left out one by one; of more, halves first."""
+"""So many are left out one by one; from more, halves first."""
 
 _Item = TypeVar("_Item")
 
@@ -50,13 +50,13 @@ class Dependence(NamedTuple):
     unchanged: bool
     sources: tuple[Argument, ...]
     attributes: tuple[str, ...] = ()
-    """Attributes without which the number would be another one."""
+    """Attributes that the number depends on."""
     by_facts: bool = False
-    """Without the facts that hold at the node it would be another one."""
+    """It depends on facts that hold at the node."""
     formula: Expr | None = None
     """The number as a term over its sources, in the symbols of `variable`."""
     variables: tuple[int | None, ...] = ()
-    """For each source the number of its variable; equal terms share one, constants have none."""
+    """For each source the index of its variable; equal terms share one, constants have none."""
 
 
 def variable(number: int) -> str:
@@ -65,7 +65,7 @@ def variable(number: int) -> str:
 
 
 class Trials:
-    """Asks the rules of one finished analysis again."""
+    """Applies the rules of one finished analysis again."""
 
     def __init__(self, analysis: ShapeAnalysis, states: Sequence[State]) -> None:
         self._analysis = analysis
@@ -80,7 +80,7 @@ class Trials:
     def of(self, node: int, output: int, place: Place, leaves: Collection[Operand] = ()) -> Dependence:
         """The sources of the number at a place of an operator's output.
 
-        Where one of several inputs would do, it is one of `leaves` if there is one.
+        Where one of several inputs would do, one of `leaves` is preferred.
         """
         item = self._analysis.nodes[node]
         operation = item.operation
@@ -144,7 +144,7 @@ class _Trial:
         return None
 
     def _enough(self, holders: list[Argument]) -> list[Argument]:
-        """Those of the inputs that hold a number without which it would be another one."""
+        """Those of the inputs that hold a number which the output depends on."""
         if len(holders) == 1:
             return holders
         truth = self._seen(self.inputs)
@@ -162,7 +162,7 @@ class _Trial:
     # Computed
 
     def sources(self) -> Dependence:
-        """The least that has to stay what it is."""
+        """The fewest numbers that must not change."""
         truth = self._seen(self.inputs)
         classes: dict[Hashable, list[Argument]] = {}
         for argument, number in self._arguments():
@@ -280,12 +280,12 @@ class _Trial:
         )
         try:
             result = apply(operation.rule, op)
-        except Exception:  # the analysis has told of it; here it means that nothing can be found out
+        except Exception:  # the analysis has reported it; here it means that there is nothing to find
             return None
         return name_unknowns(result.outputs, result.statements, rejected=result.rejected)
 
     def _least(self, items: list[_Item], enough: Callable[[list[_Item]], bool]) -> list[_Item]:
-        """A part of the items that is still enough and has none too many; later ones are left out first."""
+        """A minimal part of the items that is still enough; later ones are left out first."""
         kept = list(items)
         size = len(kept) // 2 if len(kept) > _FEW else 1
         while size:
@@ -301,7 +301,7 @@ class _Trial:
 
 
 def _mark(name: str, arguments: Sequence[Argument], number: Element) -> Element:
-    """Another number in the place of this one: of the same bounds if it has symbols, else any."""
+    """A number to replace this one: with the same bounds if it has symbols, else any."""
     if isinstance(number, Relation):
         return boolean(name)
     if not isinstance(number, Expr):

@@ -1,4 +1,4 @@
-"""Follows numbers of a finished analysis back to where they come from."""
+"""Follows numbers of a finished analysis back to their origins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS: Final = 60_000
-"""Numbers that one explanation follows; it counts the sources left out."""
+"""Most numbers that one explanation follows; it counts the sources left out."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Derivation:
         self._trials = Trials(self._analysis, self._states)
         self._flows = FlowSources(self._analysis, self._states)
         self.origins: dict[Slot, Origin] = {}
-        """Every number that was reached, in the order in which it was."""
+        """Every number that was reached, in order."""
         self.followed: set[Slot] = set()
         """Those whose sources were followed."""
         self._missed: set[Slot] = set()
@@ -79,7 +79,7 @@ class Derivation:
         return replace_in(number, self._back) if self._back else number
 
     def follow(self, slots: Sequence[Slot]) -> None:
-        """Finds the origins of the numbers, and of what they come from."""
+        """Find the origins of the numbers, and of their sources."""
         for slot in slots:
             self.origins[slot] = self._origin(slot)
         pending = list(reversed(slots))
@@ -96,7 +96,7 @@ class Derivation:
                     pending += reversed(self._worth_following(end))
 
     def _ends(self, slot: Slot) -> list[Slot]:
-        """Where the numbers that are handed on to a slot begin; one that is explained already makes up for the rest."""
+        """The slots where numbers that reach this one unchanged begin; one that is explained already suffices."""
         pending, ends, explained = [slot], [], False
         run: set[Slot] = set()
         while pending:
@@ -122,7 +122,7 @@ class Derivation:
         return leaves if leaves or explained else ends
 
     def _worth_following(self, slot: Slot) -> list[Slot]:
-        """The sources of a number; not the constants that an expression is computed with."""
+        """The sources of a number, without the constants of an expression."""
         found = [part.slot for part in self.origins[slot].parts]
         if not element_symbols(self.number(slot)):
             return found
@@ -149,7 +149,7 @@ class Derivation:
         return Origin(kind, parts, "", (), *found[2:])
 
     def _source_of(self, slot: Slot, declared: Value) -> Origin:
-        """An input, which may be known better than it is declared, or an initialiser."""
+        """An input, which may be known more exactly than declared, or an initialiser."""
         if slot.node not in self._inputs:
             return Origin("initialiser")
         stated = number_at(declared, slot.place)
@@ -164,7 +164,7 @@ class Derivation:
         return Origin("unchanged" if same and flow.parts else "control", flow.parts, flow.does, flow.terms)
 
     def _is_born(self, slot: Slot) -> bool:
-        """The node's rule gave no expression, but a symbol of its own."""
+        """The node's rule gave a fresh symbol and no expression."""
         summary = self._analysis.applied.get(slot.node)
         if summary is None:
             return False
@@ -172,7 +172,7 @@ class Derivation:
         return number is not None and any(s.kind is SymbolKind.HOLE for s in element_symbols(number))
 
     def _why(self, slot: Slot, item: Node) -> str:
-        """Why there is no expression."""
+        """The reason why there is no expression."""
         assert item.operation is not None
         if item.operation.rule is None:
             return "the operator has no rule"

@@ -11,8 +11,9 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.value import Value
 
 Kind = Literal["input", "initialiser", "fixed", "unchanged", "computed", "invented", "control"]
-"""`fixed`: the operator and its attributes alone give the number. `invented`: a symbol that stands for a size or an
-element that has no expression over what the node reads. `control`: an If or a loop."""
+"""`fixed`: the operator and its attributes alone give the number. `invented`: a symbol for a size or an element that
+has no expression over what the node reads. `control`: an If or a loop.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Stated:
-    """A relation that a node states, or a fact that the analysis used, and who says so."""
+    """A relation that a node states, or a fact that the analysis used, with its origin."""
 
     relation: Relation
     role: str
@@ -102,16 +103,16 @@ class Step:
     formula: Element | None = None
     """The number as a term over its sources, as `2*a + b`; None where there is no such form."""
     attributes: tuple[tuple[str, object], ...] = ()
-    """Attributes without which the number would be another one."""
+    """Attributes that the number depends on."""
     sources: tuple[Source, ...] = ()
     followed: bool = True
-    """False for a number whose sources are not followed, since another source is the same number."""
+    """False if its sources are not followed, since another source is the same number."""
     requires: tuple[Stated, ...] = ()
     """Requirements and numeric premises of the node that mention symbols of the number or of its sources."""
     defined: tuple[Stated, ...] = ()
     """Facts about a symbol that was invented here."""
     facts: tuple[Stated, ...] = ()
-    """Facts that made the number what it is: assumptions, requirements of other nodes, conditions of branches."""
+    """Facts that determine the number: assumptions, requirements of other nodes, conditions of branches."""
 
     @property
     def label(self) -> str:
@@ -130,7 +131,7 @@ class Derived:
     shown: Value
     """The value itself, with printed names for invented symbols."""
     claims: tuple[int, ...]
-    """The steps of the numbers that were asked for."""
+    """The steps of the numbers asked for."""
     steps: tuple[Step, ...]
     """`steps[k].id` is k."""
     left_out: int = 0

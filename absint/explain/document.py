@@ -66,7 +66,7 @@ def _attribute(value: object) -> Json:
 
 
 def _at(at: Number, texts: dict[Element, str]) -> dict[str, Json]:
-    """`axis`, `element` (row-major) or `length`: the one that the number is has its index, the others null."""
+    """`axis`, `element` (row-major) or `length`: the one that applies has its index, the others null."""
     place = at.place
     dim = texts.get(at.number)
     if dim is None:

@@ -1,4 +1,4 @@
-"""The answer to where a size comes from, which prints itself as text and as JSON."""
+"""The explanation of a size; it prints itself as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the numbers of control-flow nodes come from: the branches of an If, what a loop carries and stacks."""
+"""The sources of numbers of control-flow nodes: the branches of an If, what a loop carries and stacks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Slot(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A number that another one comes from, and what part it plays."""
+    """A number that another one comes from, and its role."""
 
     role: str
     slot: Slot
@@ -54,7 +54,7 @@ class FlowSources:
         self._states = states
 
     def of(self, node: int, output: int, place: Place) -> Flow:
-        """Where the number at a place of an output of a control-flow node comes from."""
+        """The sources of the number at a place of an output of a control-flow node."""
         item = self._analysis.nodes[node]
         step = item.step
         if isinstance(step, IfJoin):
@@ -75,7 +75,7 @@ class FlowSources:
         return number_at(state[slot.output], slot.place) if slot.output < len(state) else None
 
     def _parts(self, *found: tuple[str, Operand, Place]) -> tuple[Part, ...]:
-        """Those of which something is known; a condition that is always true plays no part."""
+        """The parts with a known number; a condition that is always true is left out."""
         parts = (Part(role, Slot(*operand, place)) for role, operand, place in found if operand != ABSENT)
         return tuple(part for part in parts if self.number(part.slot) not in (None, TRUE))
 
@@ -144,7 +144,7 @@ class FlowSources:
         )
 
     def _stacked(self, result: Operand, place: Place, axis: int, trips: Sequence[tuple[str, Operand, Place]]) -> Flow:
-        """One number of a scan output, which has the trips along an axis."""
+        """One number of a scan output, which stacks the trips along an axis."""
         if place.kind != "axis":
             return Flow("stacked", ())
         value = self._value(result)

@@ -1,4 +1,4 @@
-"""Where a number stands in an abstract value: a dim, an element of the contents, the length of a sequence."""
+"""The place of a number in an abstract value: a dim, an element of the contents, the length of a sequence."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Kind = Literal["axis", "element", "length"]
 class Place(NamedTuple):
     """A dim by its axis, an element by its row-major index, or a length.
 
-    `depth` counts the sequences, optionals and maps around it. `items` are the positions in the sequences of which each
-    element is known, None for the other ones; empty where there are none of them.
+    `depth` counts the sequences, optionals and maps around it. `items` are the positions in the sequences whose
+    elements are known one by one, None for other sequences; empty if there are none.
     """
 
     kind: Kind
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     items: tuple[int | None, ...] = ()
 
     def moved(self, by: int) -> Place:
-        """The place of the same kind further on."""
+        """The place of the same kind, shifted by `by`."""
         return self._replace(at=self.at + by)
 
 
@@ -67,7 +67,7 @@ def number_at(value: Value | None, place: Place) -> Element | None:
 
 
 def numbers_of(value: Value | None) -> Iterator[tuple[Place, Element]]:
-    """Everything that is known in a value, with its place: elements before dims."""
+    """All numbers known in a value, with their places: elements before dims."""
     stack: list[tuple[Value | None, tuple[int | None, ...]]] = [(value, ())]
     while stack:
         value, around = stack.pop()

@@ -1,4 +1,4 @@
-"""Where a dim comes from: its derivation, node by node, back to inputs, initialisers and data-dependent sizes."""
+"""The derivation of a dim, node by node, back to inputs, initialisers and data-dependent sizes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 MAX_ELEMENTS: Final = 16
-"""Elements of one value that are explained where no axis is asked for."""
+"""Most elements of one value to explain if no axis is given."""
 
 
 def explain(
     result: Analysed, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
 ) -> Explanation:
-    """Where the dim of an axis comes from; without an axis, all dims and known elements of the value.
+    """Explain the dim of an axis; without an axis, all dims and known elements of the value.
 
-    `element` asks for one element instead, by its row-major index. `path` is that of a subgraph or inlined function
-    (`loop1/body`) whose value is meant. A negative axis counts from the back.
+    `element` explains one element instead, by its row-major index. `path` names the subgraph or inlined function
+    (`loop1/body`) of the value. A negative axis counts from the back.
 
-    Raises UsageError for a value, axis or element that is not there, or of which nothing is known.
+    Raises UsageError for a value, axis or element that does not exist, or of which nothing is known.
     """
     operand = _found(result, value, path)
     slots = _slots(result, value, operand, axis, element)

@@ -1,4 +1,4 @@
-"""The steps of an explanation: what a derivation found, in names of the model, with what the nodes on the way state."""
+"""The steps of an explanation: a derivation in names of the model, with the statements of the nodes on the way."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Steps:
         return Stated(relation, statement.role, statement.reason, str(self._nodes[node]))
 
     def _facts(self, slot: Slot, origin: Origin, near: set[str]) -> Iterator[Stated]:
-        """The facts that made the number of an input, of an invented symbol, or of an open decision more exact."""
+        """The facts that refined the number of an input, of an invented symbol, or of an open decision."""
         about: set[str] = set()
         if origin.kind == "input":
             declared = self._nodes[slot.node].value
@@ -220,7 +220,7 @@ class Steps:
                     yield Stated(self._relation(relation), "condition", "the condition of the branch or loop", "")
 
     def _born(self, slot: Slot) -> Iterator[Symbol]:
-        """The symbols that the node invented for the number, known by now or not."""
+        """The symbols that the node invented for the number, solved since or not."""
         summary = self._analysis.applied[slot.node]
         number = number_at(summary.outputs[slot.output], slot.place)
         for hole in element_symbols(number) if number is not None else ():
@@ -229,7 +229,7 @@ class Steps:
 
 
 def _strongest(facts: Sequence[Learned]) -> list[Learned]:
-    """Those that do not follow from one of the others; equalities first."""
+    """The facts that no other one implies; equalities first."""
     found = sorted(facts, key=lambda fact: fact.relation.op != "==")[:_MAX_FACTS]
     known = [Facts((fact.relation,)) for fact in found]
     kept: list[int] = []

@@ -1,4 +1,4 @@
-"""An explanation as text, in which runs of nodes that hand a number on are folded."""
+"""An explanation as text, in which runs of nodes that pass a number on are folded."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ MAX_TEXT: Final = 200
 """Characters of a dim or relation in a text."""
 
 _MAX_SIZE: Final = 2_000
-"""Operations and operands of a number that a text prints at all."""
+"""Most operations and operands of a number that is printed."""
 _MAX_STATED: Final = 5
 _MAX_SOURCES: Final = 12
 _MAX_NAMED: Final = 4
-"""Nodes of a folded run that are all named."""
+"""Most nodes of a folded run that are all named."""
 _WIDTH: Final = 160
 _LONG: Final = 60
-"""A number of more characters is said in its own entry only."""
+"""A longer number is printed in its own entry only."""
 
 
 @dataclass
 class _Entry:
-    """One paragraph: a number that a node computes, or one that a run of nodes hands on."""
+    """One paragraph: a number that a node computes, or one that a run of nodes passes on."""
 
     steps: list[Step] = field(default_factory=list)
     number: int = 0
@@ -63,7 +63,7 @@ class _Text:
             entry.number = number
 
     def _entries(self) -> tuple[list[_Entry], dict[int, _Entry]]:
-        """Steps that hand on a number to each other are one entry; what a mention says in full has none."""
+        """Steps that pass a number on to each other are one entry; a number that a mention explains in full has none."""
         parent = list(range(len(self.steps)))
 
         def root(at: int) -> int:
@@ -88,7 +88,7 @@ class _Text:
         return order, {step.id: entry for entry in order for step in entry.steps}
 
     def _is_short(self, entry: _Entry, asked: set[int]) -> bool:
-        """It is a run that begins with one constant of the model, which can be said where the run is mentioned."""
+        """It is a run that begins with one constant of the model, which fits into a mention."""
         inside = {step.id for step in entry.steps}
         if not inside.isdisjoint(asked) or any(s.kind != "unchanged" or s.requires or s.facts for s in entry.steps):
             return False
@@ -155,10 +155,10 @@ class _Text:
         if same:
             names = ", ".join(f"{plain(s.at.where)} ({plain(s.by)})" for s in same[:2])
             more = f", and {len(same) - 2:,} more" if len(same) > 2 else ""
-            yield f"    others that come to the same: {names}{more}"
+            yield f"    others with the same number: {names}{more}"
 
     def _is_told(self, source: Source, entry: _Entry) -> bool:
-        """It is more than a constant that says all by itself."""
+        """It is more than a self-explanatory constant."""
         if entry.head.kind == "control" or source.step in self.entry_of or element_symbols(source.at.number):
             return True
         return source.step is not None and self.steps[source.step].kind == "input"
@@ -173,7 +173,7 @@ class _Text:
         return f"{role}{plain(source.at.where) if told else self._numbered(source.at)}{self._reference(source, entry)}"
 
     def _reference(self, source: Source, entry: _Entry) -> str:
-        """Where the derivation of a source is found, or what it is if that is all."""
+        """The entry of a source; its origin if it has none."""
         target = self.entry_of.get(source.step) if source.step is not None else None
         if target is None:
             return f" ({self._origin(source)})"
@@ -182,7 +182,7 @@ class _Text:
         return f" [{target.number}{', above' if target.number <= entry.number else ''}]"
 
     def _origin(self, source: Source) -> str:
-        """Where a number comes from that has no entry."""
+        """The origin of a number without an entry."""
         leaf = self.leaf_of.get(source.step) if source.step is not None else None
         if leaf is not None:
             return plain(leaf.at.where) if leaf.kind == "initialiser" else "constant"
@@ -223,7 +223,7 @@ class _Text:
         return found
 
     def _stated(self, entry: _Entry) -> Iterator[str]:
-        """Facts, definitions and requirements, the simplest first, with who states it; runs repeat no other entry."""
+        """Facts, definitions and requirements, the simplest first, with their origins; runs repeat no other entry."""
         lines: dict[tuple[int, str], list[Stated]] = {}
         for step in entry.steps:
             for stated in (*step.facts, *step.defined):
@@ -246,7 +246,7 @@ def text(explanation: Derived) -> Iterator[str]:
 
 
 def _is_plain_leaf(step: Step) -> bool:
-    """All there is to say of it can be said where it is mentioned."""
+    """A mention says all there is to say of it."""
     return not (step.sources or step.facts or step.defined) and step.kind in ("initialiser", "fixed", "input")
 
 
@@ -281,7 +281,7 @@ def _does(step: Step) -> str:
 
 
 def _listed(word: str, parts: Sequence[str]) -> Iterator[str]:
-    """In one line if it is short, else each in a line of its own."""
+    """One line if it is short, else a line for each part."""
     shown = list(parts[:_MAX_SOURCES])
     if len(parts) > _MAX_SOURCES:
         shown.append(f"and {len(parts) - _MAX_SOURCES:,} more")
@@ -306,7 +306,7 @@ def _bounds(step: Step) -> Iterator[str]:
 
 
 def _reason(stated: Sequence[Stated]) -> str:
-    """Who states it and why; of several nodes the last one."""
+    """The origin of a statement and its reason; of several nodes the last one."""
     nodes = list(dict.fromkeys(s.node for s in stated if s.node))
     more = f", and {len(nodes) - 1:,} more" if len(nodes) > 1 else ""
     where = f"{plain(nodes[0])}: " if nodes else ""

@@ -27,8 +27,8 @@ FIELDS: Final = {
 def read_type(proto: TypeProto, *, total: bool = False) -> Value:
     """The value that a TypeProto describes; an absent dim is an unknown size.
 
-    A text like `past-seq`, which only names elsewhere in the model tell apart from a name, is read as a name. A
-    dim of an input is a `total` text (`absint.lattices.text.parse`).
+    A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
+    (`absint.lattices.text.parse`).
     """
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
@@ -63,7 +63,7 @@ def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
 
 
 def problem(proto: TypeProto, value: Value) -> str | None:
-    """Why no value of the inferred kind and element type is of the declared type; None if one is."""
+    """The reason why no value of the inferred kind and element type has the declared type; None if one may."""
     kind = proto.WhichOneof("value")
     found = FIELDS.get(type(value))
     if kind is None or found is None:

@@ -35,7 +35,7 @@ _TEXTS: Final = ("object", "str", "bytes", "StringDType")
 
 
 def dtype_of_array(dtype: object) -> DType | None:
-    """The element type of numpy, ml_dtypes, PyTorch or JAX that is meant; None if ONNX has none of it."""
+    """The ONNX element type of a numpy, ml_dtypes, PyTorch or JAX type; None if ONNX has none."""
     name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
     return DType.STRING if name.startswith(_TEXTS) else _DTYPES.get(name)
 

@@ -1,4 +1,4 @@
-"""The files that a model refers to: the locations of external data, wherever in it a tensor stands."""
+"""The files that a model refers to: the locations of external data of all its tensors."""
 
 from __future__ import annotations
 

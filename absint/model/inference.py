@@ -1,9 +1,9 @@
 """Types that keep an annotated model from loading.
 
-A runtime infers types while it loads a model, from the types that stand in it. Some inference functions refuse what
-their kernels run: with shapes in place they reject a Concat with an empty input that differs on another axis, or an If
-before opset 11 whose branches differ in rank. Such types are taken out again. onnxruntime runs the inference functions
-of the `onnx` package, so a pass of `onnx.shape_inference` shows which types wake them.
+While a runtime loads a model, it infers types from those in the file. Some inference functions refuse what their
+kernels run: given shapes, they reject a Concat with an empty input that differs on another axis, or an If before opset
+11 whose branches differ in rank. Types that trigger such a check are removed again. onnxruntime uses the inference
+functions of the `onnx` package, so a pass of `onnx.shape_inference` finds these types.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
 MAX_LEFT_OUT: Final = 64
-"""Types that are looked for one at a time; with more of them in the way, all that was written is taken back."""
+"""Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 
 MAX_INFERRED: Final = 200_000
-"""Nodes, functions inlined, beyond which no pass is made."""
+"""Most nodes, functions inlined, for a pass of inference."""
 
 _LARGE: Final = 1 << 12
-"""Bytes of a tensor from which its data is left aside: inference reads small ones alone."""
+"""Bytes from which the data of a tensor is left out: inference reads small ones only."""
 
 _LENIENT: Final = "Inferred shape and existing shape differ"
 """A runtime warns of a shape that contradicts its own inference, and loads the model."""
 
 
 class LeftOut(NamedTuple):
-    """A type that was not written, and the check that it wakes."""
+    """A type that was not written, and the check that it triggers."""
 
     value: str
     path: str
@@ -41,7 +41,7 @@ class LeftOut(NamedTuple):
 
 
 class Written(NamedTuple):
-    """One type that annotating wrote into a graph: how to take it back, and to write it again."""
+    """One type that annotating wrote into a graph; it can be removed, and written again."""
 
     value: str
     path: str
@@ -58,7 +58,7 @@ class Graphs(NamedTuple):
 
 
 def left_out(original: ModelProto, annotated: ModelProto, graphs: Sequence[Graphs]) -> list[LeftOut]:
-    """Take back the types that wake a check which the original model passes."""
+    """Remove the types that trigger a check which the original model passes."""
     written = list(_written(graphs))
     known = refusals(original) if written else None
     if known is None:
@@ -87,8 +87,8 @@ def _taken_back(written: list[Written], annotated: ModelProto, known: Counter[st
 
 
 def _culprit(written: Sequence[Written], annotated: ModelProto, known: Counter[str]) -> Written | None:
-    """The last type of the shortest prefix that wakes a check; it is taken back, all others are there."""
-    low, high = 0, len(written)  # the first `low` types wake nothing, the first `high` do
+    """The last type of the shortest prefix that triggers a check; it is removed, all others are in place."""
+    low, high = 0, len(written)  # the first `low` types trigger nothing, the first `high` do
     for item in written:
         item.undo()
     there = 0
@@ -118,13 +118,13 @@ def _new(model: ModelProto, known: Counter[str]) -> str | None:
 
 
 def refusals(model: ModelProto) -> Counter[str] | None:
-    """The nodes that onnx's inference refuses, one text for each; None if it cannot be asked."""
+    """The nodes that onnx's inference refuses, one text for each; None if it cannot run."""
     try:
         onnx.shape_inference.infer_shapes(skeleton(model).SerializeToString(), strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
         texts = str(error).split("(op_type:")[1:]
         return Counter(_brief(text) for text in texts if _LENIENT not in text)
-    except Exception:  # inference of another package, on a model that it may not know: no answer
+    except Exception:  # inference of another package, on a model that may be new to it: no answer
         return None
     return Counter()
 
@@ -159,7 +159,7 @@ def _hollow(tensor: TensorProto) -> TensorProto:
 
 
 def _written(graphs: Iterable[Graphs]) -> Iterator[Written]:
-    """The types that the annotated graphs have and the original ones have not."""
+    """The types of the annotated graphs that the original ones lack."""
     for before, after, path in graphs:
         for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
             for place, info in enumerate(infos):

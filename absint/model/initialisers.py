@@ -1,4 +1,4 @@
-"""Tensors of a model file as abstract values: sizes always, elements only where they are few and small."""
+"""Tensors of a model file as abstract values: always their sizes, and their elements if few and small."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
 
 
 def is_decoded(tensor: TensorProto) -> bool:
-    """The elements stand in the model itself and are few: `decode` reads them."""
+    """The elements are few and in the model itself: `decode` reads them."""
     return tensor.data_location != _EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
 
 
@@ -90,7 +90,7 @@ def _of_numbers(dtype: DType, dims: tuple[int, ...], numbers: Sequence[int | flo
 
 
 def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
-    """How a number of this element type is seen."""
+    """The function that makes an element of this type from a number."""
     if dtype is DType.BOOL:
         return lambda number: TRUE if number else FALSE
     if dtype.is_integer:
@@ -131,7 +131,7 @@ def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[in
 
 
 def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
-    """The numbers are ones of the type: fields of a file are wider than narrow types."""
+    """The numbers fit the type: fields of a file are wider than narrow types."""
     lo, hi = INTEGER_RANGES[dtype]
     return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
 

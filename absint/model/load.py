@@ -20,7 +20,7 @@ ModelLike = Union[str, "os.PathLike[str]", bytes, onnx.ModelProto, "onnx_ir.Mode
 
 
 class Loaded:
-    """A model and the folder that its external data lie in, if it came from a file."""
+    """A model and the folder of its external data, if it came from a file."""
 
     __slots__ = ("folder", "origin", "proto")
 

@@ -1,7 +1,7 @@
-"""Opening files of strangers: regular files only, of a size that can be read, and no change between check and open.
+"""Opening untrusted files: regular files only, of a size that can be read, without a gap between check and open.
 
-A path that the user gives is opened first and looked at afterwards, through its descriptor. A location that a model
-gives is followed from its folder name by name, over no link; a file with a second name (a hard link) is not read.
+A path that the user gives is opened first and checked afterwards, through its descriptor. A location that a model gives
+is followed from its folder name by name, over no link; a file with a second name (a hard link) is not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_FILE: Final = (1 << 31) - 1
 """Bytes of the largest model file: protobuf reads no more."""
 
 _LOOKED_THROUGH: Final = 64 << 20
-"""A larger file is looked through from field to field before it is read."""
+"""A larger file is scanned field by field before it is read."""
 
 _MAX_FIELDS: Final = 10_000
 _FLAGS: Final = (
@@ -39,7 +39,7 @@ _KINDS: Final = (
 
 
 class RefusedError(OSError):
-    """The file is none that is read. The message completes "PATH ..."."""
+    """The file must not be read. The message completes "PATH ..."."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -54,13 +54,13 @@ def reason_of(error: OSError | ValueError) -> str:
         return "does not exist"
     if isinstance(error, OSError):
         if error.errno == errno.ENXIO:
-            return "is a socket, no regular file"
+            return "is a socket, not a regular file"
         return f"cannot be read: {error.strerror or error}"
     return f"is no path: {error}"
 
 
 def read_model(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a model file. Raises RefusedError, OSError, or ValueError for a path that is none."""
+    """The bytes of a model file. Raises RefusedError, OSError, or ValueError for an invalid path."""
     with _opened(os.open(path, _FLAGS)) as number:
         size = _size(number)
         if size > _LOOKED_THROUGH:
@@ -82,16 +82,16 @@ def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
 
 
 def check_file(path: str | os.PathLike[str]) -> None:
-    """Raises as `read_file` does for what is no regular file that can be opened."""
+    """Raises as `read_file` does unless the path is a regular file that can be opened."""
     with _opened(os.open(path, _FLAGS)) as number:
         _size(number)
 
 
 def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size: int) -> bytes | None:
-    """A few bytes of the external data of a model; None where they are not read.
+    """A few bytes of the external data of a model; None if they must not be read.
 
-    That is so for a location outside of the folder, one with `..`, a link on the way, a file that has a second name,
-    and what is no regular file of that size.
+    They are not for a location outside of the folder, one with `..`, a link on the way, a file with a second name, and
+    anything but a regular file of that size.
     """
     names = [name for name in location.replace(os.sep, "/").split("/") if name not in ("", ".")]
     if not names or ".." in names or location.startswith(("/", os.sep)) or os.path.splitdrive(location)[0]:
@@ -108,8 +108,8 @@ def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size
 
 
 def _below(folder: str | os.PathLike[str], names: list[str]) -> int:
-    """A descriptor of the file, over no link."""
-    if os.open not in os.supports_dir_fd:  # a platform where links are rare and no descriptor of a folder is to be had
+    """A descriptor of the file, reached over no link."""
+    if os.open not in os.supports_dir_fd:  # a platform where links are rare and folders have no descriptors
         path = os.path.join(os.path.realpath(folder), *names)
         if os.path.realpath(path) != path:
             raise RefusedError("is behind a link")
@@ -132,16 +132,16 @@ def _opened(number: int) -> Iterator[int]:
 
 
 def _size(number: int) -> int:
-    """How large the file is. Raises RefusedError for what is no regular file."""
+    """The size of the file. Raises RefusedError unless it is a regular file."""
     found = os.fstat(number)
     if not stat.S_ISREG(found.st_mode):
         what = next((text for test, text in _KINDS if test(found.st_mode)), "no file")
-        raise RefusedError(f"is {what}, no regular file: give the path of a file")
+        raise RefusedError(f"is {what}, not a regular file: give the path of a file")
     return found.st_size
 
 
 def _all_of(number: int, size: int, limit: int) -> bytes:
-    """The rest of the file, though it may have grown to `limit` since its size was asked."""
+    """The rest of the file, even if it has grown to `limit` since its size was read."""
     parts = []
     left = limit
     step = size + 1
@@ -156,9 +156,9 @@ def _all_of(number: int, size: int, limit: int) -> bytes:
 
 
 def _look_through(number: int, size: int) -> None:
-    """Raises RefusedError where the fields of the outermost message do not fit the file.
+    """Raises RefusedError if the fields of the outermost message do not fit the file.
 
-    A file with holes, or of another format, is found out without being read.
+    This detects a sparse file, or another format, without reading it.
     """
     at = 0
     for _ in range(_MAX_FIELDS):

@@ -53,12 +53,12 @@ def name_of(node: NodeProto, number: int) -> str:
 
 
 def domain_of(domain: str) -> str:
-    """The domain by its one name: ai.onnx is empty."""
+    """The canonical name of the domain: empty for ai.onnx."""
     return _ALIASES.get(domain, domain)
 
 
 def overload_of(function: FunctionProto) -> str:
-    """The overload that a function is, empty where the file is too old to have any."""
+    """The overload of a function; empty in files too old to have any."""
     return getattr(function, "overload", "")
 
 
@@ -68,10 +68,12 @@ def declared_rank(declared: onnx.TypeProto) -> int | None:
 
 
 class Captures:
-    """Names that nodes read, those that their bodies take from outside included; each body is looked through once."""
+    """Names that nodes read, including those that their bodies take from outside; each body is scanned once."""
 
     def __init__(self) -> None:
-        self._free: dict[int, tuple[GraphProto, frozenset[str]]] = {}  # the graphs stay, so their ids do too
+        self._free: dict[
+            int, tuple[GraphProto, frozenset[str]]
+        ] = {}  # by id: the graphs outlive this
 
     def reads(self, node: NodeProto) -> set[str]:
         """Names that the node reads, its subgraphs' outer references included."""
@@ -126,7 +128,7 @@ def attribute_key(
 
 
 def is_elsewhere(attribute: AttributeProto) -> bool:
-    """The attribute is a tensor whose elements lie in a file."""
+    """The attribute is a tensor whose elements are in another file."""
     return attribute.type == _TENSOR and attribute.t.data_location == TensorProto.EXTERNAL
 
 

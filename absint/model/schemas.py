@@ -20,7 +20,7 @@ CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 
 
 def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
-    """The schema in force at an opset version, or None. Those of other domains than ONNX's come and go."""
+    """The schema in force at an opset version, or None. Those outside of ONNX's domains may be registered or removed."""
     return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
 
 
@@ -42,12 +42,12 @@ def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
 
 
 def _bounded(version: int) -> int:
-    """A file may hold any 64 bits as a version; a schema is in force from its own on."""
+    """The version within the range of schemas: a file may hold any 64 bits."""
     return max(min(version, (1 << 31) - 1), -1)
 
 
 def since(domain: str, name: str, version: int) -> int:
-    """The opset in which the schema in force at a version came; 0 if there is none."""
+    """The opset that introduced the schema in force at a version; 0 if there is none."""
     return _kept_since(domain, name, version) if _is_of_onnx(domain) else _since(domain, name, version)
 
 
@@ -70,10 +70,10 @@ def is_deprecated(domain: str, name: str, version: int) -> bool:
 
 
 class Departures(NamedTuple):
-    """Where a node departs from the form that its schema gives it, each in words."""
+    """A node's departures from the form that its schema demands, each in words."""
 
     fatal: tuple[str, ...] = ()
-    """No runtime takes such a node."""
+    """No runtime accepts such a node."""
     harmless: tuple[str, ...] = ()
     """Faults that change no size; onnxruntime refuses such a node."""
 
@@ -85,21 +85,21 @@ class Form(NamedTuple):
     """The form that a schema demands of a node."""
 
     name: str
-    """The operator with the opset in which the schema came, such as `Conv-11`."""
+    """The operator with the opset that introduced the schema, as `Conv-11`."""
     attributes: Mapping[str, int]
     """Their types, as numbers of AttributeProto."""
     required: tuple[str, ...]
-    """Attributes that must be there."""
+    """Required attributes."""
     min_inputs: int
     max_inputs: int
     min_outputs: int
     max_outputs: int
     least_inputs: int
     single: tuple[tuple[int, str], ...]
-    """Inputs that must be there."""
+    """Required inputs."""
 
     def refused_arity(self, given: Sequence[object], outputs: int) -> str | None:
-        """Why no runtime loads a node with these inputs, of which None is one left out, and this number of outputs."""
+        """The reason why no runtime loads a node with these inputs (None: left out) and this number of outputs."""
         count = len(given)
         if not self.min_outputs <= outputs <= self.max_outputs:
             return f"{self.name} must have {_range(self.min_outputs, self.max_outputs, 'output')}, found {outputs}"
@@ -112,7 +112,7 @@ class Form(NamedTuple):
         return None
 
     def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
-        """A fault in the inputs of a node, of which None is one left out, or in the number of outputs."""
+        """A fault in the inputs of a node (None: left out), or in the number of its outputs."""
         count = len(given)
         if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
             return None
@@ -159,14 +159,14 @@ def _form(domain: str, name: str, version: int) -> Form | None:
 
 
 def _number(kind: object) -> int:
-    """The number of a kind of attribute in AttributeProto, where kinds of schemas have the same ones."""
+    """The number of a kind of attribute in AttributeProto; schemas use the same numbers."""
     number = getattr(kind, "value", 0)
     assert isinstance(number, int)
     return number
 
 
 _COUNTED: Final = frozenset({"MemcpyFromHost", "MemcpyToHost", "SimplifiedLayerNormalization"})
-"""Of what onnxruntime keeps in ONNX's domain, the operators whose inputs it counts."""
+"""Operators that onnxruntime keeps in ONNX's domain, and whose inputs it counts."""
 
 
 def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
@@ -218,7 +218,7 @@ def _signature(found: onnx.defs.OpSchema) -> Signature:
 
 
 def _given(found: onnx.defs.OpSchema, outputs: Sequence[Formal]) -> Iterator[Formal]:
-    """Outputs with the types of later versions, too: onnxruntime gives them at any opset."""
+    """Outputs with the types of later versions too: onnxruntime gives them at any opset."""
     newest = onnx.defs.get_schema(found.name, found.domain).outputs
     for at, formal in enumerate(outputs):
         more = _allowed(tuple(newest[at].types)) if at < len(newest) else formal.allowed
@@ -230,7 +230,7 @@ def _given(found: onnx.defs.OpSchema, outputs: Sequence[Formal]) -> Iterator[For
 
 
 _CASTING: Final = frozenset({"Bernoulli", "BlackmanWindow", "HammingWindow", "HannWindow"})
-"""Operators that onnxruntime runs as functions that end in a Cast, to whatever type they are asked for."""
+"""Operators that onnxruntime runs as functions that end in a Cast, to any type that the node asks for."""
 
 
 @cache
@@ -300,7 +300,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def top_outputs(domain: str, name: str, version: int, inputs: Sequence[Value | None], count: int) -> tuple[Value, ...]:
-    """Outputs of which only what the schema says about types is known."""
+    """Outputs of which nothing is known but the types that the schema gives."""
     found = schema(domain, name, version)
     if found is None:
         return (TOP,) * count

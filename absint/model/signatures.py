@@ -1,7 +1,7 @@
-"""The types that an operator takes and gives, as plain data, and how a node breaks them.
+"""The types that an operator takes and gives, as plain data, and the nodes that violate them.
 
 A signature has the allowed types of each formal input and output, and the type variable that formals share. An unknown
-type breaks nothing.
+type violates nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def parse_type(text: str) -> Value:
 
 
 def parse_map_element(text: str) -> Value:
-    """The type of what a map holds: a tensor where the text names an element type alone."""
+    """The type of the values of a map: a tensor if the text names an element type alone."""
     return Tensor(ELEMENTS[text]) if text in ELEMENTS else parse_type(text)
 
 
@@ -66,7 +66,7 @@ class Allowed(NamedTuple):
 
     @staticmethod
     def of(texts: Iterable[str]) -> Allowed:
-        """The types that these texts name."""
+        """The types named by these texts."""
         elements, others = [], []
         for text in texts:
             known = _TENSORS.get(text)
@@ -77,7 +77,7 @@ class Allowed(NamedTuple):
         return Allowed(frozenset(elements), tuple(others))
 
     def with_(self, other: Allowed) -> Allowed:
-        """The types of both."""
+        """The union of both."""
         if other.elements <= self.elements and set(other.others) <= set(self.others):
             return self
         return Allowed(self.elements | other.elements, tuple(dict.fromkeys(self.others + other.others)))
@@ -104,7 +104,7 @@ class Formal(NamedTuple):
 
     name: str
     variable: str
-    """The type variable that it shares with others; empty if with none."""
+    """The type variable that it shares with others; empty if there is none."""
     allowed: Allowed
 
 
@@ -112,17 +112,17 @@ class Signature(NamedTuple):
     """The types that an operator takes and gives."""
 
     operator: str
-    """The operator with the opset in which its types came, such as `Conv-11`."""
+    """The operator with the opset that introduced its types, as `Conv-11`."""
     inputs: tuple[Formal, ...]
     outputs: tuple[Formal, ...]
     repeats_input: bool = False
     """The last input takes all remaining ones."""
     repeats_output: bool = False
     required: tuple[int, ...] = ()
-    """Inputs that must be there, of an operator without a schema."""
+    """Required inputs of an operator without a schema."""
 
     def wrong_input(self, values: Sequence[Value | None]) -> str | None:
-        """How inputs, of which None is one left out, break the types."""
+        """The violation of the types by inputs (None: left out), in words; empty if there is none."""
         formals, last = self.inputs, len(self.inputs) - 1
         bound: dict[str, int] = {}
         for at, value in enumerate(values):
@@ -144,7 +144,9 @@ class Signature(NamedTuple):
         return None
 
     def wrong_output(self, values: Sequence[Value]) -> str | None:
-        """How outputs break the types, which happens where an attribute asks for one."""
+        """The violation of the types by outputs, as by an attribute that asks for a type, in words; empty if there is
+        none.
+        """
         formals, last = self.outputs, len(self.outputs) - 1
         for at, value in enumerate(values):
             if at > last and not self.repeats_output:

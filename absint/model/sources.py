@@ -1,4 +1,4 @@
-"""Inputs and initialisers that no runtime takes: untyped, too large, with data of another length, contradicted."""
+"""Inputs and initialisers that no runtime accepts: untyped, too large, with data of another length, contradicted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from absint.model.largest import oversize
 
 
 def input_fault(info: ValueInfoProto) -> str:
-    """Why no runtime takes an input as it is declared; empty if one may."""
+    """The reason why no runtime accepts an input as declared; empty if one may."""
     kind = info.type.WhichOneof("value")
     if kind is None:
         return "it must have a type, found none"
@@ -24,7 +24,7 @@ def input_fault(info: ValueInfoProto) -> str:
 
 
 def initialiser_fault(tensor: TensorProto, value: Tensor, declared: ValueInfoProto | None) -> str:
-    """Why no runtime takes an initialiser that is read as `value`; `declared` is the input of its name."""
+    """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     if dtype_of(tensor.data_type) is DType.UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"
     if is_decoded(tensor) and value.contents is None:

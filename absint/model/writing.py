@@ -1,4 +1,4 @@
-"""Writing a model or a text to a file: all of it or nothing, and never over something that would be lost."""
+"""Writing a model or a text to a file: all of it or nothing, and never over the model or its weights."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _LIMIT = (1 << 31) - 1
 
 
 def check_target(source: str, target: str, force: bool | None = None) -> None:
-    """Raises UsageError if the target cannot be written, or is the source and `force` does not allow that.
-
-    Without a `force`, there is no option that allows it.
+    """Raises UsageError if the target cannot be written, or is the source and `force` does not allow that. If `force`
+    is None, no option allows it.
     """
     path = Path(target)
     if "\0" in target:
@@ -102,12 +101,12 @@ def _is_same(path: Path, target: str) -> bool:
     """They are one file, by whatever names."""
     try:
         return os.path.realpath(path) == os.path.realpath(target) or os.path.samefile(path, target)
-    except (OSError, ValueError):  # one of them is not there, or is no path
+    except (OSError, ValueError):  # one of them does not exist, or is no path
         return False
 
 
 def _write(content: bytes, target: str | os.PathLike[str]) -> bool:
-    """Replace a file as a whole, or write to a device or a pipe: the answer is False for these.
+    """Replace a file as a whole, or write to a device or a pipe, for which the answer is False.
 
     Raises UsageError if that fails.
     """

@@ -40,7 +40,7 @@ class Declaration(NamedTuple):
 
 
 def declarations(lowered: Lowered) -> Iterator[Declaration]:
-    """Every declared type of a value but those of graph inputs, which are premises."""
+    """Every declared type of a value except those of graph inputs, which are premises."""
     for path, graph, scope, gate in lowered.declaring:
         for kind, info in _infos(graph, inner=bool(path)):
             operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
@@ -70,7 +70,7 @@ def check_texts(lowered: Lowered) -> None:
 
 
 def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
-    """The declared types of values of the main graph but its inputs, as (where, value, type)."""
+    """The declared types of values of the main graph except its inputs, as (where, value, type)."""
     inputs = lowered.signature.inputs
     for item in declarations(lowered):
         if not item.path and item.name not in inputs:

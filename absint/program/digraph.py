@@ -1,4 +1,4 @@
-"""A lowered program as a NetworkX graph that NetworkX's algorithms can walk, and that the engine need not walk."""
+"""A lowered program as a NetworkX graph: NetworkX's algorithms can walk it, and the engine need not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ProgramGraph(nx.DiGraph):  # type: ignore[misc]  # NetworkX has no types
 
     A node has a `name`, an `operator`, the `path` of its body and the names of its `outputs`. An edge has a `role`
     (`operand`; `back`, which closes a loop; `gate`, to what stands in a branch or body; `step`, to the join or exit of
-    a construct) and the names of the `values` that go along it.
+    a construct) and the names of the `values` that flow along it.
     """
 
     def __init__(

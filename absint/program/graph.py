@@ -1,8 +1,8 @@
 """The lowered model: one directed graph of plain nodes for the main graph, all subgraphs and all inlined functions.
 
 Nodes are integers in execution order; an edge says "depends on". What a node does is in `Program.nodes`, since operands
-are ordered and may repeat, which edges cannot say. Control flow has been lowered to gate, join, head and exit nodes, so
-that the engine needs to know nothing of it.
+are ordered and may repeat, which edges cannot say. Control flow has been lowered to gate, join, head and exit nodes:
+the engine needs no notion of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Path:
-    """Where a node stands: a chain of parent pointers to the main graph; printed as `loop1/body`."""
+    """The body that a node belongs to: a chain of parent pointers to the main graph; printed as `loop1/body`."""
 
     __slots__ = ("_text", "label", "parent")
 
@@ -98,7 +98,7 @@ class Program:
     def __init__(self, *, premises: bool = True) -> None:
         self.nodes: list[Node] = []
         self.premises = premises
-        """Rules may take numeric premises for granted (`Op.assume`)."""
+        """Rules may assume numeric premises (`Op.assume`)."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
         self._heads: list[int] = []
@@ -111,13 +111,13 @@ class Program:
         return len(nodes) - 1
 
     def complete(self, node: int, step: Step) -> None:
-        """Say all of a step whose branch or body has been lowered since it was added."""
+        """Replace a step by its complete form, once its branch or body has been lowered."""
         self.nodes[node].step = step
         if isinstance(step, LoopBody):
             self._heads.append(node)
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """From each node to those that depend on it; all but those that close a loop lead to a higher number."""
+        """From each node to those that depend on it, always to a higher number, except where they close a loop."""
         return ((operand[0], after) for operand, after, _ in self._flows())
 
     def _flows(self) -> Iterator[tuple[Operand, int, str]]:
@@ -140,7 +140,7 @@ class Program:
 
     @cached_property
     def graph(self) -> ProgramGraph:
-        """The program as a NetworkX graph, which is made when somebody asks for it."""
+        """The program as a NetworkX graph, made on first use."""
         from absint.program.digraph import ProgramGraph
 
         names = self.names
@@ -153,7 +153,7 @@ class Program:
 
     @cached_property
     def names(self) -> Mapping[Operand, str]:
-        """Names of values, after the path of their body; what no name stands for is never computed."""
+        """Names of values, after the path of their body; a value without a name is never computed."""
         found: dict[Operand, str] = {}
         for path, scope in self.scopes.items():
             for name, operand in scope.names.items():
@@ -166,7 +166,7 @@ class Program:
         return self._order()
 
     def visiting_order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
-        """The order in which the engine visits the nodes; without loops it is theirs, and no edge is looked at."""
+        """The order in which the engine visits the nodes; without loops their own, which needs no edges."""
         return self._order(reverse=True) if reverse else self.order
 
     def _order(self, *, reverse: bool = False) -> WeakTopologicalOrder:

@@ -1,4 +1,4 @@
-"""How many nodes a function call becomes when it and all calls in it are inlined, counted without inlining them."""
+"""The number of nodes that a function call becomes when it and all calls in it are inlined, counted without inlining."""
 
 from __future__ import annotations
 

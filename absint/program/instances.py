@@ -1,4 +1,4 @@
-"""Operator instances: which operation each of them gets, made anew or interned."""
+"""Operator instances and their operations, new or interned."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Instances:
     ) -> Operation | None:
         """The operation of an instance; None if the operator has no rule, and a function as its body.
 
-        `key` is all of the instance that its operation depends on, but for the version.
+        `key` is all that its operation depends on, except the version.
         """
         is_shipped = self._lookup.table is shipped()
         identity = (version, key)

@@ -1,7 +1,7 @@
-"""Limits of one analysis: a deadline, a number of nodes, and a callback that hears of progress and may cancel.
+"""Limits of one analysis: a deadline, a number of nodes, and a callback that reports progress and may cancel.
 
-At a limit the analysis stops between two nodes. What has been computed by then is a fixpoint of the nodes before that
-place; a cycle that was not finished counts as not computed. What has not been computed is unknown, and may fail.
+At a limit the analysis stops between two nodes. The states so far are a fixpoint of the nodes before that place; an
+unfinished cycle counts as not computed. What has not been computed is unknown, and its nodes may fail.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from absint.program.graph import Node
 
 Progress = Callable[[int, int, str], object]
-"""Hears how many nodes of how many are done, and in which phase: `lower`, `analyse`, `refine` or `settle`."""
+"""Called with the number of nodes done, that of all nodes, and the phase: `lower`, `analyse`, `refine` or `settle`."""
 
 LOWER: Final = "lower"
 ANALYSE: Final = "analyse"
@@ -34,13 +34,13 @@ LIMIT_REACHED: Final = "limit"
 LIMITED: Final = "the analysis stopped at a limit before it had seen every node"
 
 UNFINISHED: Final = "the analysis stopped before it"
-"""Why a node may fail that a limit kept from being analysed."""
+"""The reason why a node that was not analysed, because of a limit, may fail."""
 
 Item = TypeVar("Item")
 
 
 class LimitError(AbsintError):
-    """A limit was reached before there was anything to show."""
+    """A limit was reached before there was a result."""
 
 
 class Watch:
@@ -49,7 +49,7 @@ class Watch:
     def __init__(
         self, max_seconds: float | None = None, max_nodes: int | None = None, on_progress: Progress | None = None
     ) -> None:
-        """Starts the clock. Raises UsageError for a limit that is none."""
+        """Start the clock. Raises UsageError for an invalid limit."""
         if max_seconds is not None and not 0 < max_seconds < inf:
             raise UsageError(f"max_seconds={max_seconds:g}: expected a number above 0")
         if max_nodes is not None and max_nodes < 0:
@@ -61,7 +61,7 @@ class Watch:
         self.reached = ""
         """The limit that was reached, in words; empty while there is none."""
         self.diagnostics: list[Diagnostic] = []
-        """One for each thing that the result lacks because of the limit."""
+        """One for each part of the result that is missing because of the limit."""
 
     def again(self) -> Watch:
         """The same limits for another run of the analysis."""
@@ -69,11 +69,11 @@ class Watch:
 
     @property
     def is_off(self) -> bool:
-        """Nothing is limited, and nobody wants to hear of progress."""
+        """There is no limit and no callback."""
         return self._seconds is None and self.max_nodes is None and self._on_progress is None
 
     def goes_on(self, done: int, total: int, phase: str) -> bool:
-        """Tell the progress; whether the analysis may go on."""
+        """Report progress. True if the analysis may go on."""
         if not self.reached:
             if self._on_progress is not None and self._on_progress(done, total, phase) is False:
                 self.reached = "cancelled by on_progress"
@@ -92,7 +92,7 @@ class Watch:
         return None
 
     def through(self, items: Iterable[Item], done: Callable[[], int], origin: str) -> Iterator[Item]:
-        """The items as they are lowered. Raises LimitError if the time is over, or the callback says no."""
+        """The items as they are lowered. Raises LimitError if the time is over, or the callback cancels."""
         for number, item in enumerate(items):
             if number % STEP == 0 and not self.goes_on(found := done(), found, LOWER):
                 raise LimitError(f"{origin}: {self.reached} before the model was read to its end: there is no result")

@@ -64,7 +64,7 @@ class Lowered:
     def needed(self) -> bytearray:
         """A flag for each node that some output depends on.
 
-        A run executes the others too, and fails where they do; but a runtime may drop them, so no fact rests on them.
+        A run executes the others too, and fails if they do; but a runtime may remove them, so no fact rests on them.
         """
         nodes = self.program.nodes
         needed = bytearray(len(nodes))
@@ -72,7 +72,7 @@ class Lowered:
             operand = self.program.main.names.get(name)
             if operand is not None and operand[0] >= 0:
                 needed[operand[0]] = 1
-        # An exit depends on all that its body gives back, so one pass against the order of execution is enough.
+        # An exit depends on all results of its body, so one pass against execution order is enough.
         for number in range(len(nodes) - 1, -1, -1):
             if needed[number]:
                 item = nodes[number]
@@ -141,7 +141,7 @@ def place_of(node: NodeProto, number: int, frame: Frame) -> str:
 
 
 class Lowerer(Protocol):
-    """Whatever lowers a model, as the lowering of control flow sees it."""
+    """The interface to lowering that the lowering of control flow uses."""
 
     @property
     def program(self) -> Program:
@@ -161,7 +161,7 @@ class Lowerer(Protocol):
         bindings: Mapping[str, Operand],
         done: Callable[[list[Operand]], None],
     ) -> None:
-        """Lower a subgraph whose inputs are bound, some time; `done` then gets its outputs."""
+        """Schedule the lowering of a subgraph whose inputs are bound; `done` then gets its outputs."""
         ...
 
     def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
@@ -173,5 +173,5 @@ class Lowerer(Protocol):
         ...
 
     def opaque(self, call: Call) -> None:
-        """Add the instance as one node of which nothing but output types is known."""
+        """Add the instance as one node; only its output types are known."""
         ...

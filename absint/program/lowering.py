@@ -1,6 +1,6 @@
 """Lowering: an ONNX model as one graph of plain nodes, with subgraphs and function calls inlined.
 
-Iterative: bodies are frames on an explicit stack, so nesting depth is no limit but the node budget is.
+Iterative: bodies are frames on an explicit stack, so only the budgets below limit nesting.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Lowerer:
         premises: bool = True,
         watch: Watch | None = None,
     ) -> None:
-        """With `defaults` no caller is taken to replace an initialiser that is an input too."""
+        """`defaults` assumes that no caller replaces an initialiser that is an input too."""
         self.loaded = loaded
         self._lookup = lookup
         self._watch = watch
@@ -78,7 +78,7 @@ class Lowerer:
         self._captures = Captures()
 
     def run(self) -> Lowered:
-        """Lower the model. Raises ModelError where it has no meaning (a cycle, an opset nobody knows)."""
+        """Lower the model. Raises ModelError if it has no meaning (a cycle, an unknown opset)."""
         try:
             lowered = self._lowered()
         except (TypeError, AttributeError, UnicodeDecodeError):
@@ -149,7 +149,7 @@ class Lowerer:
         self._frames.append(Frame(nodes, scope, path, gate, imports, operations, done, attributes, stack))
 
     def _resort(self, frame: Frame, node: NodeProto, name: str) -> bool:
-        """Sort the rest of the body if it computes a name that is not defined yet; False if it does not."""
+        """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
         rest = [node, *frame.nodes]
         if not any(name in later.output for later in rest):
             frame.nodes = iter(rest[1:])
@@ -166,7 +166,7 @@ class Lowerer:
         nodes, frames, functions = self.program.nodes, self._frames, self._functions
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
-            op_type, outputs = node.op_type, tuple(node.output[:])  # a slice is read at once
+            op_type, outputs = node.op_type, tuple(node.output[:])  # one slice is faster than single reads
             # Two overloads of a function are two operators.
             family = (node.domain, getattr(node, "overload", "")) if functions else node.domain
             attributes: Sequence[AttributeProto] = node.attribute
@@ -183,7 +183,7 @@ class Lowerer:
             inputs = node.input[:]
             try:
                 operands = list(map(own, inputs))
-            except KeyError:  # left out, of an outer scope, or not computed yet
+            except KeyError:  # left out, from an outer scope, or not computed yet
                 operands = []
                 for name in inputs:
                     found = ABSENT if not name else find(name)
@@ -220,7 +220,7 @@ class Lowerer:
     def _operation(
         self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
     ) -> Operation | None:
-        """The operation of an operator instance; None for what is lowered to more than one node."""
+        """The operation of an operator instance; None for an instance that is lowered to more than one node."""
         domain = domain_of(node.domain)
         if self._function(node) is not None or (not domain and node.op_type in LOWERED):
             return None
@@ -296,7 +296,7 @@ class Lowerer:
         self.opaque(call)
 
     def opaque(self, call: Call) -> None:
-        """Add the instance as one node of which nothing but output types is known."""
+        """Add the instance as one node; only its output types are known."""
         domain = domain_of(call.node.domain)
         operation = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
         self._add(call, Node(_name(call), call.frame.path, call.operands, call.outputs, call.frame.gate, operation))

@@ -1,4 +1,4 @@
-"""Operations: what equal operator instances share, interned, so that equal ones are one object.
+"""Operations: the common part of equal operator instances, interned, so that equal ones are one object.
 
 An operation of a shipped rule depends on the operator, its version, its attributes and its arity alone: it serves all
 models that a process reads.
@@ -15,7 +15,7 @@ from absint.transfer.op import AttributeValue
 from absint.transfer.rule import Rule
 
 MAX_OPERATIONS: Final = 1 << 12
-"""Interned at a time; then all are forgotten."""
+"""Most operations kept; then all are forgotten."""
 
 
 class Operation:
@@ -58,17 +58,17 @@ class Operation:
         self.attributes = attributes
         self.outputs = outputs
         self.possible_failures = possible_failures
-        """Why a run may fail, as far as the attributes tell."""
+        """The reason why a run may fail, as far as the attributes decide it."""
         self.malformed = malformed
-        """Why no runtime loads such a node."""
+        """The reason why no runtime loads such a node."""
         self.is_standard = is_standard
         """The rule is a shipped one."""
         self.form = form
         """The form that the schema of the operator demands of its nodes."""
         self.types = types
-        """The types that the operator takes and gives; None if a rule of the user says it all."""
+        """The types that the operator takes and gives; None for a rule of the user."""
         self.is_interned = False
-        """Later models get it too."""
+        """It is kept for later models."""
 
     @property
     def operator(self) -> str:
@@ -77,7 +77,7 @@ class Operation:
 
 
 class Operations:
-    """Interned operations, by all that tells them apart."""
+    """Interned operations by key."""
 
     def __init__(self) -> None:
         self._operations: dict[object, Operation] = {}
@@ -97,7 +97,7 @@ class Operations:
         self._operations[key] = operation
 
     def purge(self) -> None:
-        """Forget all; programs keep those that they have."""
+        """Forget all; programs keep theirs."""
         self._operations = {}
 
 

@@ -1,7 +1,7 @@
-"""Initialisers that are graph inputs too: a caller may feed other values in their place.
+"""Initialisers that are graph inputs too: a caller may feed other values instead.
 
-The IR specification allows it from version 4 on. onnxruntime holds a fed tensor against the declared type of the input,
-not against the initialiser: declared `[N]`, 3 elements of the file may be replaced by 5.
+The IR specification allows it from version 4 on. onnxruntime checks a fed tensor against the declared type of the
+input, not against the initialiser: if it is declared `[N]`, 5 elements may replace the 3 of the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LISTED: Final = 3
 
 
 def replaceable(default: Tensor, declared: Value) -> Tensor:
-    """The value of such an initialiser in every run: its type, and the sizes that the input declares too."""
+    """The value of such an initialiser in every run: its type, and its sizes as far as the input declares the same."""
     if not isinstance(declared, Tensor) or declared.shape.is_top or default.shape.rank != declared.shape.rank:
         return Tensor(default.dtype, TOP_SHAPE)
     pairs = zip(default.shape, declared.shape, strict=True)
@@ -27,7 +27,7 @@ def replaceable(default: Tensor, declared: Value) -> Tensor:
 
 
 def overridable_diagnostic(signature: Signature, *, defaults: bool) -> Diagnostic:
-    """How many there are, and which of their values sizes might have used."""
+    """A note that counts them, and names those whose values sizes might use."""
     total = len(signature.overridable)
     also, value = ("it is an input too", "its value") if total == 1 else ("they are inputs too", "their values")
     where = f"{total} initialiser{'s' * (total != 1)}"

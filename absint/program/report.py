@@ -16,7 +16,7 @@ class Report:
         self.diagnostics.append(Diagnostic(Severity.ERROR, code, where, message))
 
     def warn(self, code: str, where: str, message: str) -> None:
-        """An answer is weaker than it could be, or something is not as it should be."""
+        """An answer is weaker than it could be, or the model is not as it should be."""
         self.diagnostics.append(Diagnostic(Severity.WARNING, code, where, message))
 
     def note(self, code: str, where: str, message: str) -> None:

@@ -26,7 +26,7 @@ class Sources:
     """Adds nodes without operands to a program."""
 
     def __init__(self, loaded: Loaded, program: Program, report: Report, *, defaults: bool) -> None:
-        """With `defaults` no caller is taken to replace an initialiser that is an input too."""
+        """`defaults` assumes that no caller replaces an initialiser that is an input too."""
         self._loaded = loaded
         self._program = program
         self._report = report
@@ -92,7 +92,7 @@ class Sources:
         return number
 
     def refuse(self, node: int, reason: str) -> None:
-        """Note why no runtime takes an input, an initialiser or a call, if there is a reason."""
+        """Record why no runtime accepts an input, an initialiser or a call, if there is a reason."""
         if reason:
             self.refused.append((node, reason))
 

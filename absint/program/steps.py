@@ -1,6 +1,6 @@
 """The steps that If, Loop, Scan and SequenceMap become: gates, heads, joins and exits.
 
-Data only. What a step means is the business of an analysis: for shapes see `absint.shapes.branches` and
+Data only. Each analysis gives the steps their meaning; that of shapes in `absint.shapes.branches` and
 `absint.shapes.loops`.
 """
 
@@ -40,12 +40,12 @@ class Step:
 
     @property
     def width(self) -> int:
-        """The number of values of a step that stands inside of a construct; one that ends it has the outputs."""
+        """The number of values of a step inside a construct; the step that ends it has the outputs."""
         return 1
 
     @property
     def after(self) -> tuple[int, ...]:
-        """Nodes that it depends on beside those of its operands."""
+        """Nodes that it depends on besides its operands."""
         return ()
 
 
@@ -92,7 +92,7 @@ class LoopBody(Step):
     """The results of the body that return to the head."""
 
     def holds(self, node: int | None) -> bool:
-        """It is the head or a node of the body; so what it computes may differ from one iteration to the next."""
+        """It is the head or a node of the body: its outputs may differ from one iteration to the next."""
         return node is not None and self.first <= node <= self.last
 
 
@@ -124,8 +124,9 @@ class LoopHead(LoopBody):
     ranks: tuple[int | None, ...]
     """The declared ranks of the inputs of the body, None where undeclared."""
     condition: DType = DType.BOOL
-    """The element type of the condition inside. Where the loop has none, type inference takes the declared one, and a
-    runtime hands a BOOL over."""
+    """The element type of the condition in the body. Without a condition operand, type inference takes the declared
+    type, and a runtime passes a BOOL.
+    """
 
     @property
     def width(self) -> int:
@@ -144,7 +145,9 @@ class ScanSettings:
 
     @staticmethod
     def read(attributes: Mapping[str, AttributeValue], operands: int, results: int, batched: bool) -> ScanSettings:
-        """From the attributes of a Scan with so many operands and outputs. Raises ScanError if they do not fit."""
+        """From the attributes of a Scan with these numbers of operands and outputs. Raises ScanError if they do not
+        fit.
+        """
         scans = attributes.get("num_scan_inputs")
         if not isinstance(scans, int) or not 0 < scans <= operands:
             raise ScanError(f"num_scan_inputs is {scans}, of {operands} inputs")

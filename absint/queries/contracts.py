@@ -1,4 +1,4 @@
-"""The contract of a model: which sizes of its inputs are legal."""
+"""The contract of a model: the legal sizes of its inputs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract
 
 
 def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
-    """With the possible failures of the last round, if that round assumes nothing beyond the clauses."""
+    """The contract with the possible failures of the last round, if that round assumes nothing beyond the clauses."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
     prover = Prover(base, order=result.symbols, limits=limits)
     stated = stated_within(result, prover, met)
@@ -84,11 +84,11 @@ class SymbolFacts:
     values: tuple[int, ...] | None = None
     """The legal sizes, if they are few."""
     solved: Dim | None = None
-    """Its value, where it is determined: a constant, or an expression over earlier symbols."""
+    """Its value if determined: a constant, or an expression over earlier symbols."""
     because: tuple[Clause, ...] = ()
     """The clauses of the contract that mention it."""
     reason: str = ""
-    """Why not all that is known was used, if it was not."""
+    """The reason why not all facts were used, if not all were."""
 
     def __str__(self) -> str:
         said = [f"{self.lo} <= {self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} >= {self.lo}"]
@@ -159,7 +159,7 @@ def _bounds(symbol: Symbol, facts: Facts) -> Interval:
 
 
 def _at_least_zero(relation: Relation) -> Iterator[Expr]:
-    """The sums that are at least 0 where the relation holds, as far as it is one about sums."""
+    """The sums that are at least 0 where the relation holds, if it is a relation of sums."""
     if relation.op in (">=", "=="):
         yield relation.expr
     if relation.op == "==":
@@ -174,7 +174,7 @@ def _widened(value: Dim) -> Dim:
 
 
 def shared(result: Analysed) -> Mapping[str, tuple[str, ...]]:
-    """Symbols that stand for a size of more than one input, with the places where they do."""
+    """Symbols that stand for sizes of more than one input, with these places."""
     places: dict[str, list[str]] = {}
     for name in result.inputs:
         value = result.base.states[result.input_nodes[name]][0]

@@ -37,19 +37,19 @@ class Place(NamedTuple):
 Member = TypeVar("Member")
 
 TEXT_SECONDS: Final = 1.0
-"""Limit for printing the expressions of the classes; past it a class is named after its first member."""
+"""Seconds for printing the expressions of the classes; after that a class is named after its first member."""
 
 
 class Class(NamedTuple, Generic[Member]):
-    """Members that are equal in every run that succeeds, and what they are."""
+    """Members that are equal in every run that succeeds, and their common expression."""
 
     what: str
-    """An expression, or the first member where to write it down would take too long."""
+    """An expression, or the first member if printing it would take too long."""
     members: tuple[Member, ...]
 
 
 class Distinct(NamedTuple):
-    """Two classes and sizes that tell them apart, or None if no sizes are known that do."""
+    """Two classes, with sizes at which they differ, or None if no such sizes are known."""
 
     first: str
     second: str
@@ -62,12 +62,12 @@ class Equalities(Generic[Member]):
 
     classes: tuple[Class[Member], ...]
     distinct: Callable[[], Iterator[Distinct]]
-    """Pairs of classes with a counterexample to their being equal; made when it is called."""
+    """Pairs of classes with a counterexample to their equality; computed by this call."""
     undecided: int = 0
-    """Pairs that were not decided within the budget, and so stand apart."""
+    """Pairs that were not decided within the budget, and so are kept apart."""
     seconds: float = 0.0
     reason: str = ""
-    """Why some terms were not compared, if they were not: those stand in classes of their own."""
+    """The reason why some terms were not compared, if any: these are in classes of their own."""
 
     def __iter__(self) -> Iterator[Class[Member]]:
         return iter(self.classes)

@@ -1,4 +1,4 @@
-"""Runs of the model as evidence: what a query is in a run at given sizes."""
+"""Runs of the model as evidence: the truth of a query in a run at given sizes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 Evidence = Literal["run", "none"]
-"""May a model be run where the rules do not show that sizes run?"""
+"""The choice to run a model where the rules do not show that sizes run."""
 
 MOST_RUNS: Final = 3
-"""For one query."""
+"""Most runs for one query."""
 
 MOST_FAILURES: Final = 6
-"""Runs of one model that fail, none having succeeded, after which there are no more."""
+"""Failed runs of one model, without a success, after which no more are tried."""
 
 MOST_ELEMENTS: Final = 1 << 22
-"""Of one input of a run."""
+"""Bytes of one input of a run."""
 
 SECONDS: Final = 60.0
-"""For one run."""
+"""Seconds for one run."""
 
 LEAST_SECONDS: Final = 0.5
-"""With less time left no run is begun."""
+"""Seconds that must be left for a run to begin."""
 
 
 def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
@@ -57,14 +57,13 @@ class Executions:
         self._result = result
         self._failures = 0
         self.sizes: list[Mapping[str, int]] = []
-        """Where a run succeeded."""
+        """Sizes at which a run succeeded."""
 
     def first_against(
         self, query: str | Relation, candidates: Sequence[Mapping[str, int]]
     ) -> tuple[Mapping[str, int] | None, str]:
-        """The first sizes at which a run makes the query false; else None, and why there is none.
-
-        Ordinary sizes go first, since empty tensors make runtimes fail that are right about all others.
+        """The first sizes at which a run makes the query false; else None, and the reason. / Ordinary sizes go first,
+        since some runtimes fail on empty tensors alone.
         """
         try:
             return self._first_against(query, candidates)
@@ -89,7 +88,7 @@ class Executions:
         return None, why
 
     def against(self, query: str | Relation, sizes: Mapping[str, int]) -> str:
-        """Why a run at the sizes does not show that the query is false; empty if it does."""
+        """The reason why a run at the sizes does not show that the query is false; empty if it does."""
         from absint.runs.run import sizes_at
 
         actual = _Actual(self._result, sizes)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """The answer in a word."""
+    """The answer in one word."""
 
     RUNS = "runs"
     HOLDS = "holds"
@@ -44,11 +44,11 @@ class Check:
     sizes: Mapping[str, int]
     outcome: Outcome
     shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
-    """Of every tensor of the main graph; None stands for a data-dependent size or rank."""
+    """The shape of every tensor of the main graph; None stands for a data-dependent size or rank."""
     failure: Failure | None = None
     possible_failures: tuple[PossibleFailure, ...] = ()
     premises: tuple[Constraint, ...] = ()
-    """Numeric premises that these sizes break: what is claimed of values may be wrong there."""
+    """Numeric premises that these sizes break: claims about values may be wrong there."""
 
     @property
     def ok(self) -> bool:
@@ -90,14 +90,14 @@ class RangeCheck:
     """The answer for a box of sizes.
 
     `HOLDS`: no size in it breaks a requirement (`RUNS`: and no node can fail for another reason). `FAILS`: with a size
-    and the node. `MAY_FAIL`: a requirement over data-dependent sizes is open. `UNKNOWN`: something was not decided.
+    and the node. `MAY_FAIL`: a requirement over data-dependent sizes is open. `UNKNOWN`: a requirement was not decided.
     """
 
     box: Mapping[str, tuple[int, int]]
     outcome: Outcome
     failure: Failure | None = None
     sizes: Mapping[str, int] | None = None
-    """Where it fails."""
+    """Sizes at which it fails."""
     open: tuple[Constraint, ...] = ()
     """Requirements that are not shown to hold."""
     possible_failures: tuple[PossibleFailure, ...] = ()
@@ -105,7 +105,7 @@ class RangeCheck:
     """Numeric premises that some size of the box may break."""
     reason: str = ""
     assuming: tuple[Relation, ...] = ()
-    """Relations that the caller assumes: sizes that do not meet them are no part of the answer."""
+    """Relations that the caller assumes: the answer is about sizes that meet them only."""
 
     @property
     def ok(self) -> bool:

@@ -1,7 +1,7 @@
 """Numeric premises behind an answer: those of the nodes from which its sizes come.
 
-That an integer does not overflow, or that a float holds a size, is assumed at the node that computes it. Every size
-computed from it rests on that, whether the premise itself is used in a proof or not.
+The node that computes an integer, or a float that holds a size, assumes that it does not overflow and is not rounded.
+Every size computed from it rests on that, even if the premise is used in no proof.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from absint.solver.prove import Proof
 
 _COMPARED: Final = 64
-"""With more premises than this, those that follow from others are not looked for."""
+"""With more premises than this, those that others imply are kept."""
 
 
 def with_premises(result: Analysed, query: str | Relation, proof: Proof) -> Proof:
@@ -50,7 +50,7 @@ def with_premises(result: Analysed, query: str | Relation, proof: Proof) -> Proo
 
 
 def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
-    """The numeric premises of all nodes, without those that follow from others at sight; none of an unsound policy."""
+    """The numeric premises of all nodes, without those that others plainly imply; none of an unsound policy."""
     return analysed.once(_all_premises) if analysed.policy.sound else ()
 
 
@@ -81,7 +81,7 @@ def upstream(result: Analysed, nodes: Iterable[int]) -> set[int]:
 
 
 def _independent(premises: list[Relation]) -> list[Relation]:
-    """The premises without those that facts derive from the others: N <= 10 entails N <= 20."""
+    """The premises without those that the others imply by facts: N <= 10 implies N <= 20."""
     if len(premises) > _COMPARED:
         return premises
 

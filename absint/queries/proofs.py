@@ -1,4 +1,4 @@
-"""Questions about the dims of a model: is a relation entailed, refuted, or open, and why."""
+"""Questions about the dims of a model: a relation is entailed, refuted or open, with the reason."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Proving:
         self._runnable = Runnable(result)
         self._limits = Limits()
         self._undivided = TRUE
-        """The divisors of the query's text that its normal form does not have are not 0."""
+        """The divisors of the query's text that its normal form lacks are not 0."""
         self._defined = TRUE
-        """The same of the texts that are assumed. A part that divides by 0 may not count: nothing is proved from it."""
+        """The same for the assumed texts. A part that divides by 0 must not count: nothing may be proved from it."""
         self._executions = Executions(result)
         self._examined: list[Mapping[str, int]] = []
         """The candidates of the last query."""
@@ -131,7 +131,7 @@ class Proving:
         return replace(finding, reason="; ".join(filter(None, (finding.reason, failure))))
 
     def _contradicted_by_a_run(self, query: str | Relation, extra: Sequence[Relation], runs: bool) -> Proof | None:
-        """A refutation by sizes that are known to run, without asking any further."""
+        """A refutation by sizes that are known to run, without the solver."""
         known: list[tuple[Mapping[str, int], ShownBy]] = [(sizes, "rules") for sizes in self._runnable.sizes]
         if runs:
             known += [(sizes, "run") for sizes in self._executions.sizes]
@@ -157,7 +157,7 @@ class Proving:
         return found
 
     def _read_first(self, query: str | Relation, given: Given) -> Relation:
-        """As the first round has it; as the last one does where that alone knows a rank, and a run is given."""
+        """The query in the first round; in the last one if only that knows a rank, and a run is given."""
         try:
             return self._read(query, self._result.base.states)
         except UsageError:
@@ -166,7 +166,7 @@ class Proving:
             return self._read(query, self._result.states)
 
     def _has_value(self, sizes: Mapping[str, int]) -> bool:
-        """Neither the text of the query nor one that is assumed divides by 0 at these sizes."""
+        """Neither the query's text nor an assumed one divides by 0 at these sizes."""
         return holds(self._undivided, sizes) is not False and holds(self._defined, sizes) is not False
 
     @cached_property
@@ -203,9 +203,9 @@ class Proving:
     def _refuted(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
     ) -> _Finding:
-        """A candidate refutes the relation if sizes of the inputs alone make it false, and there is a run of them.
+        """A candidate refutes the relation if input sizes alone make it false, and a run at them exists.
 
-        The premises beyond the model must be about sizes of the inputs too, or the run may not meet them.
+        Premises beyond the model must be about input sizes too, or the run may not meet them.
         """
         inputs = set(self._result.symbols)
         by_sizes = self._is_by_sizes(relation, prover)
@@ -223,7 +223,7 @@ class Proving:
                 seen = "a run at these sizes makes it false, but " if confirmed else ""
                 reason = reason or failure or f"{seen}it rests on data-dependent sizes"
                 break
-            if failure:  # what a run contradicts is no refutation: another candidate may be
+            if failure:  # a run contradicts this candidate; another one may refute
                 reason = reason or failure
                 continue
             if self._runnable.runs(sizes):
@@ -248,7 +248,7 @@ class Proving:
     ) -> Iterator[Mapping[str, int]]:
         """Sizes that meet the constraints and falsify the relation: known runs, the solver's, and mixtures of both.
 
-        A run executes the nodes that no output needs, too: the solver is asked for sizes at which these do not fail.
+        A run also executes nodes that no output needs: the solver looks for sizes at which these do not fail.
         """
         symbols = self._result.symbols
         model = {**prover.consistent.model, **decision.model}

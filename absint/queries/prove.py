@@ -1,4 +1,4 @@
-"""Proofs about an analysed model; its provers are kept, so that queries share their work."""
+"""Proofs about an analysed model, whose provers are kept, so that queries share their work."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Provers:
     def _claims(self) -> Iterable[Constraint]:
         """The author's declarations of outputs and inner values of the main graph.
 
-        Those of bodies and functions speak of visits that a run may not make, and their names may mean other sizes.
+        Those of bodies and functions are about visits that a run may not make, and their names may mean other sizes.
         """
         result = self._analysed
         known = {*result.symbols, *(s.name for s in all_names(result))}

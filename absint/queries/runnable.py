@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 _KEPT: Final = 16
-"""Sizes known to run that are kept, to be tried first."""
+"""Most sizes known to run that are kept, to be tried first."""
 
 
 class Runnable:

@@ -1,4 +1,4 @@
-"""Boxes of sizes: is every size in one legal?"""
+"""Boxes of sizes: checks that every size in a box is legal."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Box = Mapping[str, int | tuple[int, int]]
 
 
 def check_range(result: Analysed, box: Box, limits: Limits | None = None) -> RangeCheck:
-    """Hold every size of the box against the requirements of round 0.
+    """Check every size of the box against the requirements of round 0.
 
-    A requirement is discharged from the box and from what nodes before it require and define, so that none proves
-    itself. Symbols that the box leaves out have any size. What the caller assumes narrows the box.
+    A requirement is discharged from the box and from the statements of earlier nodes, so that none proves itself.
+    Symbols that the box leaves out may have any size. Assumptions of the caller narrow the box.
     """
     result.require_sound("a check of sizes")
     limits = checked(limits or Limits(LONG))
@@ -101,7 +101,7 @@ class _Range:
         return self.undecided()
 
     def undecided(self) -> RangeCheck:
-        """The answer where nothing fails, as far as it is known."""
+        """The answer if nothing is known to fail."""
         complete = not self._possible_failures and not self._premises and self._result.is_complete
         settled = Outcome.MAY_FAIL if self._open else Outcome.RUNS if complete else Outcome.HOLDS
         return RangeCheck(
@@ -120,14 +120,14 @@ class _Range:
         return None if failure is None else RangeCheck(self._ends, Outcome.FAILS, failure, sizes)
 
     def _weigh(self, upto: float) -> None:
-        """Keep the possible failures of the nodes up to this one, except those that what is held rules out."""
+        """Keep the possible failures of the nodes up to this one, except those that the relations held rule out."""
         while self._waiting and self._waiting[0].origin.node <= upto:
             failure = self._waiting.popleft()
             if not self._prover.entails(list(self._held), negation(failure.guard)).entailed:
                 self._possible_failures.append(failure)
 
     def _stated(self, stated: ConstraintSet) -> RangeCheck | None:
-        """Go through what the nodes state; the answer if one of them fails."""
+        """Check the statements of the nodes in order; the answer if one of them fails."""
         pending: list[Relation] = []
         last = -1
         for c in stated:
@@ -190,7 +190,7 @@ def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Seque
 
 
 def stated_within(result: Analysed, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
-    """The statements of the nodes: in the last round where the premises entail what that round takes for granted.
+    """The statements of the nodes; those of the last round if the premises entail what that round assumes.
 
     Else a requirement could be used to prove itself, or to show that a node before it does not fail.
     """

@@ -57,7 +57,7 @@ def bound(result: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value
 def check(result: Analysed, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
     """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
 
-    With `zeros` the question is whether there is a run: all integer and boolean data of the inputs are taken to be 0.
+    With `zeros` the question is if a run exists: all integer and boolean data of the inputs are 0.
     """
     result.require_sound("a check of sizes")
     sizes = sizes_of(result, binding)
@@ -111,9 +111,8 @@ def _failures(result: Analysed, constraints: Sequence[Constraint], sizes: Mappin
 
 
 def broken_requirement(result: Analysed, sizes: Mapping[str, int]) -> Failure | None:
-    """A requirement that a contract is made of, and that these sizes do not meet or that divides by zero for them.
-
-    A node may state less at given sizes than over symbols: of a loop that runs its body again, say.
+    """A requirement of the contract that these sizes break, or that divides by zero at them. A node may state less at
+    given sizes than over symbols: a loop that runs its body again, say.
     """
     for c in recorded(result).base:
         if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
@@ -135,7 +134,7 @@ def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[Po
 
 
 def _zeros(result: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
-    """The inputs with integer and boolean data that are all 0, and what the file gives where a caller may feed more."""
+    """The inputs with integer and boolean data that are all 0, and the file's values where a caller may feed others."""
     found: dict[int, Value] = dict(result.defaults)
     for node in result.input_nodes.values():
         value = result.nodes[node].value

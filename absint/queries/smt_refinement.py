@@ -1,8 +1,8 @@
-"""The optional round with Z3: decisions that the analysis left open, and that the constraints settle.
+"""The optional round with Z3: decisions that the analysis left open and the constraints settle.
 
 An open decision shows as a choice in some dim: a join of two terms (`ite`), a broadcast, the larger or smaller of two,
-a quotient that may be exact. What is proved about it holds in every run that succeeds, so another round may use it.
-This is the only way from a proof into a value, and it is taken on request alone.
+a quotient that may be exact. A proof about it holds in every run that succeeds, so another round may use it. No other
+proof ever reaches a value, and this one does on request only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_DECISIONS: Final = 128
 """Open decisions that are examined in one round."""
 
 MAX_ASKED: Final = 256
-"""Questions to Z3, and the budget of each."""
+"""Most questions to Z3, and the budget of each."""
 
 RLIMIT: Final = 300_000
 
@@ -40,7 +40,7 @@ MAX_ROUNDS: Final = 3
 
 @dataclass(frozen=True)
 class Settling:
-    """Replaces settled atoms in a value, then makes the choices whose conditions are held."""
+    """Replaces settled atoms in a value, then resolves the choices whose conditions hold."""
 
     held: frozenset[Relation]
     values: frozenset[tuple[Atom, Dim]]
@@ -59,10 +59,8 @@ class Settled(NamedTuple):
 
 
 def settle(result: Analysed) -> list[Round]:
-    """Further rounds with what Z3 proves about open decisions; none if it proves nothing.
-
-    Nor is there any if the premises contradict each other: they entail everything. At a limit the rest is
-    left open.
+    """Further rounds with what Z3 proves about open decisions; none if it proves nothing, or if the premises contradict
+    each other and so entail everything. At a limit the rest stays open.
     """
     from absint.queries.provers import Provers
 
@@ -114,7 +112,7 @@ def _run(result: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
 
 
 def _decisions(round_: Round) -> Iterator[tuple[Atom, Relation, Expr | None]]:
-    """Atoms of the values, and for each what would settle it, the likeliest first."""
+    """Atoms of the values, each with the relations that would settle it, the likeliest first."""
     seen: set[Atom] = set()
     for value in distinct_values(round_.states):
         for dim in _numbers(value):

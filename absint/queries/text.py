@@ -3,8 +3,8 @@
     logits[1] == input_ids[1]      dims of values            shape(X) == shape(Z), rank(X) == 4, size(A) == size(B)
     H % 32 == 0                    symbols of the inputs     _d0 <= N*M: symbols that the analysis invented, as shown
 
-What is read is over the symbols of the states, before printed names are given, so it shares them with the constraints.
-A dim of refined states may rest on what the requirements teach; pass the states of another round for what does not.
+A text becomes a relation over the symbols of the states, before they get printed names, so it shares them with the
+constraints. A dim of refined states may rest on requirements; pass the states of another round for one that does not.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def read_relation(result: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
     """The relation that a text states of a result; of the given states, if any.
 
-    Raises UsageError, with the text and a caret under the column, for a text that does not parse, a name that is not
-    there, an axis out of range, a value of unknown rank.
+    Raises UsageError, with the text and a caret under the column, for a text that does not parse, an unknown name, an
+    axis out of range, a value of unknown rank.
     """
     return Query(result, states).relation(text)
 
@@ -51,7 +51,7 @@ class Query:
         self._symbols = Symbols(result, self._states)
 
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
-        """As `read_relation`; what the text divides by is added to `divisors`."""
+        """As `read_relation`; the divisors in the text are added to `divisors`."""
         try:
             return parse_relation(text, self._symbols, self, divisors=divisors)
         except TextError as problem:
@@ -64,7 +64,7 @@ class Query:
         except TextError as problem:
             raise UsageError(str(problem)) from problem
 
-    # What the parser asks
+    # For the parser
 
     def __contains__(self, name: object) -> bool:
         return name in self._operands
@@ -128,7 +128,7 @@ class Symbols(Mapping[str, Dim]):
 
     @cached_property
     def _births(self) -> Mapping[str, Symbol]:
-        """Printed name -> one of the symbols that it stands for; they differ in bounds alone."""
+        """Printed name -> one of its symbols; these differ in bounds alone."""
         return {name: born for born, shown in self._result.names.items() for name in shown.free_symbols}
 
     def _invented(self, name: str) -> Expr | None:
@@ -140,7 +140,7 @@ class Symbols(Mapping[str, Dim]):
         return found if found is not None else self._found(born.name, range(len(self._states)))
 
     def _found(self, name: str, nodes: Iterable[int]) -> Expr | None:
-        """The symbol of this name in what one of the nodes computes."""
+        """The symbol of this name in an output of one of the nodes."""
         for node in nodes:
             for value in self._states[node]:
                 for found in symbols_of(value):

@@ -1,7 +1,7 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
-summary        rows and totals of an analysis; text and document render them, tracing shows how a value changed
-relations      relations and who states them, in one line each
+summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
+relations      relations and the nodes that state them, in one line each
 study          the table of a study
 proofs, contracts, constraints, checks, feeds, classes, costs, audit, audit_sarif    answers of the other commands
 files          files that are written as a whole

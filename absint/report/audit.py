@@ -67,7 +67,7 @@ def _claimed(item: Judged, style: str, width: int) -> Iterator[Line]:
 
 
 def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:
-    """Equal for unproved neighbours with one reason, which is shown once, below the last."""
+    """A key, equal for unproved neighbours with one reason, which is shown once, below the last."""
     number, item = numbered
     return item.because if item.judgement is Judgement.UNPROVED else number
 

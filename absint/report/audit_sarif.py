@@ -1,8 +1,8 @@
 """The outcome of an audit as SARIF 2.1.0, the format in which CI systems take findings.
 
-A refuted claim is an error that failed, one that is not entailed is for review, one that was not decided is open.
-Proved claims are counted in the properties of the run. A place is a logical location: the value, by its name in
-the model, and its axis. Each source is a run of its own.
+A refuted claim is a failed error, one that is not entailed needs review, and an undecided one is open. Proved claims
+are counted in the properties of the run. A place is a logical location: the value, by its name in the model, and its
+axis. Each source is a run of its own.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def report(
     *,
     everything: bool = False,
 ) -> Iterator[Line]:
-    """The classes, the largest first, with their first members; then the pairs that were told apart, if wanted."""
+    """The classes, the largest first, with their first members; then, if wanted, pairs of distinct classes."""
     classes = [(c.what, tuple(map(str, c.members))) for c in found.classes]
     total = sum(len(members) for _, members in classes)
     several = [item for item in classes if len(item[1]) > 1]
@@ -90,7 +90,7 @@ def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
 
 
 def document(result: Result, what: str, found: Found, distinct: Sequence[Distinct] | None) -> str:
-    """The form of `Equalities.to_json`, with the model, what was compared, and the pairs that were told apart."""
+    """The form of `Equalities.to_json`, with the model, the kind of class, and pairs of distinct classes."""
     head = json.loads(found.to_json())
     whole = {"schema": head.pop("schema"), "model": result.origin, "what": what, **head, "undecided": found.undecided}
     whole["assuming"] = [located(premise) for premise in result.premises]

@@ -53,7 +53,7 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
 
 
 def _sizes(result: Result, used: Mapping[str, int]) -> str:
-    """Sizes of inputs one by one, those of many invented symbols together if they are alike."""
+    """Sizes of inputs one by one; equal ones of many invented symbols together."""
     invented = {name: size for name, size in used.items() if name not in result.symbols}
     if len(invented) <= _SHOWN or len(set(invented.values())) > 1:
         return plain(sizes(used))
@@ -100,7 +100,7 @@ def _tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
 
 
 def _run(cost: Cost) -> Iterator[tuple[str, str]]:
-    """The totals, and what they come to at typical sizes."""
+    """The totals, with numbers at the default sizes."""
     numbers, why = _tried(lambda: cost.evaluate(cost.typical_sizes))
     for name, title in _TITLES.items():
         total: Dim = getattr(cost, name)
@@ -147,7 +147,7 @@ def _parameters(elements: int, size: int | None) -> str:
 
 
 def _amount(amount: Dim, why: str = "") -> str:
-    """A number with its scale, or an expression; without one, why there is not even a number."""
+    """A number with its scale, or an expression; else the reason why there is no number either."""
     if not isinstance(amount, Expr) and why:
         return f"not known: {why}"
     if not isinstance(amount, Expr) or amount.const is None:

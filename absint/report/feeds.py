@@ -1,4 +1,4 @@
-"""Real tensors beside what is claimed of them, as text and as JSON."""
+"""Real tensors beside the claims about them, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Fed:
 
     path: str
     symbols: Sequence[str]
-    """Those of the inputs."""
+    """Sizes of the inputs."""
     comparison: Comparison
     check: Check | None
-    """Of the sizes that the arrays show; None if a symbol has none, or two."""
+    """The check at the sizes that the arrays show; None if a symbol has none, or two."""
     ran: bool = False
-    """The model was run with the arrays, and what it computed is part of the comparison."""
+    """The model was run with the arrays, and the comparison includes its outputs."""
     failed: str = ""
-    """Why the run failed."""
+    """The reason why the run failed."""
     differing: tuple[str, ...] = ()
-    """Arrays of the file for values that the run computes otherwise, each with the difference."""
+    """Arrays of the file that differ from the computed ones, each with the difference."""
 
     @property
     def ok(self) -> bool:
-        """Nothing that is claimed is wrong, no run fails, and it computes what the file has."""
+        """No claim is wrong, the run succeeds, and it computes the arrays of the file."""
         legal = self.check is None or self.check.ok
         return self.comparison.ok and not self.failed and not self.differing and legal
 
 
 def report(fed: Fed, width: int) -> Iterator[Line]:
-    """The sizes that the arrays show, whether they are legal, and each value with its claimed shape and its own."""
+    """The sizes that the arrays show, their legality, and each value with its claimed and its actual shape."""
     for line in _verdict(fed):
         yield from (Line(text, line.style) for text in wrapped(line.text, width, 2))
     rows = list(_values(fed.comparison.rows))
@@ -77,7 +77,7 @@ def _verdict(fed: Fed) -> Iterator[Line]:
 
 
 def _claims(fed: Fed, width: int) -> Iterator[Line]:
-    """The faults. Where nothing shows that a run succeeds, a broken requirement is no wrong claim."""
+    """The faults. A broken requirement is a wrong claim only if a run succeeds."""
     rows = fed.comparison.rows
     broken = [] if _shows_a_run(fed) else [row for row in rows if row.part == "constraint" and not row.premise]
     if fed.check is None or fed.check.ok:
@@ -105,7 +105,7 @@ def _shows_a_run(fed: Fed) -> bool:
 
 
 def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
-    """For each value its claimed shape and the one that it has."""
+    """The claimed shape of each value, and the actual one."""
     shapes: dict[str, list[Row]] = {}
     for row in rows:
         if row.part == "dim":

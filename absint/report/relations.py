@@ -1,4 +1,4 @@
-"""Relations, and who states them, in one line each."""
+"""Relations and the nodes that state them, in one line each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stated(constraint: Constraint) -> str:
 
 
 def reason(origin: Origin, why: str) -> str:
-    """Who says so, and why; an assumption of the user and a declared input have no more to say than why."""
+    """The origin of a statement and its reason; the reason alone for an assumption of the user and a declared input."""
     from absint.solution.constraints import ASSUMPTION, DECLARATION
 
     return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
@@ -43,7 +43,7 @@ def in_short(premises: Sequence[Constraint], most: int = 2) -> str:
 
 
 def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
-    """Who imposes a relation: a node that states just this, else the first two; and how many others there are."""
+    """The origins of a relation: a node that states just this, else the first two; and the number of others."""
     found = list(constraints)
     exact = [constraint for constraint in found if constraint.formula is relation]
     shown = exact[:1] or found[:2]

@@ -1,4 +1,4 @@
-"""The table of a study for a terminal, and what stands below it."""
+"""The table of a study for a terminal, and the notes below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that a report shows, apart from how it shows them: rows of values, totals, and what `--require` misses."""
+"""The facts in a report, apart from their form: rows of values, totals, and what `--require` misses."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severi
 
 
 class Line(NamedTuple):
-    """A line of the report, and how it is shown on a terminal."""
+    """A line of the report, and its style on a terminal."""
 
     text: str
     style: str = ""
@@ -97,7 +97,7 @@ def table(result: Analysed) -> str:
 
 
 def _profile(profile: Profile, width: int) -> Iterator[Line]:
-    """Phases, how often a result was remembered, and the rules that took most of the time."""
+    """Phases, the share of remembered results, and the rules that took most of the time."""
     rows = [(name, f"{1000 * tally.seconds:,.1f} ms") for name, tally in profile.phases.items()]
     share = f"{100 * profile.remembered:.1f} %"
     rows.append(("visits", f"{profile.visits:,}, {profile.applications:,} rules run, {share} remembered"))

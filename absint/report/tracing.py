@@ -1,4 +1,4 @@
-"""`--trace`: how the type, shape or contents of one value change from visit to visit of its node."""
+"""`--trace`: the changes of the type, shape or contents of one value from visit to visit of its node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Recorder:
             history.append((visit, state))
 
     def traced(self, result: Analysed, names: Sequence[str]) -> list[Traced]:
-        """The histories of the named values. Raises UsageError, with the nearest names, for one that is not there."""
+        """The histories of the named values. Raises UsageError, with the nearest names, for an unknown one."""
         from absint.shapes.names import display_names
 
         found = [(place, operand) for name in names for place, operand in _find(result, name)]

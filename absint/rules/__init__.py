@@ -1,4 +1,4 @@
-"""Which transfer rule an operator gets.
+"""The choice of a transfer rule for an operator.
 
 lookup        the table, then installed packages, then a last resort
 plugins       rules that installed packages ship, by entry points

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Lookup:
-    """The table first, then plugins; where there is no rule and no function body either, the schema's own inference."""
+    """The table first, then plugins; without a rule and a function body, the schema's own inference."""
 
     def __init__(self, table: Table, *, plugins: bool = True, schema_inference: bool = True) -> None:
         self.table = table
@@ -63,7 +63,7 @@ class Lookup:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Rules that are not shipped, and plugins that are broken if they were asked."""
+        """Rules that are not shipped, and broken plugins, if plugins were needed."""
         return (*(self._plugins.diagnostics if self._consulted else ()), *self._notes)
 
     def _note(self, code: str, where: str, message: str, severity: Severity = Severity.INFO) -> None:

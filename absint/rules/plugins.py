@@ -1,8 +1,7 @@
 """Rules that installed packages ship: the entry points of the group `absint.rules`.
 
-An entry point names a rule, a list or table of them, or a module whose rules are meant. They are looked for when
-a model has an operator that no other rule is for, not before, and never replace a shipped rule. What cannot be loaded
-is a diagnostic.
+An entry point names a rule, a list or table of them, or a module with rules. They are loaded only when a model has an
+operator without any other rule, and never replace a shipped rule. One that cannot be loaded is a diagnostic.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ GROUP: Final = "absint.rules"
 
 @dataclass(frozen=True)
 class Plugins:
-    """The rules that were found, and what was wrong with those that were not."""
+    """The rules that were found, and the problems of the others."""
 
     table: Table
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -64,7 +63,7 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _rules(loaded: object) -> Iterable[Rule]:
-    """The rules that an entry point means. Raises TypeError if it means none."""
+    """The rules of an entry point. Raises TypeError if it has none."""
     if isinstance(loaded, Rule):
         return [loaded]
     items = vars(loaded).values() if isinstance(loaded, ModuleType) else loaded

@@ -1,17 +1,16 @@
 """The last resort for an operator without a rule: the inference function of its onnx schema.
 
-Such a function is code that nobody here has checked, and it is made for sizes that are numbers or names: it takes equal
-names for equal sizes, and reads a size that has a name as 0. So it is asked many times, and little of what it says is
-taken.
+Such a function is unchecked code for sizes that are numbers or names: it takes equal names for equal sizes, and may
+read a named size as 0. So it is called many times, and few of its answers are kept.
 
-It is asked with a name of its own for each different term among the dims, twice under different names; then with
-numbers, at several choices of sizes for the symbols (0, 1, small, large, equal, multiples) and of ranks where a rank is
-unknown. Kept are the type, the rank, and the dims that are a number or one of the given names, where every choice of
-numbers that it does not refuse says the same and at least two do. So what is kept holds at all tried sizes if the
-function is right about numbers. That it does so at all other sizes is an extrapolation: claims about dims are stated as
-such, one `defined` relation each whose reason names the schema. They are in the core of every proof that uses them.
+It is called with a separate name for each different term among the dims, twice under different names; then with
+numbers, at several choices of sizes for the symbols (0, 1, small, large, equal, multiples) and of unknown ranks. Kept
+are the type, the rank, and the dims that are a number or one of the given names, if every choice of numbers that it
+does not refuse says the same and at least two do. They hold at all tried sizes if the function is right about numbers;
+for all other sizes they are an extrapolation. Claims about dims are stated as such, one `defined` relation each, whose
+reason names the schema, and are in the core of every proof that uses them.
 
-It is not asked where an input is not a tensor, or of unknown type, or where an attribute is a graph or a large tensor.
+It is not called if an input is not a tensor, or of unknown type, or if an attribute is a graph or a large tensor.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 
 _RANKS: Final = [*((rank,) for rank in range(5)), *(tuple((rank + k) % 5 for k in range(5)) for rank in range(5))]
-"""Ranks to try for unknown ones, input by input: all the same, then different ones."""
+"""Ranks to try for unknown ones, input by input: equal ones, then different ones."""
 
 _CHOICES: Final = (
     (2, 3, 5, 7, 11, 13, 17, 19),
@@ -80,7 +79,7 @@ def _formals(formals: Iterable[onnx.defs.OpSchema.FormalParameter]) -> Iterator[
 
 
 def _is_small(attribute: AttributeProto) -> bool:
-    """Equal operator instances share one rule; these attributes do not tell two of them apart."""
+    """The attribute is small: equal operator instances share one rule, and only small attributes are compared."""
     if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
         return False
     return attribute.type != AttributeProto.TENSOR or prod(attribute.t.dims) <= MAX_ELEMENTS
@@ -113,7 +112,7 @@ class _Choice:
 
 
 class _Schema:
-    """One operator instance, for its schema to judge."""
+    """One operator instance, for the inference function of its schema."""
 
     def __init__(self, schema: onnx.defs.OpSchema, version: int, attributes: Sequence[AttributeProto]) -> None:
         self._schema = schema
@@ -123,14 +122,14 @@ class _Schema:
             self._imports.append(helper.make_opsetid("", schemas.NEWEST))
 
     def apply(self, op: Op) -> list[Value]:
-        """The inference function of the schema, where it gives one answer at several sizes."""
+        """The answers of the schema's inference function that agree at several sizes."""
         op.may_fail("its onnx schema does not say what the operator needs")
         inputs = [v if isinstance(v, Tensor) else None for v in op.inputs]
         if any(v is not None and not isinstance(v, Tensor) for v in op.inputs) or not all(map(_is_typed, inputs)):
             return [TOP] * op.outputs
         try:
             return self._checked(op, [None if v is None else _named_dims(k, v) for k, v in enumerate(inputs)])
-        except Exception as error:  # of the function, which may be anybody's
+        except Exception as error:  # from the function, which may be anybody's
             text = str(error).strip().split("\n")[0]
             op.note(f"the inference function of its onnx schema failed ({type(error).__name__}: {text})")
             return [TOP] * op.outputs
@@ -157,7 +156,7 @@ class _Schema:
     def _runs(
         self, op: Op, inputs: Sequence[Tensor | None], terms: Sequence[Expr]
     ) -> Iterator[tuple[Mapping[Expr, int], list[_Output | None]]]:
-        """The answers to numbers, with what the terms are in each."""
+        """The answers to numbers, with the values of the terms in each."""
         for sizes in _sizes(terms):
             for ranks in [()] if _ranked(inputs) else _RANKS:
                 try:
@@ -240,7 +239,7 @@ def _read(proto: TypeProto | None) -> _Output | None:
 def _agreed(
     output: _Output | None, names: Mapping[str, Expr], second: _Output | None, others: Mapping[str, Expr]
 ) -> _Output | None:
-    """The answers that hold under both namings of the terms; names that were not given say nothing."""
+    """The answers that hold under both namings of the terms; names that were not given do not count."""
     if output is None or second is None:
         return None
     dtype = output.dtype if output.dtype is second.dtype else DType.UNDEFINED

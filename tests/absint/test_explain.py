@@ -263,7 +263,7 @@ def test_of_two_ways_to_one_number_the_one_from_an_input_is_followed() -> None:
         "[1] Y[0] = N",
         "    unchanged through Add add",
         "    from X[0] = N (input)",
-        "    others that come to the same: again[0] (Reshape)",
+        "    others with the same number: again[0] (Reshape)",
     ]
     assert [step.at.where for step in found.steps if not step.followed] == ["again[0]"]
 

@@ -329,7 +329,7 @@ def test_sizes_that_grow_are_largest_in_the_last_trip() -> None:
 
 def test_a_loop_over_very_many_trips_is_not_gone_through() -> None:
     found = analysed(growing())
-    with pytest.raises(UsageError, match=r"Loop loop makes 200,000 trips, too many to go through one by one"):
+    with pytest.raises(UsageError, match=r"Loop loop makes 200,000 trips, too many to evaluate one by one"):
         found.evaluate({"T": 200_000, "N": 1})
     assert isinstance(found.peak, Expr)
     assert found.peak.evaluate({"T": 200_000, "N": 1}) == 8 + 4 + 1 + 4 * 200_000 + 4 * 200_001

@@ -153,10 +153,10 @@ def large_model(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda p: os.mkfifo(p), "x.onnx is a FIFO, no regular file: give the path of a file"),
-        (lambda p: os.symlink("/dev/zero", p), "x.onnx is a device, no regular file: give the path of a file"),
+        (lambda p: os.mkfifo(p), "x.onnx is a FIFO, not a regular file: give the path of a file"),
+        (lambda p: os.symlink("/dev/zero", p), "x.onnx is a device, not a regular file: give the path of a file"),
         (lambda p: os.symlink("x.onnx", p), "x.onnx cannot be read: Too many levels of symbolic links"),
-        (socket_at, "x.onnx is a socket, no regular file"),
+        (socket_at, "x.onnx is a socket, not a regular file"),
         (lambda p: p.mkdir(), "x.onnx is a directory: give the path of the .onnx file in it"),
         (
             sparse_file,
@@ -195,7 +195,7 @@ def test_other_files_have_a_limit_of_their_own(tmp_path: Path) -> None:
 
 def test_feeds_from_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "feeds.npz")
-    with pytest.raises(absint.UsageError, match=r"feeds.npz is a FIFO, no regular file: give the path of a file$"):
+    with pytest.raises(absint.UsageError, match=r"feeds.npz is a FIFO, not a regular file: give the path of a file$"):
         load_feeds(tmp_path / "feeds.npz")
 
 

@@ -126,7 +126,7 @@ def test_any_other_file_is_one_line(tmp_path: Path, content: bytes, message: str
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(absint.UsageError, match=r"x\.npz does not exist"):
         load_feeds(tmp_path / "x.npz")
-    with pytest.raises(absint.UsageError, match="is a directory, no regular file: give the path of a file"):
+    with pytest.raises(absint.UsageError, match="is a directory, not a regular file: give the path of a file"):
         load_feeds(tmp_path)
 
 

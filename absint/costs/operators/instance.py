@@ -95,7 +95,7 @@ def _dims(value: Value | None, rank: int | None) -> tuple[Expr, ...]:
 
 
 def when(condition: bool, work: Dim) -> Dim:
-    """The work, if there is any to do."""
+    """The work if the condition holds, else none."""
     return work if condition else ZERO_EXPR
 
 
