@@ -69,7 +69,7 @@ class MomentLattice:
 
 
 class Reader(NamedTuple):
-    """A node that reads an output, the step until which the output must live for it, and whether it renames the output."""
+    """A node that reads an output, the step until which it needs the output, and whether it renames the output."""
 
     output: int
     node: int

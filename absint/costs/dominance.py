@@ -73,7 +73,9 @@ class Dominance:
         return Sum(terms, step, tuple(map(sum, zip(*columns, strict=True))) if columns else (0,) * len(self.samples))
 
     def undominated(self, sums: Iterable[Sum], among: Sequence[Sum] = ()) -> list[Sum]:
-        """Sums one of which is the largest at any sizes, in descending order at large sizes; none that `among` covers."""
+        """Sums of which one is the largest at any sizes, in descending order at large ones; none that `among`
+        covers.
+        """
         kept: list[Sum] = []
         for candidate in sorted(sums, key=lambda s: (s.values[::-1], -s.step), reverse=True):
             if not any(self.at_least(other, candidate) for other in (*among, *kept)):

@@ -80,7 +80,7 @@ class Inferred:
 
 
 def dims(proto: TypeProto, value: Value) -> Dims | None:
-    """The declared dims of a tensor of known rank; those of the elements of a sequence or optional that is not empty."""
+    """The declared dims of a tensor of known rank; those of the elements of a non-empty sequence or optional."""
     while True:
         kind = proto.WhichOneof("value")
         if isinstance(value, SequenceOf) and kind == "sequence_type":

@@ -1,4 +1,6 @@
-"""An analysis for the engine: a lattice, a direction and a transfer function; and the solution that the engine returns."""
+"""An analysis for the engine, a lattice, a direction and a transfer function; and the solution, which the engine
+returns.
+"""
 
 from __future__ import annotations
 

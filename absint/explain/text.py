@@ -63,7 +63,7 @@ class _Text:
             entry.number = number
 
     def _entries(self) -> tuple[list[_Entry], dict[int, _Entry]]:
-        """Steps that pass a number on to each other are one entry; a number that a mention explains in full has none."""
+        """Steps that pass a number on to each other are one entry; a number that a mention explains fully has none."""
         parent = list(range(len(self.steps)))
 
         def root(at: int) -> int:

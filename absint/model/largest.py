@@ -13,7 +13,7 @@ MOST: Final = (1 << 63) - 1
 
 
 def oversize(value: Tensor) -> str | None:
-    """The reason why no tensor has the type and shape of a value: a size or the number of bytes does not fit 63 bits."""
+    """The reason why no tensor has the type and shape of a value: a size or its bytes do not fit 63 bits."""
     return _oversize(value.shape, value.dtype.bits) if value.shape.rank else None
 
 

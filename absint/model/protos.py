@@ -71,9 +71,7 @@ class Captures:
     """Names that nodes read, including those that their bodies take from outside; each body is scanned once."""
 
     def __init__(self) -> None:
-        self._free: dict[
-            int, tuple[GraphProto, frozenset[str]]
-        ] = {}  # by id: the graphs outlive this
+        self._free: dict[int, tuple[GraphProto, frozenset[str]]] = {}  # by id: the graphs outlive this
 
     def reads(self, node: NodeProto) -> set[str]:
         """Names that the node reads, its subgraphs' outer references included."""

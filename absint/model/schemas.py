@@ -20,7 +20,7 @@ CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 
 
 def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
-    """The schema in force at an opset version, or None. Those outside of ONNX's domains may be registered or removed."""
+    """The schema in force at an opset version, or None. Those of other domains than ONNX's may change at any time."""
     return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
 
 

@@ -1,4 +1,4 @@
-"""The number of nodes that a function call becomes when it and all calls in it are inlined, counted without inlining."""
+"""The number of nodes of a function call with it and all calls in it inlined, counted without inlining."""
 
 from __future__ import annotations
 
