@@ -17,7 +17,7 @@ from absint.transfer.stated import Applied, BadNodeError, RefusedError, Rejected
 def apply(rule: Rule, op: Op) -> Applied:
     """Run the rule. A node that cannot run states `false` and has top outputs.
 
-    Raises RuleError if the rule returns anything but one value for each output, and whatever the rule itself raises.
+    Raises RuleError unless the rule returns one value for each output, and whatever the rule itself raises.
     """
     rejected, refusal = None, ""
     outputs: tuple[Value, ...] = ()
@@ -59,7 +59,7 @@ def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:
         count = f"{len(outputs)} value{'s' * (len(outputs) != 1)}"
         raise RuleError(f"returned {count} and names {listed(formals)} as outputs: return one for each, in this order")
     if op.outputs > len(formals):
-        op.note(f"it has {op.outputs} outputs and its rule names {listed(formals)}: the others are unknown")
+        op.note(f"the node has {op.outputs} outputs, its rule names {listed(formals)}: the others are unknown")
     return outputs
 
 
@@ -73,7 +73,7 @@ def _check_value(value: object) -> None:
         raise RuleError(f"returned {type(value).__name__} as an output: {_WANTED}")
 
 
-_WANTED: Final = "an output is a Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
+_WANTED: Final = "an output must be Tensor(dtype, Shape([...])), with the dtype of an input or one of DType"
 
 
 __all__ = ["apply", "outputs_of"]

@@ -1,4 +1,4 @@
-"""Attention and the operators that go with it: rotary embeddings, cache updates, linear attention."""
+"""Attention and related operators: rotary embeddings, cache updates, linear attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from absint.transfer.rule import PREVIEW, rule
 
 
 class Heads(NamedTuple):
-    """A packed (batch, seq, heads * size) or unpacked (batch, heads, seq, size) input, taken apart."""
+    """The dims of a packed (batch, seq, heads * size) or unpacked (batch, heads, seq, size) input."""
 
     batch: Dim
     heads: Dim
@@ -38,19 +38,19 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     _require_form(op)
     q, k, v = _heads(op, "Q", "q_num_heads"), _heads(op, "K", "kv_num_heads"), _heads(op, "V", "kv_num_heads")
     if _may_run_as_function(op) and not _do_agree(op, q, k, v):
-        op.may_fail("batches, heads and lengths of Q, K and V agree")
+        op.may_fail("batches, heads and lengths of Q, K and V must agree")
         q = k = v = UNKNOWN_HEADS
     _require_agreement(op, q, k, v)
     if op.has("attn_mask"):
-        op.may_fail("attn_mask broadcasts to the scores")
+        op.may_fail("attn_mask must broadcast to the scores")
     total = k.steps
     if op.has("past_key"):
         past_key, past_value = _past(op, "past_key", k), _past(op, "past_value", v)
-        op.require_equal(past_key, past_value, "past_key and past_value have one length")
+        op.require_equal(past_key, past_value, "past_key and past_value must have the same length")
         total = past_key + k.steps
     for size in (q.batch, q.steps, k.steps, q.size, v.size, q.heads, k.heads):
         if op.decide(ge(size, 1)) is not YES:
-            op.may_fail("onnxruntime does not attend over empty axes")
+            op.may_fail("onnxruntime needs axes that are not empty")
     dtype = op.dtype("Q")
     if rank is None:
         output = Shape(None)
@@ -67,7 +67,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
 
 
 def _require_form(op: Op) -> None:
-    """Which inputs go together, and the windows of version 25."""
+    """Require inputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
         if op.integer(name, -1) < -1:
             op.ill_formed(f"{name} must be -1 or more, found {op.integer(name)}")
@@ -76,13 +76,13 @@ def _require_form(op: Op) -> None:
             op.reject(f"past_key and past_value must be given together, found {given} alone")
     if op.has("past_key"):
         if op.has("nonpad_kv_seqlen"):
-            op.reject("nonpad_kv_seqlen must be left out where past_key and past_value are given")
+            op.reject("nonpad_kv_seqlen must be left out if past_key and past_value are given")
         if not (op.wants(1) and op.wants(2)):
-            op.may_fail("onnxruntime wants present_key and present_value where past_key and past_value are given")
+            op.may_fail("onnxruntime needs present_key and present_value if past_key and past_value are given")
 
 
 def _heads(op: Op, name: str, attribute: str = "") -> Heads:
-    """An input by heads; `attribute` holds their number where it is packed."""
+    """An input by heads; `attribute` holds their number if it is packed."""
     shape = op.tensor(name).shape
     if shape.is_top:
         return UNKNOWN_HEADS
@@ -91,9 +91,9 @@ def _heads(op: Op, name: str, attribute: str = "") -> Heads:
     op.require_rank(shape, 3, name)
     count = op.integer(attribute)
     if count is None or count <= 0:
-        op.reject(f"{attribute} must be positive where {name} has rank 3")
+        op.reject(f"{attribute} must be positive if {name} has rank 3, found {'none' if count is None else count}")
     batch, steps, width = shape.dims
-    op.require(divisible(width, count), f"the last dim of {name} is a multiple of {attribute}")
+    op.require(divisible(width, count), f"the last dim of {name} must be a multiple of {attribute}")
     return Heads(batch, Dim(count), steps, floordiv(width, count))
 
 
@@ -118,11 +118,11 @@ def _do_agree(op: Op, q: Heads, k: Heads, v: Heads) -> bool:
 def _require_agreement(op: Op, q: Heads, k: Heads, v: Heads) -> None:
     for name, other in (("K", k), ("V", v)):
         if q.batch is not other.batch:
-            op.may_fail(f"Q and {name} have one batch size")
-    op.require_equal(q.size, k.size, "heads of Q and K have one size")
-    op.require_equal(k.steps, v.steps, "K and V have one sequence length")
-    op.require_equal(k.heads, v.heads, "K and V have one number of heads")
-    op.require(divisible(q.heads, k.heads), "heads of Q are a multiple of those of K")
+            op.may_fail(f"Q and {name} must have the same batch size")
+    op.require_equal(q.size, k.size, "heads of Q and K must have the same size")
+    op.require_equal(k.steps, v.steps, "K and V must have the same sequence length")
+    op.require_equal(k.heads, v.heads, "K and V must have the same number of heads")
+    op.require(divisible(q.heads, k.heads), "heads of Q must be a multiple of those of K")
 
 
 def _past(op: Op, name: str, new: Heads) -> Dim:
@@ -132,7 +132,7 @@ def _past(op: Op, name: str, new: Heads) -> Dim:
     if shape.is_top:
         return UNKNOWN_SIZE
     for axis, size in ((0, new.batch), (1, new.heads), (3, new.size)):
-        op.require_equal(shape[axis], size, f"dim {axis} of {name} is that of the new steps")
+        op.require_equal(shape[axis], size, f"dim {axis} of {name} must equal that of the new steps")
     return shape[2]
 
 
@@ -164,9 +164,9 @@ def tensor_scatter(op: Op) -> Tensor:
         along = op.axis(op.integer("axis", -2), len(cache.shape))
         for axis, (size, dim) in enumerate(zip(update.shape, cache.shape, strict=True)):
             if axis != along:
-                op.require_equal(size, dim, f"dim {axis} of update is that of past_cache")
+                op.require_equal(size, dim, f"dim {axis} of update must equal that of past_cache")
             else:
-                op.require(le(size, dim), "the new steps fit the cache")
+                op.require(le(size, dim), "the new steps must fit the cache")
     return Tensor(op.common_dtype("past_cache", "update"), cache.shape)
 
 
@@ -177,7 +177,7 @@ def linear_attention(op: Op) -> tuple[Tensor, Tensor]:
         op.require_rank(op.tensor(name).shape, 3, name)
     q, k, v = _heads(op, "query", "q_num_heads"), _heads(op, "key", "kv_num_heads"), _heads(op, "value", "kv_num_heads")
     _require_agreement(op, q, k, v)
-    op.require_equal(q.steps, k.steps, "query and key have one sequence length")
+    op.require_equal(q.steps, k.steps, "query and key must have the same sequence length")
     _require_gates(op, k)
     state = shape_of((q.batch, k.heads, k.size, v.size))
     past = op.optional("past_state")
@@ -194,24 +194,24 @@ _GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": 
 
 
 def _require_gates(op: Op, k: Heads) -> None:
-    """Decay and rate are there where the update rule takes them, (batch, seq, heads) or, as stated, a multiple."""
+    """Require decay and rate if the update rule takes them: (batch, seq, heads), or the multiples stated."""
     rule = op.string("update_rule", "gated_delta")
     if rule not in _GATES:
         op.ill_formed(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}")
     for name in ("decay", "beta"):
         if op.has(name) is not (name in _GATES[rule]):
-            op.ill_formed(f"update_rule {rule!r} {'takes no' if op.has(name) else 'needs an input'} {name}")
+            op.ill_formed(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}")
         if not op.has(name):
             continue
         shape = op.tensor(name).shape
         op.require_rank(shape, 3, name)
         if not shape.is_top:
-            op.require_equal(shape[0], k.batch, f"{name} has the batch of key")
-            op.require_equal(shape[1], k.steps, f"{name} has the sequence length of key")
+            op.require_equal(shape[0], k.batch, f"{name} must have the batch of key")
+            op.require_equal(shape[1], k.steps, f"{name} must have the sequence length of key")
             wide = k.heads * k.size if name == "decay" else Dim(1)
             op.require(
                 disjunction(eq(shape[2], k.heads), eq(shape[2], wide)),
-                f"the last dim of {name} is kv_num_heads {'(times the size of a head)' if name == 'decay' else 'or 1'}",
+                f"the last dim of {name} must be kv_num_heads {'(times the head size)' if name == 'decay' else 'or 1'}",
                 found=str(shape[2]),
             )
 

@@ -14,7 +14,7 @@ _INTEGERS: Final = frozenset({int, bool})
 
 
 class Attributes:
-    """Attributes by name; an absent one is its default. Raises BadNodeError for an attribute of another type."""
+    """Attributes by name, with defaults. Raises BadNodeError for an attribute of another type."""
 
     __slots__ = ("attributes",)
 
@@ -30,7 +30,7 @@ class Attributes:
         if value is None:
             return default
         if not isinstance(value, int):
-            raise BadNodeError(f"attribute {name} is not an integer")
+            raise BadNodeError(f"attribute {name} must be an integer")
         return value
 
     @overload
@@ -43,7 +43,7 @@ class Attributes:
         if value is None:
             return default
         if not isinstance(value, (float, int)):
-            raise BadNodeError(f"attribute {name} is not a float")
+            raise BadNodeError(f"attribute {name} must be a float")
         return value
 
     @overload
@@ -56,7 +56,7 @@ class Attributes:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise BadNodeError(f"attribute {name} is not a string")
+            raise BadNodeError(f"attribute {name} must be a string")
         return value
 
     def ints(self, name: str) -> list[int] | None:
@@ -65,7 +65,7 @@ class Attributes:
         if value is None:
             return None
         if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= _INTEGERS:
-            raise BadNodeError(f"attribute {name} is not a list of integers")
+            raise BadNodeError(f"attribute {name} must be a list of integers")
         return list(cast("list[int]", value))
 
     def attribute_tensor(self, name: str) -> Tensor | None:
@@ -74,7 +74,7 @@ class Attributes:
         if value is None:
             return None
         if not isinstance(value, Tensor):
-            raise BadNodeError(f"attribute {name} is not a tensor")
+            raise BadNodeError(f"attribute {name} must be a tensor")
         return value
 
 

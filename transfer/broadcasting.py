@@ -1,4 +1,4 @@
-"""Elementwise operators of several inputs, which are broadcast against each other as in numpy."""
+"""Elementwise operators of several inputs, which broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def swiglu(op: Op) -> Tensor:
 
 @rule("Div", inputs="A B", outputs="C", since=7, complete=True, elements=True)
 def divide(op: Op) -> Tensor:
-    """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a divisor that is not 0."""
+    """numpy.true_divide on floats; on integers the quotient rounded towards zero, by a nonzero divisor."""
     result = arithmetic(op, ar.div)
     _require_divisor(op, result)
     return result
@@ -75,10 +75,10 @@ def divide(op: Op) -> Tensor:
 
 @rule("Mod", inputs="A B", outputs="C", complete=True, elements=True)
 def modulo(op: Op) -> Tensor:
-    """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a divisor other than 0, and since opset 28 of floats."""
+    """numpy.fmod if fmod is 1, else numpy.mod: of integers, by a nonzero divisor, and since opset 28 of floats."""
     c_sign = op.flag("fmod")
     if not c_sign and op.version < 28 and op.common_dtype("A", "B") in _FLOATS:
-        op.reject("attribute fmod must be 1 for floats")
+        op.reject("attribute fmod must be 1 for floats, found 0")
     result = arithmetic(op, ar.fmod if c_sign else ar.mod)
     _require_divisor(op, result)
     return result
@@ -88,7 +88,7 @@ _FLOATS = (DType.FLOAT, DType.DOUBLE, DType.FLOAT16, DType.BFLOAT16)
 
 
 def _require_divisor(op: Op, result: Tensor) -> None:
-    """Integer division fails on a zero divisor, in onnxruntime even where the result is empty."""
+    """Integer division fails on a zero divisor, in onnxruntime even if the result is empty."""
     if result.dtype in _FLOATS:
         return
     contents = op.tensor("B").contents
@@ -98,17 +98,17 @@ def _require_divisor(op: Op, result: Tensor) -> None:
 
 def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:
     if -1 in divisor.bounds and -1 in divisor.congruence:
-        op.may_fail("the quotient of the smallest integer by -1 overflows")
+        op.may_fail("the smallest integer must not be divided by -1")
     if 0 not in divisor.bounds or 0 not in divisor.congruence:
         return
     if not isinstance(divisor, Expr):
-        op.may_fail("no element of the divisor is 0")
+        op.may_fail("no element of the divisor must be 0")
         return
     nonzero = rel.ne(divisor, 0)
     empty = rel.eq(shape.size, 0)
     if empty is not FALSE:
-        op.may_fail("no element of the divisor is 0, even if the result is empty")
-    op.require(rel.disjunction(nonzero, empty), "no element of the divisor is 0")
+        op.may_fail("no element of the divisor must be 0, even if the result is empty")
+    op.require(rel.disjunction(nonzero, empty), "no element of the divisor must be 0")
 
 
 @rule("Pow", inputs="X Y", outputs="Z", since=7, complete=True, elements=True)
@@ -125,7 +125,7 @@ def bit_shift(op: Op) -> Tensor:
     """numpy.left_shift or right_shift, by attribute direction."""
     fold = {"LEFT": shift_left, "RIGHT": shift_right}.get(op.string("direction", ""))
     if fold is None:
-        op.reject("attribute direction must be LEFT or RIGHT")
+        op.reject(f"attribute direction must be LEFT or RIGHT, found {op.string('direction', '') or 'none'}")
     dtype, shape = op.common_dtype("X", "Y"), op.broadcast(op.tensor("X").shape, op.tensor("Y").shape)
     return Tensor(dtype, shape, elementwise(op, ("X", "Y"), lambda a, b: fold(op, dtype, a, b), shape))
 
@@ -178,28 +178,28 @@ def comparison_1(op: Op) -> Tensor:
 
 
 def _limited_broadcast(op: Op) -> Shape:
-    """The shape of the result, which is that of A; what B must be stated."""
+    """The shape of the result, that of A; requirements on B are stated."""
     a, b = op.tensor("A").shape, op.tensor("B").shape
     if not op.integer("broadcast", 0):
         return _same_shape(op, a, b)
     if a.is_top or b.is_top:
-        op.may_fail("B has one element, or is a part of the shape of A")
+        op.may_fail("B must have one element, or a part of the shape of A")
         return a
     if len(b) > len(a):
-        op.reject(f"B of shape {b} has more axes than A of shape {a}")
+        op.reject(f"B must not have more axes than A, found shapes {b} and {a}")
     start = op.integer("axis", len(a) - len(b))
     if start < 0:
-        op.may_fail(f"axis {start} is not defined to count from the end")
+        op.may_fail(f"axis must not be negative, found {start}")
         return a
     single = [rel.eq(size, 1) for size in b]
     part = [rel.eq(x, y) for x, y in zip(a[start:], b, strict=False)] if start + len(b) <= len(a) else [FALSE]
     runs = rel.disjunction(rel.conjunction(*single), rel.conjunction(*part))
-    op.require(runs, f"B has one element, or is a part of the shape of A from axis {start} on", found=f"{b} and {a}")
+    op.require(runs, f"B must have one element, or the shape of A from axis {start} on", found=f"{b} and {a}")
     return a
 
 
 def _aligned(op: Op, shape: Shape, combine: Combine) -> Contents | None:
-    """Contents, where B lies along the last axes of A, as in numpy."""
+    """Contents, if B lies along the last axes of A, as in numpy."""
     b = op.tensor("B").shape
     ends_with_a = shape.rank is not None and b.rank is not None and op.integer("axis") in (None, len(shape) - len(b))
     return elementwise(op, ("A", "B"), combine, shape) if ends_with_a or b.concrete == () else None
@@ -222,7 +222,7 @@ def _variadic(name: str, says: str, fold: Binary | None) -> Rule:
 def _given(op: Op) -> list[Tensor]:
     inputs = op.variadic()
     if not inputs:
-        raise BadNodeError(f"{op.name} needs an input")
+        raise BadNodeError(f"{op.name} needs an input, found none")
     return inputs
 
 
@@ -256,12 +256,12 @@ def variadic_1(op: Op) -> Tensor:
 
 def _same_shape(op: Op, a: Shape, b: Shape) -> Shape:
     if a.is_top or b.is_top:
-        op.may_fail("all inputs have one shape")
+        op.may_fail("all inputs must have the same shape")
         return b if a.is_top else a
     if len(a) != len(b):
-        op.reject(f"all inputs must have one shape, found {a} and {b}")
+        op.reject(f"all inputs must have the same shape, found {a} and {b}")
     for x, y in zip(a, b, strict=True):
-        op.require_equal(x, y, "all inputs have one shape")
+        op.require_equal(x, y, "all inputs must have the same shape")
     return shape_of(tuple(map(op.unified, a, b)))
 
 

@@ -29,7 +29,7 @@ def single(op: Op, name: str, *, count: Dim | None = None) -> None:
     if not op.has(name):
         return
     shape = op.tensor(name).shape
-    reason = f"onnxruntime wants {name} to be one value" + (" or one for each slice" if count is not None else "")
+    reason = f"onnxruntime needs {name} to be one value" + (" or one for each slice" if count is not None else "")
     if shape.is_top or len(shape) > 1:
         op.may_fail(reason)
     elif len(shape) == 1:
@@ -41,7 +41,7 @@ def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
     if value is not None and value not in known:
-        op.may_fail(f"{name} {value!r} is not known")
+        op.may_fail(f"{name} must be known, found {value!r}")
 
 
 __all__ = ["known_text", "not_empty", "positive", "single"]

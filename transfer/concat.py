@@ -1,4 +1,4 @@
-"""Concat, and what else joins tensors along an axis."""
+"""Concat and others that join tensors along an axis."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from absint.transfer.rule import rule
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 
-    onnxruntime (not ONNX) lets an input without elements differ on the other axes: the first input that has
-    elements gives them.
+    onnxruntime (not ONNX) lets an empty input differ on the other axes, which the first input that has
+    elements gives.
     """
     return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
 
 
 def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
-    """The inputs along an axis; what must agree stated."""
+    """The inputs joined along an axis; agreement is required."""
     dtype = op.same_dtype(*(x.dtype for x in inputs))
     shapes = [x.shape for x in inputs if not x.shape.is_top]
     if len(shapes) < len(inputs):
-        op.may_fail("the ranks and the other axes of all inputs must agree, and one of unknown rank is among them")
+        op.may_fail("all inputs must agree on their ranks and other axes, and one has an unknown rank")
     if not shapes:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
         if all(is_positive(op, d) for s in shapes for d in s):
-            op.reject(f"inputs of different rank: {', '.join(map(str, shapes))}")
-        op.may_fail("the inputs have different ranks")
+            op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
+        op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     known = len(shapes) == len(inputs)
     if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
@@ -58,11 +58,11 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
 
 
 _MAX_PAIRED: Final = 12
-"""Of more inputs that may be empty and differ, not every two are compared."""
+"""With more inputs that may be empty and differ, not every pair is compared."""
 
 
 def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
-    """The dim of another axis; what must agree stated. Any input that has elements gives it, else the first."""
+    """The dim of another axis, from any input that has elements, else the first; agreement is required."""
     first = shapes[0][axis]
     distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
     filled = [s[axis] for s in distinct if all(is_positive(op, d) for d in s)]
@@ -77,9 +77,9 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
                     op.load_risk(f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}")
-                op.require(agree, f"the inputs agree on axis {axis}", found=found)
+                op.require(agree, f"the inputs must agree on axis {axis}", found=found)
     if many and not full:
-        op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, but for empty ones")
+        op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
     if filled or not known:
@@ -97,7 +97,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
 
 
 def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
-    """Orders shapes so that the one whose dim and emptiness are easiest to say comes last."""
+    """A key that sorts the shape with the simplest dim and emptiness last."""
     return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
 
 
@@ -110,9 +110,9 @@ def _is_empty(op: Op, shape: Shape) -> Relation:
 
 
 def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
-    """The one element that all are, where those of all inputs are the same.
+    """The one element of the result, if all inputs are filled with it.
 
-    In onnxruntime, empty inputs that differ on another axis give an output with elements that are not initialised.
+    In onnxruntime, empty inputs that differ on another axis give an output with uninitialised elements.
     """
     first = inputs[0].contents if inputs else None
     if first is None or not first.is_fill or any(x.contents is not first for x in inputs):

@@ -46,7 +46,7 @@ def qlinear_conv(op: Op) -> Tensor:
     w = op.tensor("w").shape
     for name in ("w_scale", "w_zero_point"):
         single(op, name, count=w[0] if w.rank else None)
-    not_empty(op, "onnxruntime may end the process over zero points of no channels", op.tensor("w_zero_point").shape)
+    not_empty(op, "onnxruntime may crash on zero points of no channels", op.tensor("w_zero_point").shape)
     return Tensor(op.dtype("y_zero_point"), conv_shape(op, "x", "w", None if bias is None else bias.shape))
 
 
@@ -59,18 +59,18 @@ def deform_conv(op: Op) -> Tensor:
     if not shape.is_top:
         op.require_rank(offset, len(shape), "offset")
         if not offset.is_top:
-            op.require_equal(offset[0], shape[0], "offset has the batch of X")
+            op.require_equal(offset[0], shape[0], "offset must have the batch of X")
             for axis in range(2, len(shape)):
-                op.require_equal(offset[axis], shape[axis], f"offset has the output size of axis {axis}")
+                op.require_equal(offset[axis], shape[axis], f"offset must have the output size of axis {axis}")
     return Tensor(op.common_dtype("X", "W", "offset"), shape)
 
 
 def _check_group(op: Op, group: int) -> None:
-    """A negative group fits no channels; onnxruntime does not look at it further."""
+    """A negative group fits no channels; onnxruntime does not check it further."""
     if group == 0:
         op.reject("group must be positive, found 0")
     if group < 0:
-        op.may_fail(f"group is positive, found {group}")
+        op.may_fail(f"group must be positive, found {group}")
 
 
 def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
@@ -81,7 +81,7 @@ def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
-        op.may_fail("X, W and the window agree")
+        op.may_fail("X, W and the window must agree")
         return TOP_SHAPE
     batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
     outputs, inputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
@@ -95,18 +95,20 @@ def conv_shape(op: Op, data: str, weight: str, bias: Shape | None) -> Shape:
 
 
 def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | None:
-    """The rank of X, from whatever tells it."""
+    """The rank of X, from X, W or the kernel."""
     found = [r for r in (x.rank, w.rank, None if kernel is None else len(kernel) + 2) if r is not None]
     if not found:
         return None
     if len(set(found)) > 1:
-        op.reject(f"ranks differ: X {x}, W {w}, {len(kernel or ())} kernel sizes")
+        op.reject(
+            f"X and W must have 2 axes more than the window, found shapes {x} and {w}, {len(kernel or ())} kernel sizes"
+        )
     if found[0] < 2:
         op.reject(f"X must have rank 3 or more, found {x}")
     if found[0] == 2:
-        op.may_fail("X has no spatial axis")
+        op.may_fail("X must have a spatial axis")
     if found[0] > 5:
-        op.may_fail("onnxruntime convolves at most three spatial axes")
+        op.may_fail("onnxruntime needs one to three spatial axes")
     return found[0]
 
 
@@ -116,32 +118,32 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
-        op.ill_formed(f"pads must be left out where auto_pad is {automatic}")
+        op.ill_formed(f"pads must be left out if auto_pad is {automatic}")
     if any(min(w.before, w.after) < 0 for w in found):
         op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
     if any(w.same and w.dilation != 1 for w in found):
-        op.may_fail("onnxruntime does not dilate with SAME padding")
+        op.may_fail("onnxruntime needs dilations of 1 with SAME padding")
     return found
 
 
 def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
-    op.require_equal(channels, inputs * group, "channels of X are those of W times group")
+    op.require_equal(channels, inputs * group, "channels of X must equal those of W times group")
     if op.decide(ge(inputs, 1)) is not YES:
         op.may_fail("onnxruntime may hang on a convolution of no channels")
-    op.require(divisible(outputs, group), "output channels are a multiple of group")
+    op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
 
 def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
-    """The output channels, from the bias if only it tells them."""
+    """The output channels, from the bias if only it has them."""
     op.require_rank(bias, 1, "B")
     count = UNKNOWN_SIZE if bias.is_top else bias[0]
-    op.require_equal(count, outputs, "B has one value for each output channel")
+    op.require_equal(count, outputs, "B must have one value for each output channel")
     return count if outputs.is_unknown else outputs
 
 
 @rule("ConvTranspose", inputs="X W B", complete=True)
 def conv_transpose(op: Op) -> Tensor:
-    """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape where it is given."""
+    """The gradient of Conv: stride*(N-1) + output_padding + span - pads, or output_shape if given."""
     x, w = op.tensor("X").shape, op.tensor("W").shape
     dtype = op.common_dtype("X", "W", "B")
     group = op.integer("group", 1)
@@ -149,12 +151,12 @@ def conv_transpose(op: Op) -> Tensor:
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
-        op.may_fail("X, W and the window agree")
+        op.may_fail("X, W and the window must agree")
         return Tensor(dtype)
     batch, channels, *spatial = x.dims if not x.is_top else (UNKNOWN_SIZE,) * rank
     inputs, outputs, *_ = w.dims if not w.is_top else (UNKNOWN_SIZE,) * 2
-    op.require_equal(channels, inputs, "channels of X are those of W")
-    op.require(divisible(channels, group), "channels are a multiple of group")
+    op.require_equal(channels, inputs, "channels of X must equal those of W")
+    op.require(divisible(channels, group), "channels must be a multiple of group")
     outputs = outputs * group
     bias = op.optional("B")
     if bias is not None:
@@ -165,14 +167,14 @@ def conv_transpose(op: Op) -> Tensor:
 def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list[Dim]:
     extra = _output_padding(op, found)
     for axis, size in enumerate(spatial):
-        op.may_fail(f"onnxruntime takes no empty spatial axis {axis}", unless=ge(size, 1))
+        op.may_fail(f"onnxruntime needs a spatial axis {axis} that is not empty", unless=ge(size, 1))
     given = values_of(op, "output_shape")
     if given:
-        op.may_fail("output_shape is one that the input and the window can give")
+        op.may_fail("output_shape must be possible for the input and the window")
         if len(given) not in (len(spatial), len(spatial) + 2):
             op.reject(f"output_shape must have {len(spatial)} values, found {len(given)}")
         if any(size <= 0 for size in given[len(given) - len(spatial) :]):
-            op.reject("output_shape must be positive")
+            op.reject(f"output_shape must be positive, found {given}")
         return [Dim(size) for size in given[len(given) - len(spatial) :]]
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
@@ -180,7 +182,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
         # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
         cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
         result = as_size(full - cut)
-        op.require(ge(result, 1), f"the output of spatial axis {axis} is not empty")
+        op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
     return sizes
 
@@ -193,7 +195,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.may_fail("onnxruntime takes only an output_padding below the stride")
+            op.may_fail("onnxruntime needs an output_padding below the stride")
     return extra
 
 
@@ -209,25 +211,25 @@ def col2im(op: Op) -> Tensor:
     image = image if image is not None else [UNKNOWN_SIZE] * rank
     block = block if block is not None else [UNKNOWN_SIZE] * rank
     if len(image) != len(block):
-        op.reject(f"image_shape has {len(image)} values and block_shape {len(block)}")
+        op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
     batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
     sizes = [as_size(d) for d in image]
     for size in image:
-        op.require(ge(size, 0), "image sizes are not negative")
+        op.require(ge(size, 0), "image sizes must not be negative")
     if any(op.decide(ge(size, 1)) is not YES for size in block if isinstance(size, Expr)):
-        op.may_fail("block sizes are positive")
+        op.may_fail("block sizes must be positive")
         return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
     _require_columns(op, rows, length, sizes, block)
     return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
 
 
 def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block: Sequence[Dim]) -> None:
-    op.require(divisible(rows, product(block)), "rows of the input are a multiple of the block size")
+    op.require(divisible(rows, product(block)), "rows of the input must be a multiple of the block size")
     positions = []
     for size, window in zip(image, windows(op, block), strict=True):
         slack = size + (window.before + window.after) - window.span
         positions.append(floordiv(slack, window.stride) + 1)
-    op.require_equal(length, product(positions), "columns of the input are the positions of the block")
+    op.require_equal(length, product(positions), "columns of the input must equal the positions of the block")
 
 
 def _channels(op: Op, rows: Dim, block: Dim) -> Dim:

@@ -29,12 +29,12 @@ def non_max_suppression(op: Op) -> Tensor:
     op.require_rank(boxes, 3, "boxes")
     op.require_rank(scores, 3, "scores")
     if boxes.is_top or scores.is_top:
-        op.may_fail("boxes and scores fit")
+        op.may_fail("boxes and scores must fit")
     if not boxes.is_top:
-        op.require_equal(boxes[2], 4, "a box has four coordinates")
+        op.require_equal(boxes[2], 4, "a box must have four coordinates")
     if not (boxes.is_top or scores.is_top):
-        op.require_equal(boxes[0], scores[0], "boxes and scores agree on the batch")
-        op.require_equal(boxes[1], scores[2], "boxes and scores agree on the number of boxes")
+        op.require_equal(boxes[0], scores[0], "boxes and scores must agree on the batch")
+        op.require_equal(boxes[1], scores[2], "boxes and scores must agree on the number of boxes")
     _require_threshold(op)
     return Tensor(DType.INT64, shape_of((_selected(op, boxes, scores), const(3))))
 
@@ -46,13 +46,13 @@ def _require_threshold(op: Op) -> None:
     first = found.ravel().tolist()[0] if found is not None and found.size else None
     value = first.fraction if isinstance(first, Real) else None
     if value is None:
-        op.may_fail("iou_threshold is between 0 and 1")
+        op.may_fail("iou_threshold must be between 0 and 1")
     elif not 0 <= value <= 1:
-        op.reject("iou_threshold is not between 0 and 1")
+        op.reject(f"iou_threshold must be between 0 and 1, found {float(value):g}")
 
 
 def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
-    """The number of results; none at all where no maximum is given."""
+    """The number of results; 0 if no maximum is given."""
     limit: Dim = ZERO_EXPR
     if op.has("max_output_boxes_per_class"):
         found = op.integers("max_output_boxes_per_class")
@@ -62,26 +62,26 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     count = op.fresh("selected")
     if not (boxes.is_top or scores.is_top):
         spatial = minimum(limit, boxes[1]) if isinstance(limit, Expr) else boxes[1]
-        op.define(le(count, boxes[0] * scores[1] * spatial), "no more boxes than asked for, and than there are")
+        op.define(le(count, boxes[0] * scores[1] * spatial), "no more boxes than requested, nor than exist")
     return count
 
 
 @rule("StringNormalizer", inputs="X")
 def string_normalizer(op: Op) -> Tensor:
-    """[C] or [1, C] without the stop words; one empty string where nothing is left (onnxruntime wants C > 0)."""
+    """[C] or [1, C] without the stop words; one empty string if nothing is left (onnxruntime needs C > 0)."""
     shape = op.tensor("X").shape
-    op.may_fail("the locale is installed")
+    op.may_fail("the locale must be installed")
     if shape.is_top:
         return Tensor(DType.STRING)
     if len(shape) not in (1, 2):
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
     if len(shape) == 2:
-        op.require_equal(shape[0], 1, "X of rank 2 has one row")
+        op.require_equal(shape[0], 1, "X of rank 2 must have one row")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
         return Tensor(DType.STRING, shape_of((*shape[:-1], words)))
     kept = op.fresh("kept", 1)
-    op.define(le(kept, words), "no more words than there were")
+    op.define(le(kept, words), "no more words than in X")
     return Tensor(DType.STRING, shape_of((*shape[:-1], kept)))
 
 
@@ -90,19 +90,19 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     """Counts of n-grams: one column for each index, of one row or of a batch."""
     indexes = op.ints("ngram_indexes")
     if not indexes:
-        op.reject("attribute ngram_indexes is missing")
+        op.reject("attribute ngram_indexes must hold values")
     shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
     if shape.is_top:
         return Tensor(DType.FLOAT)
     if len(shape) > 2:
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
-    op.may_fail("onnxruntime wants a batch that is not empty")
+    op.may_fail("onnxruntime needs a batch that is not empty")
     return Tensor(DType.FLOAT, shape_of((*shape[:-1], columns)))
 
 
 @rule("StringSplit", inputs="X", outputs="Y Z")
 def string_split(op: Op) -> Sequence[Tensor]:
-    """The parts of each string, padded to the largest number of parts, and how many there are."""
+    """The parts of each string, padded to the largest number of parts, and their number."""
     shape, limit = op.tensor("X").shape, op.integer("maxsplit")
     if shape.is_top:
         return Tensor(DType.STRING), Tensor(DType.INT64)
@@ -120,7 +120,7 @@ def string_concat(op: Op) -> Tensor:
 @rule("RegexFullMatch", inputs="X")
 def regex_full_match(op: Op) -> Tensor:
     """One boolean for each string: it matches."""
-    op.may_fail("the pattern is valid")
+    op.may_fail("the pattern must be valid")
     return Tensor(DType.BOOL, op.tensor("X").shape)
 
 
@@ -131,7 +131,7 @@ _CHANNELS: Final = {"RGB": 3, "BGR": 3, "Grayscale": 1}
 def image_decoder(op: Op) -> Tensor:
     """An image of (height, width, channels)."""
     op.require_rank(op.tensor("encoded_stream").shape, 1, "encoded_stream")
-    op.may_fail("the image can be decoded")
+    op.may_fail("the image must be decodable")
     channels = _CHANNELS.get(op.string("pixel_format", "RGB"))
     if channels is None:
         return Tensor(DType.UINT8, TOP_SHAPE)

@@ -12,7 +12,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 ELLIPSIS = "…"
-"""One label for the axes that an ellipsis stands for."""
+"""The one label for the axes of an ellipsis."""
 
 
 @rule("Einsum", inputs="Inputs*", outputs="Output", complete=True)
@@ -22,21 +22,21 @@ def einsum(op: Op) -> Tensor:
     dtype = op.same_dtype(*(t.dtype for t in tensors))
     equation = op.string("equation")
     if equation is None:
-        op.reject("equation is missing")
+        op.reject("attribute equation must be given")
     terms, output = parse_equation(op, equation)
     if len(terms) != len(tensors):
-        op.reject(f"equation {equation!r} names {len(terms)} inputs, found {len(tensors)}")
+        op.reject(f"equation {equation!r} needs {len(terms)} inputs, found {len(tensors)}")
     if any(t.shape.is_top for t in tensors):
-        op.may_fail("subscripts and dims of the inputs agree")
+        op.may_fail("subscripts and dims of the inputs must agree")
     shapes = [t.shape for t in tensors]
-    not_empty(op, "onnxruntime may fail over an empty input", *shapes)
+    not_empty(op, "onnxruntime may fail on an empty input", *shapes)
     widths = {len(s) - len(term) for term, s in zip(terms, shapes, strict=True) if ELLIPSIS in term and not s.is_top}
     if len(widths) > 1:
-        op.may_fail("onnxruntime wants an ellipsis to stand for as many axes in each input")
+        op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input")
     sizes = _label_sizes(op, terms, shapes)
     for label in output:
         if label != ELLIPSIS and not any(label in term for term in terms):
-            op.reject(f"label {label!r} of the output occurs in no input")
+            op.reject(f"label {label!r} of the output must occur in an input")
     if any(label not in sizes for label in output):
         return Tensor(dtype, _of_unknown_inputs(terms, output, sizes))
     return Tensor(dtype, shape_of(tuple(dim for label in output for dim in sizes[label])))
@@ -57,18 +57,18 @@ def parse_equation(op: Op, equation: str) -> tuple[list[str], str]:
         return terms, _implicit_output(terms)
     output = _labels(op, right)
     if len(set(output)) != len(output):
-        op.reject("the output repeats a label")
+        op.reject(f"the output must not repeat a label, found {right!r}")
     if ELLIPSIS not in output and any(ELLIPSIS in term for term in terms):
-        op.may_fail("onnxruntime wants the ellipsis of the inputs in the output too")
+        op.may_fail("onnxruntime needs the ellipsis of the inputs in the output too")
     return terms, output
 
 
 def _labels(op: Op, term: str) -> str:
     labels = term.replace("...", ELLIPSIS)
     if labels.count(ELLIPSIS) > 1 or not all(c == ELLIPSIS or (c.isascii() and c.isalpha()) for c in labels):
-        op.reject(f"subscripts {term!r} are not letters and at most one ellipsis")
+        op.reject(f"subscripts must be letters and at most one ellipsis, found {term!r}")
     if any(c.isupper() for c in labels):
-        op.may_fail("onnxruntime takes only some upper-case labels")
+        op.may_fail("onnxruntime may refuse upper-case labels")
     return labels
 
 
@@ -80,7 +80,7 @@ def _implicit_output(terms: Sequence[str]) -> str:
 
 
 def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, tuple[Dim, ...]]:
-    """The sizes that each label stands for; a label of an input of unknown rank is left out."""
+    """The sizes of each label; a label of an input of unknown rank is left out."""
     found: dict[str, list[tuple[Dim, ...]]] = {}
     hidden: set[str] = set()
     for term, shape in zip(terms, shapes, strict=True):
@@ -94,12 +94,12 @@ def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[
 
 
 def _require_one_width(op: Op, ellipses: Sequence[Sequence[Dim]]) -> None:
-    """Ellipses stand for one number of axes. Kernels also take one that stands for none."""
+    """Require one number of axes for all ellipses. Kernels also accept one that stands for none."""
     widths = {len(dims) for dims in ellipses}
     if len(widths - {0}) > 1:
-        op.reject(f"the ellipses must stand for one number of axes, found {', '.join(map(str, sorted(widths)))}")
+        op.reject(f"the ellipses must stand for the same number of axes, found {', '.join(map(str, sorted(widths)))}")
     if len(widths) > 1:
-        op.load_risk(f"the ellipses must stand for one number of axes, found 0 and {max(widths)}")
+        op.load_risk(f"the ellipses must stand for the same number of axes, found 0 and {max(widths)}")
 
 
 def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:
@@ -107,7 +107,7 @@ def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:
     letters = len(term.replace(ELLIPSIS, ""))
     extra = len(shape) - letters
     if extra < 0 or (extra and ELLIPSIS not in term):
-        op.reject(f"subscripts {term.replace(ELLIPSIS, '...')!r} do not fit shape {shape}")
+        op.reject(f"subscripts {term.replace(ELLIPSIS, '...')!r} must fit their input, found shape {shape}")
     sizes: dict[str, tuple[Dim, ...]] = {}
     axis = 0
     for label in term:
@@ -115,7 +115,7 @@ def _split(op: Op, term: str, shape: Shape) -> dict[str, tuple[Dim, ...]]:
         dims = shape[axis : axis + width]
         axis += width
         if label in sizes:
-            op.require_equal(sizes[label][0], dims[0], f"dims of repeated label {label!r} agree")
+            op.require_equal(sizes[label][0], dims[0], f"dims of repeated label {label!r} must agree")
         else:
             sizes[label] = dims
     return sizes

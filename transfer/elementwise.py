@@ -1,4 +1,4 @@
-"""Elementwise operators of one input: same shape out, the element type by the spec."""
+"""Elementwise operators of one input: they keep the shape; the spec gives the element type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from absint.transfer.rule import Rule, rule
 
 
 def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | None = None) -> Rule:
-    """The rule of operators that change each element alone; `fold` follows the contents, `gives` fixes the type."""
+    """The rule of operators that change each element alone; `fold` maps the contents, `gives` fixes the type."""
 
     def transfer(op: Op) -> Tensor:
         x = op.tensor("X")
@@ -98,7 +98,7 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
         require_single(op, "ratio")
         ratios = op.elements("ratio")
         if ratios is None or not all(_is_probability(e) for e in ratios.ravel().tolist()):
-            op.may_fail("ratio is in [0, 1)")
+            op.may_fail("ratio must be in [0, 1)")
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
             op.load_risk(f"{name} must be a scalar, found shape {op.tensor(name).shape}")
@@ -119,23 +119,23 @@ def _is_probability(element: Element) -> bool:
 
 
 def require_scalar(op: Op, name: str) -> None:
-    """The input is a scalar; a vector of one element passes for one in onnxruntime."""
+    """Require a scalar; a vector of one element passes for one in onnxruntime."""
     shape = op.tensor(name).shape
     if shape.is_top:
-        op.may_fail(f"{name} is a scalar")
+        op.may_fail(f"{name} must be a scalar")
     elif len(shape) > 1:
         op.reject(f"{name} must be a scalar, found shape {shape}")
     elif len(shape) == 1:
-        op.require_equal(shape[0], 1, f"{name} is a scalar")
+        op.require_equal(shape[0], 1, f"{name} must be a scalar")
 
 
 def require_single(op: Op, name: str) -> None:
-    """The input has one element, whatever its rank."""
+    """Require one element, whatever the rank."""
     shape = op.tensor(name).shape
     if shape.is_top:
-        op.may_fail(f"{name} has one element")
+        op.may_fail(f"{name} must have one element")
     for size in () if shape.is_top else shape:
-        op.require_equal(size, 1, f"{name} has one element")
+        op.require_equal(size, 1, f"{name} must have one element")
 
 
 @rule("Clip", inputs="X", until=10, complete=True, elements=True)
@@ -144,13 +144,13 @@ def clip_1(op: Op) -> Tensor:
     x = op.tensor("X")
     least, most = op.number("min"), op.number("max")
     if least is not None and most is not None and not least <= most:
-        op.may_fail(f"onnxruntime wants min to be at most max, found {least} and {most}")
+        op.may_fail(f"onnxruntime needs min to be at most max, found {least} and {most}")
     lo, hi = (None if v is None else _end_of_type(x.dtype, v) for v in (least, most))
     return _clipped(op, x, lo, hi)
 
 
 def _end_of_type(dtype: DType, value: float) -> Element:
-    """An end that the type of X holds; another one is rounded."""
+    """An end that the type of X holds exactly; others are rounded."""
     found = ar.constant(ar.float_element(value))
     return ar.float_element(value) if found is not None and dtype.is_float and representable(dtype, found) else OPAQUE
 
@@ -188,7 +188,7 @@ def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tenso
 def cast_to(op: Op) -> Tensor:
     """numpy.astype to the type of attribute `to`."""
     if op.version < 6 and not isinstance(op.attributes.get("to"), str):
-        op.may_fail("attribute to is a name, as it was before opset 6")
+        op.may_fail("attribute to must be a name before opset 6")
     return _converted(op, type_attribute(op, "to"))
 
 
@@ -201,13 +201,13 @@ def cast_like(op: Op) -> Tensor:
 def _converted(op: Op, target: DType) -> Tensor:
     x = op.tensor("input")
     if op.integer("saturate", 1) != 1 and not target.name.startswith("FLOAT8"):
-        op.may_fail("onnxruntime takes saturate for 8-bit floats alone")
+        op.may_fail("onnxruntime accepts saturate only for 8-bit floats")
     if x.dtype is target:
         return x
     if op.integer("saturate", 1) not in (0, 1):
-        return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are what the memory held
+        return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are uninitialised memory
     if x.dtype in (DType.STRING, DType.UNDEFINED):
-        op.may_fail("every string is a number")
+        op.may_fail("every string must be a number")
     if x.contents is None or target is DType.UNDEFINED:
         return Tensor(target, x.shape, ramps=within(target, x.ramps, x.shape) if x.dtype.is_integer else NO_RAMPS)
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
@@ -215,8 +215,10 @@ def _converted(op: Op, target: DType) -> Tensor:
 
 @rule("BitCast", inputs="input")
 def bit_cast(op: Op) -> Tensor:
-    """numpy.ndarray.view as a type of the same width: the shape stays."""
+    """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")
     if source.bits and target.bits and source.bits != target.bits:
-        op.ill_typed(f"{source} has {source.bits} bits and {target} has {target.bits}: BitCast keeps the width")
+        op.ill_typed(
+            f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}"
+        )
     return Tensor(target, op.tensor("input").shape)

@@ -43,7 +43,7 @@ def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
     if data.shape.is_top:
-        op.may_fail("every index lies inside the axis")
+        op.may_fail("every index must lie within the axis")
         return Tensor(dtype, contents=_fill_only(data))
     axis = op.axis(op.integer("axis", 0), len(data.shape))
     require_in_range(op, indices, data.shape[axis])
@@ -54,12 +54,12 @@ def gather(op: Op) -> Tensor:
 
 
 def _fill_only(data: Tensor) -> Contents | None:
-    """The contents if all elements are alike: they survive any selection."""
+    """The contents if all elements are equal: they survive any selection."""
     return data.contents if data.contents is not None and data.contents.is_fill else None
 
 
 def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
-    """The elements of numpy.take, where those of the data are known."""
+    """The elements of numpy.take, if those of the data are known."""
     sizes, x, known = shape.concrete, op.tensor("data"), op.tensor("indices").contents
     if x.contents is None or sizes is None:
         return None
@@ -101,7 +101,7 @@ def gather_elements(op: Op) -> Tensor:
 
 
 def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None]:
-    """The shape of the indices (its rank from the data if need be), and the axis where both ranks are known."""
+    """The shape of the indices (its rank from the data if needed), and the axis if both ranks are known."""
     ranks = [s.rank for s in (data.shape, indices.shape) if s.rank is not None]
     if not ranks:
         return indices.shape, None
@@ -151,7 +151,7 @@ def gather_nd(op: Op) -> Tensor:
 
 
 def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
-    """For each axis that is indexed where the indices lie inside it, if they grow along axes."""
+    """For each indexed axis, the condition that the indices lie within it, if they grow along axes."""
     ramps, sizes = indices.ramps, indices.shape[:-1]
     if len(ramps) == 1 and len(extents) == 1:
         ramps = (Ramp(ramps[0].base, ramps[0].steps[:-1]),)
@@ -163,20 +163,20 @@ def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
 
 
 def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
-    """The batches agree. onnxruntime looks at the number of tuples, which must be a multiple of the batch of the data,
-    and takes anything where there is nothing to do."""
+    """Require batches that agree. onnxruntime needs a number of tuples that is a multiple of the batch of the data,
+    and accepts anything if the result is empty."""
     mine, theirs = product(data[:batch]), product(indices[:-1])
     if mine is product(indices[:batch]) and isinstance(mine, Expr):
         return
     fits = conjunction(ge(mine, 1), divisible(theirs, mine)) if mine is not ZERO_EXPR else FALSE
-    op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices fit those of data")
+    op.require(disjunction(eq(result.size, 0), fits), "the batch dims of indices must fit those of data")
 
 
 def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> None:
-    """Some index into an empty axis fails, unless there is nothing to copy."""
+    """An index into an empty axis fails, unless there is nothing to copy."""
     relation = disjunction(eq(product(indices.shape[:-1]), 0), ge(extent, 1), eq(slice_size, 0))
     if relation is not UNKNOWN_RELATION:
-        op.require(relation, "an axis that is indexed is not empty")
+        op.require(relation, "an indexed axis must not be empty")
 
 
 def _gathered_tuples(op: Op) -> Contents | None:

@@ -45,7 +45,7 @@ def constant(op: Op) -> Tensor:
             return Tensor(dtype, shape_of((const(len(found)),)), Contents.vector(map(element, found)))
         if found is not None:
             return Tensor(dtype, SCALAR, Contents.scalar(element(found)))
-    raise BadNodeError("Constant has no value")
+    raise BadNodeError("Constant needs a value, found none")
 
 
 def _integer_element(value: object) -> Element:
@@ -68,7 +68,7 @@ _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
 
 @rule("ConstantOfShape", inputs="input", outputs="output", complete=True, elements=True)
 def constant_of_shape(op: Op) -> Tensor:
-    """numpy.full: attribute value, or 0.0, in the shape that the input gives."""
+    """numpy.full: attribute value, or 0.0, in the shape that the input lists."""
     value = op.attribute_tensor("value")
     element = ar.zero(DType.FLOAT)
     if value is not None:
@@ -78,26 +78,26 @@ def constant_of_shape(op: Op) -> Tensor:
 
 
 def shape_from(op: Op, name: str) -> Shape:
-    """The shape that an integer vector lists; each size is required to be a natural number."""
+    """The shape that an integer vector lists; sizes must be natural numbers."""
     if op.tensor(name).shape.rank == 0:
         op.reject(f"{name} must be a vector, found a scalar")
     if op.tensor(name).shape.rank != 1:
         op.note(f"{name} must be a vector, found shape {op.tensor(name).shape}")
-        op.may_fail(f"{name} is a vector")
+        op.may_fail(f"{name} must be a vector")
     sizes = op.integers(name)
     if sizes is None:
-        op.may_fail(f"{name} is a vector of natural numbers")
+        op.may_fail(f"{name} must be a vector of natural numbers")
         return TOP_SHAPE
     return shape_of(tuple(as_size(op, size, f"a size in {name}") for size in sizes))
 
 
 def as_size(op: Op, value: Dim, what: str) -> Dim:
-    """A number as a dim: it is required to be natural."""
+    """A number as a dim; it must be natural."""
     lo, hi = value.bounds
     if hi is not None and hi < 0:
         op.reject(f"{what} must not be negative, found {value}")
     if lo is None or lo < 0:
-        op.require(rel.ge(value, 0), f"{what} is not negative")
+        op.require(rel.ge(value, 0), f"{what} must not be negative")
     return value if isinstance(value, Expr) else Unknown(value.bounds.meet(NATURAL), value.congruence)
 
 
@@ -120,15 +120,15 @@ def arange(op: Op) -> Tensor:
 
 
 def scalar(op: Op, name: str) -> Element:
-    """The one element of an input that is required to be a scalar."""
+    """The one element of an input, which must be a scalar."""
     require_scalar(op, name)
     return _sole(op, name)
 
 
 def _sole(op: Op, name: str) -> Element:
-    """The one element of an input, if it is known; onnxruntime takes ranks other than 0."""
+    """The one element of an input, if known; onnxruntime accepts ranks other than 0."""
     if op.tensor(name).shape.rank:
-        op.may_fail(f"{name} has rank 0: onnx rejects a constant of one element and another rank")
+        op.may_fail(f"{name} must have rank 0: onnx rejects a constant of one element and another rank")
     elements = op.elements(name)
     return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
 
@@ -136,7 +136,7 @@ def _sole(op: Op, name: str) -> Element:
 def _require_step(op: Op, delta: Element) -> None:
     step = delta.num if isinstance(delta, Real) else integer(delta)
     if 0 in step.bounds and 0 in step.congruence:
-        op.require(rel.ne(step, 0), "delta is not 0")
+        op.require(rel.ne(step, 0), "delta must not be 0")
 
 
 def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> Dim:
@@ -147,9 +147,9 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
-    """The spec divides in the type itself, onnxruntime in double: known where they agree."""
+    """The spec divides in the type itself, onnxruntime in double: known if they agree."""
     if not (isinstance(start, Real) and isinstance(limit, Real)):
-        op.may_fail("start and limit are finite")
+        op.may_fail("start and limit must be finite")
     counts = [
         ar.ceil(op, kind, ar.div(op, kind, ar.sub(op, kind, limit, start), delta)) for kind in (dtype, DType.DOUBLE)
     ]
@@ -180,7 +180,7 @@ def random(op: Op) -> Tensor:
     """Random numbers in the shape of attribute `shape`."""
     sizes = op.ints("shape")
     if sizes is None:
-        raise BadNodeError("attribute shape is missing")
+        raise BadNodeError("attribute shape must be given")
     return _drawn(op, shape_of(tuple(as_size(op, const(n), "a size in shape") for n in sizes)), DType.FLOAT)
 
 
@@ -193,11 +193,11 @@ def random_like(op: Op) -> Tensor:
 def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
     if not dtype.is_float:
-        op.may_fail("the type of random numbers is a float")
+        op.may_fail("the type of random numbers must be a float")
     if op.name.startswith("RandomUniform") and op.number("high", 1.0) < op.number("low", 0.0):
-        op.may_fail("high is not below low")
+        op.may_fail("high must not be below low")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
-        op.may_fail("onnxruntime may end the process unless scale is positive")
+        op.may_fail("onnxruntime may crash unless scale is positive")
     return Tensor(dtype, shape)
 
 
@@ -212,7 +212,7 @@ def multinomial(op: Op) -> Tensor:
     """sample_size draws for each row of (batch, classes) log probabilities."""
     shape = op.tensor("input").shape
     if shape.rank is not None and shape.rank > 2:
-        op.may_fail("the input is a matrix: onnxruntime leaves further axes out of account")
+        op.may_fail("the input must be a matrix: onnxruntime ignores further axes")
     elif not shape.is_top:
         op.require_rank(shape, 2, "input")
     draws = as_size(op, const(op.integer("sample_size", 1)), "sample_size")
@@ -229,7 +229,7 @@ def eye_like(op: Op) -> Tensor:
     shape = op.tensor("input").shape
     op.require_rank(shape, 2, "input")
     if shape.is_top:
-        op.may_fail("input is a matrix")
+        op.may_fail("input must be a matrix")
         shape = shape_of((UNKNOWN_SIZE, UNKNOWN_SIZE))
     dtype = type_attribute(op, "dtype", op.dtype("input"))
     return Tensor(dtype, shape, _diagonal(dtype, shape, op.integer("k", 0)))
@@ -251,21 +251,21 @@ def one_hot(op: Op) -> Tensor:
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
     if op.decide(rel.ge(depth, 1)) is not YES:
-        op.may_fail("onnxruntime wants a depth of 1 or more")
+        op.may_fail("onnxruntime needs a depth of 1 or more")
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
-        op.may_fail("axis is inside the rank")
+        op.may_fail("axis must be in range")
         return Tensor(dtype)
     if len(shape) == 0:
-        op.may_fail("onnxruntime wants indices of rank 1 or more")
+        op.may_fail("onnxruntime needs indices of rank 1 or more")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))
 
 
 def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
-    """values[1] at constant indices, negative ones counted from the end; at one outside of the axis nowhere."""
+    """values[1] at constant indices, negative ones counted from the end; ignored outside the axis."""
     indices, values, sizes = op.elements("indices"), op.elements("values"), shape.concrete
     if indices is None or values is None or len(values) != 2 or sizes is None or prod(sizes) > MAX_ELEMENTS:
         return None
@@ -285,9 +285,9 @@ def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
 def _require_pair(op: Op, values: Shape) -> None:
     op.require_rank(values, 1, "values")
     if values.is_top:
-        op.may_fail("values has two elements")
+        op.may_fail("values must have two elements")
     else:
-        op.require_equal(values[0], 2, "values has two elements")
+        op.require_equal(values[0], 2, "values must have two elements")
 
 
 @rule("HannWindow HammingWindow BlackmanWindow", inputs="size", outputs="output", complete=True)
@@ -295,7 +295,7 @@ def window(op: Op) -> Tensor:
     """A window of the given size."""
     size = _count(op, "size")
     if op.decide(rel.ge(size, 1)) is not YES:
-        op.may_fail("size is 1 or more: onnx rejects a constant 0, which onnxruntime would take")
+        op.may_fail("size must be 1 or more: onnx rejects a constant 0, onnxruntime accepts it")
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 
 
@@ -309,6 +309,6 @@ def mel_weight_matrix(op: Op) -> Tensor:
 
 
 def _count(op: Op, name: str) -> Dim:
-    """A size that an input of one element gives."""
+    """The size in an input of one element."""
     require_single(op, name)
     return as_size(op, integer(_sole(op, name)), name)

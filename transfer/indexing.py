@@ -1,4 +1,4 @@
-"""Indices into the axes of a tensor: the range they must lie in, and the elements they pick."""
+"""Indices into the axes of a tensor: their valid range, and the elements they pick."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 
 _MAX_CASES: Final = 4
-"""An element at a symbolic index is a choice of at most this many, else what they have in common."""
+"""An element at a symbolic index is a choice of at most this many, else their join."""
 
 _MAX_SYMBOLIC: Final = 64
-"""More symbolic indices than this state no range each."""
+"""Ranges are stated for at most this many symbolic indices."""
 
 
 def choose(lane: Sequence[Element], index: Element) -> Element:
-    """The element of the lane at an index, negative or symbolic too; at an unknown one what the candidates share."""
+    """The element of the lane at a constant or symbolic index; at an unknown one the candidates' join."""
     extent = len(lane)
     constant = constant_of(index)
     if constant is not None:
@@ -60,7 +60,7 @@ def constant_of(element: Element) -> int | None:
 
 
 def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
-    """Every index lies in [-extent, extent): stated for known indices, else left to the data."""
+    """Require every index in [-extent, extent): stated for known indices, else a possible failure."""
     count = indices.shape.size
     if count is ZERO_EXPR:
         return
@@ -76,14 +76,14 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     relations = [_inside(i, extent) for i in sorted({min(constants), max(constants)} if constants else ())]
     relations += [_inside(e, extent) for e in symbolic[:_MAX_SYMBOLIC]]
     if len(constants) + min(len(symbolic), _MAX_SYMBOLIC) < len(elements):
-        op.may_fail("every index lies inside the axis")
+        op.may_fail("every index must lie within the axis")
         relations = [r for r in (*relations, ge(extent, 1)) if r is not UNKNOWN_RELATION]
     for relation in relations:
         stated = relation if always else disjunction(eq(count, 0), relation)
-        op.require(stated, f"every index lies inside the axis of size {extent}" if stated is FALSE else IN_RANGE)
+        op.require(stated, f"every index must lie within the axis of size {extent}" if stated is FALSE else IN_RANGE)
 
 
-IN_RANGE: Final = "every index lies inside the axis"
+IN_RANGE: Final = "every index must lie within the axis"
 
 
 @remembered
@@ -93,7 +93,7 @@ def _inside(index: Dim | int, extent: Dim) -> Relation:
 
 
 def reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
-    """The least and the greatest of indices that grow along the axes lie inside the axis; unknown if they are."""
+    """The condition that indices that grow along the axes lie within this axis; unknown if their ends are."""
     found = ends(indices, sizes)
     return UNKNOWN_RELATION if found is None else conjunction(ge(found[0], -extent), lt(found[1], extent))
 
@@ -101,31 +101,31 @@ def reach(indices: Ramp, sizes: Iterable[Dim], extent: Dim) -> Relation:
 def require_cover(op: Op, data: Shape, indices: Shape, axis: int) -> None:
     for other, (size, extent) in enumerate(zip(indices, data, strict=True)):
         if other != axis:
-            op.require(ge(extent, size), f"indices do not exceed the data on axis {other}")
+            op.require(ge(extent, size), f"indices must not exceed the data on axis {other}")
 
 
 def tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int | None:
     """The length of an index tuple of GatherND or ScatterND; None if it or a rank is unknown."""
     if indices.shape.rank == 0:
-        op.reject("indices is a scalar; index tuples need an axis")
+        op.reject("indices must have rank 1 or more, found a scalar")
     if indices.shape.is_top or data.shape.is_top:
         return None
     if batch < 0:
-        op.may_fail(f"batch_dims is not negative, found {batch}")  # onnxruntime takes it where there are no indices
+        op.may_fail(f"batch_dims must not be negative, found {batch}")  # onnxruntime accepts it without indices
         return None
     if batch > len(data.shape):
-        op.reject(f"batch_dims {batch} is not between 0 and the rank of data")
+        op.reject(f"batch_dims must be between 0 and the rank of data, found {batch}")
     if batch >= min(len(data.shape), len(indices.shape)):
-        op.may_fail("batch_dims is below both ranks")  # onnxruntime asks for less
+        op.may_fail("batch_dims must be below both ranks")  # onnxruntime asks for less
         if batch >= len(indices.shape):
             return None
     length = indices.shape[-1]
-    op.require(ge(len(data.shape) - batch, length), "an index tuple is no longer than the rank of the data")
+    op.require(ge(len(data.shape) - batch, length), "an index tuple must be no longer than the rank of the data")
     return length.const if isinstance(length, Expr) else None
 
 
 def require_tuples(op: Op, indices: ObjectArray, extents: Sequence[Dim], copies: bool) -> None:
-    """Each known index lies inside its axis; onnxruntime looks at none of them where a slice is empty."""
+    """Require each known index within its axis; onnxruntime checks none if a slice is empty."""
     for axis in range(indices.shape[-1]):
         for index in dict.fromkeys(indices[..., axis].ravel().tolist()):
             relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
@@ -136,7 +136,7 @@ def require_tuples(op: Op, indices: ObjectArray, extents: Sequence[Dim], copies:
 
 
 def positions_of(indices: ObjectArray, extents: Sequence[int]) -> list[tuple[int, ...]] | None:
-    """The index tuples, counted from the front, if all are constants inside the data."""
+    """The index tuples, counted from the front, if all are constants within the data."""
     tuples = indices.reshape(prod(indices.shape[:-1]), indices.shape[-1])
     result = []
     for row in tuples:

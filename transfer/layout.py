@@ -23,15 +23,15 @@ def transpose(op: Op) -> Tensor:
     x, perm = op.tensor("data"), op.ints("perm")
     if x.shape.is_top:
         if perm is not None:
-            op.may_fail(f"perm {perm} must permute the axes, and the rank is unknown")
+            op.may_fail(f"perm {perm} must permute the axes, whose number is unknown")
         return moved(x, TOP_SHAPE if perm is None else shape_of((UNKNOWN_SIZE,) * len(perm)), np.transpose)
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
-        op.may_fail("onnxruntime wants the axes of perm counted from the front")
+        op.may_fail("onnxruntime needs the axes of perm counted from the front")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
     if sorted(axes) != list(range(rank)):
-        op.reject(f"perm {perm} is no permutation of the {rank} axes of {x.shape}")
+        op.reject(f"perm must permute the {rank} axes of {x.shape}, found {perm}")
     turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS
     return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda array: array.transpose(axes), turned)
 
@@ -47,7 +47,7 @@ def expand(op: Op) -> Tensor:
         op.may_fail("the target, which is unknown, must broadcast with the input")
         return moved(x, TOP_SHAPE, lambda array: array)
     for e in target:
-        op.require(ge(e, 0), "the dims of the target are not negative")
+        op.require(ge(e, 0), "the dims of the target must not be negative")
     sizes = shape_of(tuple(e if isinstance(e, Expr) else UNKNOWN_SIZE for e in target))
     result = op.broadcast(x.shape, sizes)
     ramps = spread(x.ramps, x.shape, result)
@@ -76,12 +76,12 @@ def tile(op: Op) -> Tensor:
         op.may_fail("the repeats, which are unknown, must be one for each axis")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
     if lengths.rank != 1:
-        op.may_fail("onnxruntime wants the repeats as a vector")
+        op.may_fail("onnxruntime needs the repeats as a vector")
     if x.shape.is_top:
         op.may_fail("the repeats must be one for each axis, and the rank is unknown")
         return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), np.copy)
     if len(repeats) != len(x.shape):
-        op.reject(f"{len(repeats)} repeats for a tensor of rank {len(x.shape)}")
+        op.reject(f"repeats must have a value for each of {len(x.shape)} axes, found {len(repeats)}")
     return _tiled(op, x, repeats)
 
 
@@ -89,10 +89,10 @@ def _tiled(op: Op, x: Tensor, repeats: Sequence[Dim]) -> Tensor:
     dims = []
     for dim, repeat in zip(x.shape, repeats, strict=True):
         if isinstance(repeat, Expr):
-            op.require(ge(repeat, 0), "repeats are not negative")
+            op.require(ge(repeat, 0), "repeats must not be negative")
             dims.append(dim * repeat)
         else:
-            op.may_fail("repeats are not negative")
+            op.may_fail("repeats must not be negative")
             dims.append(ZERO_EXPR if dim is ZERO_EXPR else UNKNOWN_SIZE)
     return moved(
         x, shape_of(tuple(dims)), lambda array: np.tile(array, [int(r) if r.is_concrete else 0 for r in repeats])

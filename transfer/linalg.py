@@ -48,7 +48,7 @@ def qlinear_matmul(op: Op) -> Tensor:
 
 @rule("Gemm", inputs="A B C", until=6, complete=True)
 def gemm_1(op: Op) -> Tensor:
-    """alpha * A' @ B' + beta * C; C has the shape of the product, or with `broadcast` is broadcast one way to it."""
+    """alpha * A' @ B' + beta * C; C has the shape of the product, or with `broadcast` broadcasts one way to it."""
     rows, columns = _product(op)
     added = op.tensor("C").shape
     if op.integer("broadcast", 0):
@@ -57,7 +57,7 @@ def gemm_1(op: Op) -> Tensor:
         op.require_rank(added, 2, "C")
         for axis, size in enumerate((rows, columns)):
             found = UNKNOWN_SIZE if added.is_top else added[axis]
-            op.require_equal(found, size, f"dim {axis} of C is that of the product")
+            op.require_equal(found, size, f"dim {axis} of C must equal that of the product")
     return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
 
 
@@ -85,8 +85,8 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
         return UNKNOWN_SIZE, UNKNOWN_SIZE
     dims = shape.dims
     if len(dims) == 1 and name == "A":
-        # onnxruntime takes a vector for a matrix of one row; ONNX's own inference rejects it.
-        op.may_fail("A is a vector; Gemm needs a matrix")
+        # onnxruntime accepts a vector as a matrix of one row; ONNX's own inference rejects it.
+        op.may_fail("A must be a matrix, found a vector")
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -94,14 +94,14 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
 
 
 def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
-    """C broadcasts to the shape of the product, which it never enlarges."""
+    """Require that C broadcasts to the shape of the product, which it never enlarges."""
     if bias.is_top:
-        op.may_fail("C broadcasts to (M, N)")
+        op.may_fail("C must broadcast to (M, N)")
         return
     if len(bias) > 2:
         op.reject(f"C must have rank 2 or less, found shape {bias}")
     for axis, (dim, size) in enumerate(zip(reversed(bias.dims), reversed(target), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C is 1 or that of the product")
+        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of C must be 1 or that of the product")
 
 
 @rule("Det", inputs="X")
@@ -112,7 +112,7 @@ def det(op: Op) -> Tensor:
         return Tensor(x.dtype)
     if len(x.shape) < 2:
         op.reject(f"X must have rank 2 or more, found shape {x.shape}")
-    op.require_equal(x.shape[-1], x.shape[-2], "the matrices of X are square")
+    op.require_equal(x.shape[-1], x.shape[-2], "the matrices of X must be square")
     return Tensor(x.dtype, shape_of(x.shape[:-2]))
 
 
@@ -138,14 +138,14 @@ def _columns(b: Shape) -> Dim | None:
 def _left_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
     """Batch dims, rows (none for a vector), inner dim."""
     if len(shape) == 0:
-        op.reject("A is a scalar; MatMul needs rank 1 or more")
+        op.reject("A must have rank 1 or more, found a scalar")
     return shape[:-2], shape[-2:-1], shape[-1]
 
 
 def _right_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
     """Batch dims, columns (none for a vector), inner dim."""
     if len(shape) == 0:
-        op.reject("B is a scalar; MatMul needs rank 1 or more")
+        op.reject("B must have rank 1 or more, found a scalar")
     return (shape[:-2], shape[-1:], shape[-2]) if len(shape) >= 2 else ((), (), shape[0])
 
 

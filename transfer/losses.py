@@ -35,15 +35,15 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
         if target.is_top:
             target = Shape([None] * (len(x) - 1))
         if (x[0], *x[2:]) != target.dims or any(d.is_unknown for d in target):
-            op.may_fail(f"{labels} has the dims of {scores} but the classes")
+            op.may_fail(f"{labels} must have the dims of {scores} without the classes")
     if op.has(weights):
         given = op.tensor(weights).shape
         if given.rank not in (None, 1):
             op.load_risk(f"{weights} must have rank 1, found shape {given}")
-        op.may_fail(f"{weights} has one value for each class")
+        op.may_fail(f"{weights} must have one value for each class")
         if given.rank != 1 and op.string("reduction", "mean") == "none":
-            target = TOP_SHAPE  # they are gathered at the labels, and the loss is broadcast against that
-    op.may_fail(f"{labels} are classes")
+            target = TOP_SHAPE  # they are gathered at the labels, and the loss broadcasts against the result
+    op.may_fail(f"{labels} must be classes")
     return SCALAR if op.string("reduction", "mean") != "none" else target
 
 

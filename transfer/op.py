@@ -96,7 +96,7 @@ class Op(Stating):
     def variadic(self) -> list[Tensor]:
         """All inputs as tensors, for an operator whose inputs are interchangeable."""
         if None in self.inputs:
-            self.may_fail("no input among others is left out")
+            self.may_fail("no input must be left out")
         return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
 
     def wants(self, index: int) -> bool:
@@ -107,7 +107,7 @@ class Op(Stating):
         """An integer attribute that is 1 or 0. Runtimes refuse other numbers, or take them for 0."""
         value = self.integer(name, int(default))
         if value not in (0, 1):
-            self.may_fail(f"attribute {name} is {value}, which is neither 0 nor 1")
+            self.may_fail(f"attribute {name} must be 0 or 1, found {value}")
         return value == 1
 
     # Element types
@@ -127,7 +127,7 @@ class Op(Stating):
         for dtype in dtypes:
             result = DTYPES.meet(result, dtype)
         if result is DType.CONFLICT:
-            self.note(f"inputs must have one element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
+            self.note(f"inputs must have the same element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
             return DType.UNDEFINED
         return result
 
@@ -150,7 +150,7 @@ class Op(Stating):
             return None
         sizes, contents = value.shape.concrete, value.contents
         if value.shape.rank is not None and value.shape.rank > 1:
-            self.may_fail(f"{name} lists its numbers along one axis")
+            self.may_fail(f"{name} must have one axis")
         if contents is not None and not contents.is_fill:
             return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in contents.elements]
         found = self.elements(name)
@@ -188,7 +188,7 @@ class Op(Stating):
             ranked = [s for s in shapes if s is not SCALAR]
             if len(ranked) == 1:
                 return ranked[0]
-            self.may_fail("shapes of unknown rank broadcast")
+            self.may_fail("shapes of unknown rank must broadcast")
             return TOP_SHAPE
         return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
 

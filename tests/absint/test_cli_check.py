@@ -76,7 +76,7 @@ outputs
   picked  FLOAT [3, 2]
 
 may fail on data
-  Gather pick: every index lies inside the axis
+  Gather pick: every index must lie within the axis
 """,
             0,
         ),
@@ -153,7 +153,7 @@ def test_one_size_needs_no_solver_process(capsys: pytest.CaptureFixture[str], mo
 legal for N=0..3, K=1, D=1..
 
 may fail on data
-  Gather pick: every index lies inside the axis
+  Gather pick: every index must lie within the axis
 """,
             0,
         ),
@@ -430,7 +430,7 @@ def test_what_is_undecided_and_what_premises_break() -> None:
 
 def test_many_possible_failures_of_an_operator_are_one_line_and_many_lines_are_cut() -> None:
     possible_failures = [
-        PossibleFailure(Origin(k, "", f"g{k}", "Gather", ""), TRUE, "every index lies inside the axis")
+        PossibleFailure(Origin(k, "", f"g{k}", "Gather", ""), TRUE, "every index must lie within the axis")
         for k in range(3)
     ]
     possible_failures += [PossibleFailure(Origin(k, "", f"s{k}", f"Op{k}", ""), TRUE, "who knows") for k in range(12)]
@@ -443,7 +443,7 @@ def test_many_possible_failures_of_an_operator_are_one_line_and_many_lines_are_c
     ]
     assert lines[-12:-9] == [
         "may fail on data",
-        "  Gather g0: every index lies inside the axis, and 2 more nodes",
+        "  Gather g0: every index must lie within the axis, and 2 more nodes",
         "  Op0 s0: who knows",
     ]
     assert lines[-1] == "  and 3 more (all: --format json)"

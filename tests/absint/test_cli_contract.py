@@ -46,11 +46,11 @@ product.onnx: legal sizes meet 1 clause over N, K, D
             ["branches.onnx"],
             """\
 branches.onnx: legal sizes meet 2 clauses over N, K, D
-  D >= 1 or N == 0  (Gather pick: every index lies inside the axis)
+  D >= 1 or N == 0  (Gather pick: every index must lie within the axis)
   D == K or N <= 3  (MatMul if/then_branch/fc: inner dimensions of A and B must agree)
 
 one size for several inputs, which no runtime checks: 1 symbol (N)
-may fail on data: 1 node (Gather: every index lies inside the axis)
+may fail on data: 1 node (Gather: every index must lie within the axis)
 (--all lists them)
 """,
             0,
@@ -69,7 +69,7 @@ one size for several inputs, which no runtime checks
   N: x[0], ids[0]
 
 may fail on data
-  Gather pick: every index lies inside the axis
+  Gather pick: every index must lie within the axis
 """,
             0,
         ),
@@ -111,7 +111,7 @@ def test_clauses_name_the_nodes_that_impose_them(capsys: pytest.CaptureFixture[s
     assert run(["contract", "unet.onnx", "--all"]) == 0
     out = capsys.readouterr().out
     assert "\n  H % 2 == 0\n" in out
-    assert "    Concat cat: the inputs agree on axis 2, which needs " in out
+    assert "    Concat cat: the inputs must agree on axis 2, which needs " in out
     assert run(["contract", "unet.onnx"]) == 0
     assert "\n  H % 2 == 0  (" in capsys.readouterr().out
 
@@ -187,13 +187,13 @@ branches.onnx: 3 constraints, 3 relations over N, K, D
 
 required: without it the node fails
   D == K  where N >= 4  (MatMul if/then_branch/fc: inner dimensions of A and B must agree)
-  D >= 1 or N == 0  (Gather pick: every index lies inside the axis)
+  D >= 1 or N == 0  (Gather pick: every index must lie within the axis)
 
 assumed: by you, or as a numeric premise
   N <= 9  (assumed by the caller)
 
 may fail on data
-  Gather pick: every index lies inside the axis
+  Gather pick: every index must lie within the axis
 """,
         ),
         (

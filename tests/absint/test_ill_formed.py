@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     ),
     "pads and auto_pad": (
         one("Conv", [IMAGE, W], pads=[0, 0, 0, 0], auto_pad="VALID"),
-        "pads must be left out where auto_pad is VALID",
+        "pads must be left out if auto_pad is VALID",
     ),
     "Softmax of a scalar": (one("Softmax", [info("x", [])]), "Softmax needs an axis, found a scalar"),
     "Hardmax of a scalar": (one("Hardmax", [info("x", [])], 11), "Hardmax needs an axis, found a scalar"),
@@ -318,10 +318,13 @@ def linear(rule: str, *gates: ValueInfoProto | str) -> ModelProto:
 
 BY_THE_SPECIFICATION: dict[str, tuple[ModelProto, str]] = {
     "unknown rule": (linear("other"), "update_rule must be one of linear, gated, delta, gated_delta, found 'other'"),
-    "gate that is missing": (linear("gated"), "update_rule 'gated' needs an input decay"),
-    "gate that is not taken": (linear("linear", info("d", [1, "T", 2])), "update_rule 'linear' takes no decay"),
+    "gate that is missing": (linear("gated"), "update_rule 'gated' needs input decay"),
+    "gate that is not taken": (
+        linear("linear", info("d", [1, "T", 2])),
+        "update_rule 'linear' must have no input decay",
+    ),
     "gate of another rank": (linear("gated", info("d", [1, 2])), "decay must have rank 3, found shape [1, 2]"),
-    "gate of another width": (linear("gated", info("d", [1, "T", 3])), "the last dim of decay is kv_num_heads ("),
+    "gate of another width": (linear("gated", info("d", [1, "T", 3])), "the last dim of decay must be kv_num_heads ("),
     "windows": (
         one("Attention", [info(n, [1, 2, 4]) for n in "qkv"], 25, left_window_size=-2, **SMALL),
         "left_window_size must be -1 or more, found -2",

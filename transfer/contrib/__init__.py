@@ -11,10 +11,10 @@
     other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
     devices, old models    device_formats tensorrt experimental
 
-What several of them share:
+Shared by several of them:
 
     views        the rule of one operator applied to the inputs of another
     agreement    ranks, dims and numbers of heads that inputs must agree on
     parameters   scales, zero points and biases
-    type_table   the types that onnxruntime's operators take and give
+    type_table   the types that onnxruntime's operators accept and return
 """

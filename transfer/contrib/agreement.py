@@ -23,36 +23,36 @@ def sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
     shape = op.tensor(name).shape if op.has(name) else Shape(None)
     op.require_rank(shape, rank, name)
     if op.has(name) and shape.is_top:
-        op.may_fail(f"{name} has rank {rank}")
+        op.may_fail(f"{name} must have rank {rank}")
     return (UNKNOWN_SIZE,) * rank if shape.is_top else shape.dims
 
 
 def require_given(op: Op, *names: str) -> None:
-    """Inputs that must not be left out. Raises BadNodeError if one is."""
+    """Raise BadNodeError if one of these inputs is left out."""
     for name in names:
         op.tensor(name)
 
 
 def require_dims(op: Op, name: str, *dims: Dim | int) -> None:
-    """The input, where it is given, has these dims."""
+    """Require these dims of the input, if it is given."""
     if not op.has(name):
         return
     for axis, (found, wanted) in enumerate(zip(sizes(op, name, len(dims)), dims, strict=True)):
-        op.require_equal(found, wanted, f"dim {axis} of {name} fits the other inputs")
+        op.require_equal(found, wanted, f"dim {axis} of {name} must fit the other inputs")
 
 
 def require_like(op: Op, name: str, other: str) -> None:
-    """The input, where it is given, has the shape of the other one."""
+    """Require the shape of the other input, if this one is given."""
     if not op.has(name):
         return
     shape, wanted = op.tensor(name).shape, op.tensor(other).shape
     if shape.is_top or wanted.is_top:
-        op.may_fail(f"{name} has the shape of {other}")
+        op.may_fail(f"{name} must have the shape of {other}")
         return
     if len(shape) != len(wanted):
         op.reject(f"{name} must have the rank of {other}, found shapes {shape} and {wanted}")
     for axis, (found, dim) in enumerate(zip(shape, wanted, strict=True)):
-        op.require_equal(found, dim, f"dim {axis} of {name} is that of {other}")
+        op.require_equal(found, dim, f"dim {axis} of {name} must equal that of {other}")
 
 
 def first_known(*dims: Dim) -> Dim:
@@ -70,26 +70,23 @@ def positive(op: Op, name: str) -> int:
     """An integer attribute that must be given and at least 1."""
     value = op.integer(name)
     if value is None or value < 1:
-        op.reject(f"attribute {name} is missing or not positive")
+        op.reject(f"attribute {name} must be positive, found {'none' if value is None else value}")
     return value
 
 
 def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
-    """The size of one of the heads that make up a hidden size, which kernels do not split where there are no rows.
-
-    There are none if one of the given sizes is 0.
-    """
+    """The size of each head of a hidden size, which kernels do not split if one of the sizes `rows` is 0."""
     no_rows = [eq(size, 0) for size in rows]
     op.require(
         disjunction(divisible(hidden, heads), *no_rows),
-        f"the hidden size is a multiple of {heads} heads",
+        f"the hidden size must divide into {heads} heads",
         found=f"{hidden}",
     )
     return hidden // heads
 
 
 def packed_head_size(op: Op, hidden: Dim, heads: int, groups: int) -> Dim:
-    """The size of a head of the query, which holds keys and values too where no key is given."""
+    """The size of a head of the query, which also holds keys and values if no key is given."""
     return head_size(op, hidden, heads if op.has("key") else heads + 2 * groups)
 
 
@@ -97,12 +94,12 @@ def of_attribute(op: Op, name: str, choices: Sequence[str], default: str) -> str
     """A string attribute that must be one of these."""
     value = op.string(name, default)
     if value not in choices:
-        op.reject(f"{name} {value!r} is not one of {', '.join(choices)}")
+        op.reject(f"{name} must be one of {', '.join(choices)}, found {value!r}")
     return value
 
 
 def kept(op: Op, name: str, rank: int) -> Tensor:
-    """A state of this rank that the operator updates and gives back in the same shape and type."""
+    """A state of this rank that the operator updates and returns with the same shape and type."""
     return of_dims(op.dtype(name), *sizes(op, name, rank))
 
 
@@ -110,9 +107,9 @@ def last_axis(op: Op, name: str) -> Dim:
     """The size of the last axis of an input, which must have one that is not empty."""
     shape = op.tensor(name).shape
     if shape.is_top:
-        op.may_fail(f"the last axis of {name} exists and is not empty")
+        op.may_fail(f"{name} must have a last axis that is not empty")
         return UNKNOWN_SIZE
     if not len(shape):
-        op.reject(f"{name} is a scalar")
-    op.require(ge(shape[-1], 1), f"the last axis of {name} is not empty")
+        op.reject(f"{name} must not be a scalar")
+    op.require(ge(shape[-1], 1), f"the last axis of {name} must not be empty")
     return shape[-1]

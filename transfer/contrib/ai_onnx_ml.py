@@ -36,7 +36,7 @@ def _rows(op: Op) -> Dim:
     """The number of rows of X, which has rank 1 (one row) or 2."""
     shape = op.tensor("X").shape
     if shape.is_top:
-        op.may_fail("X has rank 1 or 2")
+        op.may_fail("X must have rank 1 or 2")
         return UNKNOWN_SIZE
     if len(shape) not in (1, 2):
         op.reject(f"X must have rank 1 or 2, found shape {shape}")
@@ -50,7 +50,7 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
 
 def _classified(op: Op, classes: int | None, labels: DType) -> Sequence[Tensor]:
     """The label of each row, and its scores."""
-    op.may_fail("the attributes fit the features")
+    op.may_fail("the attributes must fit the features")
     return Tensor(labels, shape_of((_rows(op),))), _table(op, classes)
 
 
@@ -59,13 +59,13 @@ def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = _count(op, "scale")
     if not count or count != _count(op, "offset"):
-        op.may_fail("scale and offset have one length")
-    _per_feature(op, count, "scale and offset fit the features")
+        op.may_fail("scale and offset must have the same length")
+    _per_feature(op, count, "scale and offset must fit the features")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
 def _per_feature(op: Op, count: int, reason: str) -> None:
-    """onnxruntime wants one value for all features, or one for each: axis 1, or that of a vector."""
+    """onnxruntime needs one value, or one for each feature: along axis 1, or along the axis of a vector."""
     shape = op.tensor("X").shape
     if shape.is_top or len(shape) == 0:
         op.may_fail(reason)
@@ -79,7 +79,7 @@ def normalizer(op: Op) -> Tensor:
     """Each row divided by its norm, as floats."""
     shape = op.tensor("X").shape
     if shape.rank not in (1, 2):
-        op.may_fail("X has rank 1 or 2")
+        op.may_fail("X must have rank 1 or 2")
     known_text(op, "norm", ("MAX", "L1", "L2"))
     return Tensor(DType.FLOAT, shape)
 
@@ -91,8 +91,8 @@ def imputer(op: Op) -> Tensor:
     count = _count(op, names.get(op.dtype("X"), ""))
     _require_values_of_one(op, *names.values())
     if not count:
-        op.may_fail("there is a value of the type of X")
-    _per_feature(op, count, "the values fit the features")
+        op.may_fail("a value of the type of X must be given")
+    _per_feature(op, count, "the values must fit the features")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -107,10 +107,10 @@ def one_hot_encoder(op: Op) -> Tensor:
     """A last axis with one column for each category."""
     shape, categories = op.tensor("X").shape, _count(op, "cats_int64s", "cats_strings")
     if not op.integer("zeros", 1):
-        op.may_fail("every element is a known category")
+        op.may_fail("every element must be a known category")
     _require_one_of(op, "cats_int64s", "cats_strings")
     if _count(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
-        op.may_fail("the categories have the type of X")
+        op.may_fail("the categories must have the type of X")
     if not categories:
         op.ill_formed("OneHotEncoder must have categories, found none")
     return Tensor(DType.FLOAT, shape if shape.is_top else shape_of((*shape, const(categories))))
@@ -130,7 +130,7 @@ def category_mapper(op: Op) -> Tensor:
     """Strings to integers, or integers to strings, by two lists of one length."""
     numbers, texts = _count(op, "cats_int64s"), _count(op, "cats_strings")
     if not numbers or numbers != texts:
-        op.ill_formed(f"cats_int64s and cats_strings must have one length, found {numbers} and {texts}")
+        op.ill_formed(f"cats_int64s and cats_strings must have the same length, found {numbers} and {texts}")
     return _swapped(op)
 
 
@@ -154,21 +154,21 @@ def label_encoder(op: Op) -> Tensor:
 
 
 def _require_one_of(op: Op, *names: str) -> None:
-    """One of these attributes is given, and no other."""
+    """Require exactly one of these attributes."""
     found = [name for name in names if name in op.attributes]
     if len(found) != 1:
         op.ill_formed(f"one of {' and '.join(names)} must be given, found {' and '.join(found) or 'none'}")
 
 
 def _require_values_of_one(op: Op, *names: str) -> None:
-    """One of these lists has elements, and no other."""
+    """Require elements in exactly one of these lists."""
     found = [name for name in names if _count(op, name)]
     if len(found) != 1:
         op.ill_formed(f"one of {' and '.join(names)} must hold values, found {' and '.join(found) or 'none'}")
 
 
 def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
-    """Tensor attributes that are there, with their element types."""
+    """The tensor attributes that are given, with their element types."""
     for name in names:
         tensor = op.attribute_tensor(name)
         if tensor is not None:
@@ -176,7 +176,7 @@ def _typed(op: Op, *names: str) -> Iterator[tuple[str, DType]]:
 
 
 def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
-    """X has the element type of each attribute."""
+    """Require the element type of X in each attribute."""
     found = op.dtype("X")
     for name, dtype in attributes:
         if DTYPES.meet(found, dtype) is DType.CONFLICT:
@@ -191,18 +191,18 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     if _count(op, "classlabels_strings") and _count(op, "classlabels_ints"):
         op.ill_formed("one of classlabels_strings and classlabels_ints must hold labels, found both")
     if (classes, labels) != (1, 2) and (classes != labels or labels < 2):
-        op.may_fail("there is a label for each class")
+        op.may_fail("each class must have a label")
     if classes == 1 and labels == 2:
         classes = 2
     return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, classes or None)
 
 
 def _linear(op: Op, targets: int) -> None:
-    """One coefficient for each feature and target; a transformation that is known."""
+    """Require a coefficient for each feature and target, and a known transformation."""
     known_text(op, "post_transform", ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
     shape, count = op.tensor("X").shape, _count(op, "coefficients")
     fits = FALSE if not count or shape.is_top or len(shape) == 0 else eq(shape[-1] * targets, count)
-    op.may_fail("there is a coefficient for each feature", unless=fits)
+    op.may_fail("each feature must have a coefficient", unless=fits)
 
 
 @rule("TreeEnsembleClassifier", inputs="X", outputs="Y Z", domain=ML, complete=True)
@@ -210,7 +210,7 @@ def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = _count(op, "classlabels_strings", "classlabels_int64s")
     if labels < 2:
-        op.may_fail("onnxruntime may end over a single class")
+        op.may_fail("onnxruntime may crash on a single class")
     may_refuse_trees(op, "class", labels)
     return Tensor(_label_dtype(op), shape_of((_rows(op),))), _table(op, labels or None)
 
@@ -230,7 +230,7 @@ def linear_regressor(op: Op) -> Tensor:
     targets = op.integer("targets", 1)
     _linear(op, targets)
     if _count(op, "intercepts") not in (0, targets):
-        op.may_fail("there is an intercept for each target")
+        op.may_fail("each target must have an intercept")
     return _table(op, targets)
 
 
@@ -245,7 +245,7 @@ def tree_ensemble_regressor(op: Op) -> Tensor:
 @rule("TreeEnsemble", inputs="X", since=5, domain=ML)
 def tree_ensemble(op: Op) -> Tensor:
     """One column for each target, of the type of the input."""
-    op.may_fail("the attributes fit the features")
+    op.may_fail("the attributes must fit the features")
     _require_type(op, *_typed(op, "nodes_splits", "leaf_weights"))
     _require_lengths(op, "nodes_featureids", _NODES)
     _require_lengths(op, "leaf_targetids", ("leaf_weights",))
@@ -259,7 +259,7 @@ _NODES = (
 
 
 def _require_lengths(op: Op, first: str, others: Iterable[str]) -> None:
-    """Attributes that are given have one entry for each of the first."""
+    """Require as many entries in each given attribute as in the first."""
     expected = _length(op, first)
     for name in others:
         found = _length(op, name)
@@ -280,7 +280,7 @@ def _length(op: Op, name: str) -> int | None:
 @rule("SVMRegressor", inputs="X", domain=ML)
 def svm_regressor(op: Op) -> Tensor:
     """One number for each row."""
-    op.may_fail("the attributes fit the features")
+    op.may_fail("the attributes must fit the features")
     return _table(op, 1)
 
 
@@ -288,13 +288,13 @@ def svm_regressor(op: Op) -> Tensor:
 def array_feature_extractor(op: Op) -> Tensor:
     """The columns of X that Y names."""
     x, dtype = op.tensor("X").shape, op.dtype("X")
-    op.may_fail("every column exists")
+    op.may_fail("every column must exist")
     if x.is_top:
         return Tensor(dtype)
     if len(x) == 0:
-        op.reject("X is a scalar")
+        op.reject("X must not be a scalar")
     count = op.tensor("Y").shape.size
-    op.require(ge(count, 1), "some column is named")
+    op.require(ge(count, 1), "Y must name a column")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
     return Tensor(dtype, shape_of((*rows, count)))
 
@@ -308,9 +308,9 @@ def feature_vectorizer(op: Op) -> Tensor:
         if not tensor.shape.is_top and len(tensor.shape) > 0:
             found = tensor.shape[0] if len(tensor.shape) > 1 else ONE_EXPR
             if not rows.is_unknown:
-                op.require_equal(rows, found, "the inputs agree on the number of rows")
+                op.require_equal(rows, found, "the inputs must have the same number of rows")
             rows = found
-    op.may_fail("the inputs have rows")
+    op.may_fail("the inputs must have rows")
     return Tensor(DType.FLOAT, shape_of((rows, const(sum(sizes)) if sizes else UNKNOWN_SIZE)))
 
 
@@ -325,9 +325,9 @@ def zip_map(op: Op) -> Value:
     shape = op.tensor("X").shape
     rows = _rows(op)
     if shape.is_top or not labels:
-        op.may_fail("a column for each label")
+        op.may_fail("X must have a column for each label")
     if not shape.is_top and labels:
-        op.require_equal(shape[-1], labels, "a column for each label")
+        op.require_equal(shape[-1], labels, "X must have a column for each label")
     return SequenceOf(MapOf(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)
 
 
@@ -352,5 +352,5 @@ def cast_map(op: Op) -> Tensor:
     columns: Dim = Unknown(Interval(0, None))
     if op.string("map_form", "DENSE") == "SPARSE":
         columns = const(max(op.integer("max_map", 1), 0))
-    op.may_fail("the values can be cast")
+    op.may_fail("the values must be castable")
     return Tensor(dtype, shape_of((ONE_EXPR, columns)))

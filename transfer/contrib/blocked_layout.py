@@ -32,8 +32,8 @@ def _image(op: Op) -> Sequence[Dim]:
 
 
 def _require_blocks(op: Op, channels: Dim) -> None:
-    op.require(divisible(channels, LEAST_BLOCK), "channels of X are a multiple of the block size")
-    op.may_fail("the block size is that of the processor")
+    op.require(divisible(channels, LEAST_BLOCK), "channels of X must be a multiple of the block size")
+    op.may_fail("the block size must be the processor's")
 
 
 @rule("ReorderInput", inputs="X", domain=NCHWC)
@@ -41,7 +41,7 @@ def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
     batch, *sizes = _image(op)
     channels = sizes.pop(-1 if op.integer("channels_last", 0) else 0)
-    op.require(divisible(channels, 4), "channels of X are a multiple of 4")
+    op.require(divisible(channels, 4), "channels of X must be a multiple of 4")
     return Tensor(op.dtype("X"), shape_of((batch, _padded(op, channels), *sizes)))
 
 
@@ -63,8 +63,8 @@ def reorder_output(op: Op) -> Tensor:
     if channels <= 0:
         op.reject(f"channels must be positive, found {channels}")
     _require_blocks(op, padded)
-    op.require(ge(padded, channels), "the blocks hold the channels")
-    op.require(le(padded, channels + LARGEST_BLOCK - 1), "no block is empty")
+    op.require(ge(padded, channels), "the blocks must hold all channels")
+    op.require(le(padded, channels + LARGEST_BLOCK - 1), "blocks must not be empty")
     sizes.insert(len(sizes) if op.integer("channels_last", 0) else 0, const(channels))
     return Tensor(op.dtype("X"), shape_of((batch, *sizes)))
 
@@ -81,8 +81,10 @@ def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = _image(op)[1]
     small = le(channels, LARGEST_BLOCK - 1)
-    op.require(disjunction(small, divisible(channels, LEAST_BLOCK)), "channels of X are few or fill whole blocks")
-    op.may_fail("the block size is that of the processor, the weights fill blocks, and Sum fits")
+    op.require(
+        disjunction(small, divisible(channels, LEAST_BLOCK)), "channels of X must be fewer than a block or fill blocks"
+    )
+    op.may_fail("the block size must be the processor's, the weights must fill blocks, and Sum must fit")
     return restate(op, onnx_rule(op, NEWEST), op.inputs[:2])[0]
 
 
@@ -93,7 +95,7 @@ def upsample(op: Op) -> Tensor:
     scales = op.ints("scales")
     _require_blocks(op, channels)
     if scales is None or len(scales) != 4:
-        op.reject("scales must have 4 values")
+        op.reject(f"scales must have 4 values, found {len(scales or ())}")
     if scales[:2] != [1, 1] or any(scale < 1 for scale in scales):
         op.reject(f"scales must be positive, and 1 for batch and channels, found {scales}")
     scaled = [size * scale for size, scale in zip(sizes, scales[2:], strict=True)]

@@ -56,13 +56,13 @@ def image(op: Op) -> Sequence[Value]:
 def max_unpool(op: Op) -> Sequence[Value]:
     """MaxUnpool with the channels of X and of the output as the last axis."""
     outputs = channels_last(op, onnx_rule(op, op.version), op.inputs, version=op.version)
-    # No document says in which order the sizes are given.
+    # The order of the sizes is undocumented.
     return [of_rank(value) for value in outputs] if op.has("output_shape") else outputs
 
 
 @rule("Resize", inputs="X roi scales sizes", domain=NHWC)
 def resize_image(op: Op) -> Sequence[Value]:
-    """Resize: scales and sizes that the model holds are in the order of X's axes, and others may not be."""
+    """Resize: constant scales and sizes are in the order of X's axes; others may not be."""
     outputs = restate(op, onnx_rule(op, op.version), op.inputs, version=op.version)
     constants = all(op.elements(name) is not None for name in ("scales", "sizes") if op.has(name))
     return outputs if constants else [of_rank(value) for value in outputs]
@@ -86,7 +86,7 @@ _CONVOLVED = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point
 @rule("QLinearConvTranspose", inputs=_CONVOLVED, outputs="y", domain=NHWC)
 def q_linear_conv_transpose(op: Op) -> Value:
     """ConvTranspose of a quantised image with the channels as the last axis, in the type of y_zero_point."""
-    op.may_fail("scales and zero points fit")
+    op.may_fail("scales and zero points must fit")
     inputs = [retyped(op.value(name), op.dtype("y_zero_point")) for name in ("x", "w", "B")]
     return channels_last(op, convolution.conv_transpose, inputs)[0]
 
@@ -113,7 +113,7 @@ def q_linear_average_pool(op: Op) -> Sequence[Value]:
     for value in (op.tensor("X"), *outputs):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
         if shape.is_top or any(op.decide(ge(size, 1)) is not YES for size in shape):
-            op.may_fail("onnxruntime may end the process where there is nothing to compute")
+            op.may_fail("onnxruntime may crash if there is nothing to compute")
     return outputs
 
 
@@ -129,8 +129,8 @@ def q_linear_global_average_pool(op: Op) -> Sequence[Value]:
 
 
 def _may_leave_the_range(op: Op, shape: Shape) -> None:
-    """onnxruntime multiplies by x_scale / (y_scale * elements of an image), which it wants in [2**-32, 256)."""
-    reason = "the scales are in the range that onnxruntime computes with"
+    """onnxruntime multiplies by x_scale / (y_scale * elements of an image), which must be in [2**-32, 256)."""
+    reason = "the scales must be in the range that onnxruntime supports"
     scales = [_number(op, name) for name in ("x_scale", "y_scale")]
     if shape.is_top or len(shape) < 3 or not all(scale > 0 for scale in scales):
         op.may_fail(reason)
@@ -168,7 +168,7 @@ def nhwc_conv(op: Op) -> Sequence[Value]:
 def nhwc_fused_conv(op: Op) -> Sequence[Value]:
     """NhwcConv, then Z of the same shape is added, then an activation."""
     if op.has("Z"):
-        op.may_fail("Z has the shape of the output")
+        op.may_fail("Z must have the shape of the output")
     return channels_last(op, convolution.conv, op.inputs[:3])
 
 
@@ -178,7 +178,7 @@ def nhwc_fused_conv(op: Op) -> Sequence[Value]:
 @rule("MaxpoolWithMask", inputs="X M", domain=MICROSOFT)
 def maxpool_with_mask(op: Op) -> Sequence[Value]:
     """MaxPool of the elements of X that the mask M keeps."""
-    op.may_fail("the mask fits X")
+    op.may_fail("the mask must fit X")
     return restate(op, pooling.max_pool, op.inputs[:1])[:1]
 
 
@@ -186,21 +186,21 @@ def maxpool_with_mask(op: Op) -> Sequence[Value]:
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
     if not op.has("Pads"):
-        op.may_fail("onnxruntime wants the pads")
+        op.may_fail("onnxruntime needs the pads")
         return _transposed(op, {})
     for pad in op.integers("Pads") or ():
-        op.require(ge(pad, 0), "pads are not negative")
+        op.require(ge(pad, 0), "pads must not be negative")
     pads, shape = op.constants("Pads"), op.tensor("Pads").shape
     rank = next((s.rank for s in (op.tensor("X").shape, op.tensor("W").shape) if s.rank is not None), None)
     if rank is None:
-        op.may_fail("there are two pads for each spatial axis")
+        op.may_fail("each spatial axis must have two pads")
         return Tensor(op.common_dtype("X", "W", "B"))
-    op.require_equal(shape.size, 2 * (rank - 2), "there are two pads for each spatial axis")
+    op.require_equal(shape.size, 2 * (rank - 2), "each spatial axis must have two pads")
     if pads is not None:
         chosen = (op.string("auto_pad", "NOTSET") or "NOTSET") != "NOTSET"
         return _transposed(op, {} if chosen else {"pads": pads})
     # As if the output sizes were given: they depend on the pads.
-    op.may_fail("the output is not empty")
+    op.may_fail("the output must not be empty")
     result = _transposed(op, {"output_shape": [1] * (rank - 2)})
     if result.shape.is_top:
         return result

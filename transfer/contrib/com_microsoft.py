@@ -46,7 +46,7 @@ def fast_gelu(op: Op) -> Tensor:
     if bias is None:
         return Tensor(dtype, x)
     if dtype is DType.UNDEFINED:
-        op.may_fail("bias has the size of the last axis, or broadcasts")
+        op.may_fail("bias must have the size of the last axis, or broadcast")
         return Tensor(dtype)
     return Tensor(dtype, op.broadcast(x, bias.shape))
 
@@ -54,20 +54,20 @@ def fast_gelu(op: Op) -> Tensor:
 def _biased(op: Op, x: str, bias: str) -> Tensor:
     shape = op.tensor(x).shape
     if shape.rank == 0:
-        op.reject(f"{x} is a scalar")
+        op.reject(f"{x} must not be a scalar")
     if shape.is_top:
-        op.may_fail(f"{x} has an axis for the bias")
+        op.may_fail(f"{x} must have an axis for the bias")
     require_vector(op, bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
     return Tensor(op.common_dtype(*(n for n in (x, bias) if op.has(n))), shape)
 
 
 def require_vector(op: Op, name: str, length: Dim) -> None:
-    """The input, where it is given, is a vector of this length."""
+    """Require a vector of this length, if the input is given."""
     if not op.has(name):
         return
     shape = op.tensor(name).shape
     op.require_rank(shape, 1, name)
-    op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} has the size of the last axis")
+    op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} must have the size of the last axis")
 
 
 @rule("BiasSplitGelu", inputs="X bias", domain=MICROSOFT)
@@ -78,21 +78,21 @@ def bias_split_gelu(op: Op) -> Tensor:
     if shape.is_top:
         return Tensor(op.dtype("X"), Shape([None] * 3))
     require_vector(op, "bias", shape[2])
-    op.require(divisible(shape[2], 2), "the last axis has two halves")
+    op.require(divisible(shape[2], 2), "the size of the last axis must be even")
     return Tensor(op.dtype("X"), shape_of((*shape[:2], shape[2] // 2)))
 
 
 @rule("BiasAdd BiasSoftmax", inputs="X rest*", domain=MICROSOFT)
 def first_input(op: Op) -> Tensor:
     """The shape and type of the first input."""
-    op.may_fail("the other inputs fit the first")
+    op.may_fail("the other inputs must fit the first")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
 @rule("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias + residual with elements dropped, and which were kept."""
-    op.may_fail("bias and residual fit the data")
+    op.may_fail("bias and residual must fit the data")
     shape = op.tensor("data").shape
     return Tensor(op.dtype("data"), shape), Tensor(DType.BOOL, shape)
 
@@ -127,19 +127,19 @@ def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
 def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
     if shape.is_top:
-        op.may_fail("input, skip and weights fit")
+        op.may_fail("input, skip and weights must fit")
         return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
     for tensor, name in ((shape, "input"), (skip, "skip")):
         if tensor.rank not in (None, 2, 3):
             op.reject(f"{name} must have rank 2 or 3, found shape {tensor}")
-    op.require(ge(shape[-1], 1), "the last axis is not empty")
+    op.require(ge(shape[-1], 1), "the last axis must not be empty")
     for name in vectors:
         require_vector(op, name, shape[-1])
     if skip.is_top or skip != shape:
-        op.may_fail("skip has the shape of input, or broadcasts over its batch")
+        op.may_fail("skip must have the shape of input, or broadcast over its batch")
     if not skip.is_top:
         for axis in (-2, -1):
-            op.require_equal(shape[axis], skip[axis], "input and skip agree on the last two axes")
+            op.require_equal(shape[axis], skip[axis], "input and skip must agree on the last two axes")
     moments = Tensor(DType.FLOAT, shape_of((*shape[:-1], ONE_EXPR)))
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
 
@@ -151,7 +151,7 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     if shape.is_top:
         return Tensor(dtype), Tensor(DType.FLOAT)
     axis = op.axis(op.integer("axis", -1), len(shape))
-    op.may_fail("scale fits the normalised axes")
+    op.may_fail("scale must fit the normalised axes")
     moments = shape_of((*shape[:axis], *[ONE_EXPR] * (len(shape) - axis)))
     return Tensor(dtype, shape), Tensor(DType.FLOAT, moments)
 
@@ -164,7 +164,7 @@ simplified_layer_normalization_ms = rule(
 @rule("SkipGroupNorm", inputs="X gamma beta skip bias", outputs="Y S", domain=MICROSOFT)
 def skip_group_norm(op: Op) -> Sequence[Tensor]:
     """GroupNorm of X + skip + bias, and the sum."""
-    op.may_fail("the other inputs fit the first")
+    op.may_fail("the other inputs must fit the first")
     y = Tensor(op.dtype("X"), op.tensor("X").shape)
     return y, y
 
@@ -181,7 +181,7 @@ _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; how many tokens of each row are unmasked; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
-    op.may_fail("onnxruntime's inference wants to see the sizes of tables and weights")
+    op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
     op.require_rank(ids, 2, "input_ids")
     hidden = _embedding_size(op)
     batch, length = (UNKNOWN_SIZE, UNKNOWN_SIZE) if ids.is_top else ids.dims
@@ -190,9 +190,9 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
             _require_like(op, name, (batch, length))
     positions = op.tensor("position_embedding").shape
     if op.has("position_ids"):
-        op.may_fail("every position has an embedding")
+        op.may_fail("every position must have an embedding")
     elif not positions.is_top:
-        op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position has an embedding")
+        op.require(disjunction(eq(batch, 0), ge(positions[0], length)), "every position must have an embedding")
     for name, table in (("input_ids", "word_embedding"), ("segment_ids", "segment_embedding")):
         if op.has(name):
             _require_known(op, name, op.tensor(table).shape if op.has(table) else TOP_SHAPE)
@@ -201,8 +201,8 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
 
 
 def _require_known(op: Op, name: str, table: Shape) -> None:
-    """Each index is a row of the table."""
-    reason = "every token has an embedding"
+    """Require a row of the table for each index."""
+    reason = "every token must have an embedding"
     contents = op.tensor(name).contents
     if contents is None or table.rank != 2:
         op.may_fail(reason)
@@ -216,7 +216,7 @@ def _require_like(op: Op, name: str, dims: Sequence[Dim]) -> None:
     shape = op.tensor(name).shape
     op.require_rank(shape, len(dims), name)
     for found, wanted in zip([UNKNOWN_SIZE] * len(dims) if shape.is_top else shape, dims, strict=True):
-        op.require_equal(found, wanted, f"{name} has the shape of input_ids")
+        op.require_equal(found, wanted, f"{name} must have the shape of input_ids")
 
 
 def _embedding_size(op: Op) -> Dim:
@@ -236,7 +236,7 @@ def _embedding_size(op: Op) -> Dim:
 
 def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
     if isinstance(known, Expr):
-        op.require_equal(known, found, f"{name} has the size of the embedding")
+        op.require_equal(known, found, f"{name} must have the size of the embedding")
         return (
             known
             if known.const is not None or not isinstance(found, Expr)
@@ -254,7 +254,7 @@ def _shared(op: Op, known: Dim, found: Dim, name: str) -> Dim:
 def tokenizer(op: Op) -> Tensor:
     """The tokens of each string on a new last axis, padded to the longest; without strings there is no such axis."""
     shape = op.tensor("X").shape
-    op.may_fail("the strings are valid UTF-8")
+    op.may_fail("the strings must be valid UTF-8")
     if shape.is_top:
         return Tensor(DType.STRING)
     if len(shape) not in (1, 2):
@@ -262,7 +262,7 @@ def tokenizer(op: Op) -> Tensor:
     if op.decide(eq(shape.size, 0)) is YES:
         return Tensor(DType.STRING, shape_of((*shape[:-1], const(0))))
     if op.decide(ge(shape.size, 1)) is not YES:
-        op.note("Tokenizer gives another rank where there are no strings")
+        op.note("Tokenizer returns another rank if there are no strings")
         return Tensor(DType.STRING, TOP_SHAPE)
     return Tensor(DType.STRING, shape_of((*shape, UNKNOWN_SIZE)))
 

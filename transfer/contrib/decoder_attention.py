@@ -38,7 +38,7 @@ def decoder_attention(op: Op) -> Sequence[Tensor]:
     require_dims(op, "q_weight", hidden, hidden)
     require_dims(op, "kv_weight", hidden, 2 * hidden)
     require_dims(op, "bias", 3 * hidden)
-    op.may_fail("mask and caches fit the inputs")
+    op.may_fail("mask and caches must fit the inputs")
     cache = of_dims(op.dtype("query"), batch, heads, UNKNOWN_SIZE, head)
     return of_dims(op.dtype("query"), length, batch, hidden), cache, cache
 
@@ -58,7 +58,7 @@ def longformer_attention(op: Op) -> Tensor:
         require_dims(op, bias, 3 * hidden)
     for name in ("mask", "global"):
         require_dims(op, name, batch, length)
-    op.may_fail("the length is a multiple of two windows")
+    op.may_fail("the length must be a multiple of two windows")
     return of_dims(op.dtype("input"), batch, length, hidden)
 
 
@@ -71,11 +71,11 @@ def longformer_attention(op: Op) -> Tensor:
 def gated_relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key, scaled by a gate of the query: (B, H, S, S)."""
     heads, query = positive(op, "num_heads"), op.tensor("query_layer").shape
-    packed = query.rank == 2  # (N, D) tokens, of rows that token_offset tells
+    packed = query.rank == 2  # (N, D): tokens, whose rows token_offset gives
     batch, length = sizes(op, "token_offset", 2) if packed else sizes(op, "query_layer", 3)[:2]
     rows, columns = sizes(op, "rel_pos", 4)[2:]
     require_dims(op, "rel_pos", 1, heads, length, length)
-    op.may_fail("weights and biases fit the heads")
+    op.may_fail("weights and biases must fit the heads")
     known = first_known(length, rows, columns)
     return of_dims(op.dtype("query_layer"), batch, heads, known, known)
 

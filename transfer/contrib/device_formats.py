@@ -1,7 +1,6 @@
 """Operators of com.microsoft on tensors in the format of a device: ordered int8 matrices, BFP, compiled graphs.
 
-No kernel of theirs runs on a CPU. The rules say what onnxruntime's docs/ContribOperators.md and its shape inference
-say.
+None has a CPU kernel. The rules follow onnxruntime's docs/ContribOperators.md and its shape inference.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, rule
 from absint.transfer.window import as_size
 
-_ORDER = "the device has the order of elements"
+_ORDER = "the device must support the order of elements"
 
 
 @rule("QuantizeWithOrder", inputs="input scale_input", outputs="output", domain=MICROSOFT)
@@ -81,7 +80,7 @@ def q_ordered_attention(op: Op) -> Tensor:
 def quantize_bfp(op: Op) -> Sequence[Tensor]:
     """The bytes of x, a vector; the shape of x; its strides."""
     shape = op.tensor("x").shape
-    op.may_fail("the device has the format")
+    op.may_fail("the device must support the format")
     if shape.is_top:
         unknown = Tensor(DType.INT64, shape_of((UNKNOWN_SIZE,)))
         return Tensor(DType.UINT8, unknown.shape), unknown, unknown
@@ -98,11 +97,11 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
 def dequantize_bfp(op: Op) -> Tensor:
     """A tensor of the shape that the input says, in the type that the attribute dtype names."""
     dtype, sizes = type_attribute(op, "dtype", DType.FLOAT), op.integers("shape")
-    op.may_fail("the device has the format")
+    op.may_fail("the device must support the format")
     if sizes is None:
         return Tensor(dtype)
     for size in sizes:
-        op.require(ge(size, 0), "sizes are not negative")
+        op.require(ge(size, 0), "sizes must not be negative")
     return Tensor(dtype, shape_of(tuple(map(as_size, sizes))))
 
 
@@ -112,7 +111,7 @@ def dequantize_bfp(op: Op) -> Tensor:
 @rule("EPContext", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
 def ep_context(op: Op) -> Sequence[Value]:
     """A graph compiled for a device: nothing is known of its outputs."""
-    op.may_fail("the device is there, and its graph takes the inputs")
+    op.may_fail("the device must exist, and its graph must accept the inputs")
     return ()
 
 

@@ -24,7 +24,7 @@ def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
         if name not in op.attributes:
-            op.may_fail(f"attribute {name} is given")
+            op.may_fail(f"attribute {name} must be given")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -41,19 +41,19 @@ def image_scaler(op: Op) -> Tensor:
     bias = op.attributes.get("bias")
     shape = op.tensor("input").shape
     if not isinstance(bias, list):
-        op.reject("attribute bias is missing")
+        op.reject("attribute bias must be given")
     if not shape.is_top and len(shape) > 4:
-        op.may_fail("the input has rank 4: onnxruntime leaves further axes out of account")
+        op.may_fail("the input must have rank 4: onnxruntime ignores further axes")
         dims = shape.dims[:4]
     else:
         dims = tuple(sizes(op, "input", 4))
-    op.require_equal(dims[1], len(bias), "there is a bias for each channel")
+    op.require_equal(dims[1], len(bias), "each channel must have a bias")
     return of_dims(op.dtype("input"), *dims)
 
 
 @rule("Crop", inputs="input", outputs="output", until=LAST, complete=True)
 def crop(op: Op) -> Tensor:
-    """Images (N, C, H, W) without their borders, or as large as `scale` says from where the borders end."""
+    """Images (N, C, H, W) without their borders, or with `scale`, that size from the top left border on."""
     require_given(op, "input")
     border, scale = op.ints("border") or [], op.ints("scale")
     if len(border) != 4 or min(border) < 0:
@@ -68,8 +68,8 @@ def crop(op: Op) -> Tensor:
 
 
 def _cut(op: Op, size: Dim, before: int, kept: int | None, after: int, what: str) -> Dim | int:
-    """What is left of an axis."""
-    op.require(ge(size, before + (after if kept is None else kept)), f"the {what} has room for the border")
+    """The rest of an axis."""
+    op.require(ge(size, before + (after if kept is None else kept)), f"the {what} must have room for the border")
     return size - (before + after) if kept is None else kept
 
 
@@ -77,7 +77,7 @@ def _cut(op: Op, size: Dim, before: int, kept: int | None, after: int, what: str
 def given_tensor_fill(op: Op) -> Tensor:
     """A tensor of the shape of the attribute; else of the input's shape with `extra_shape` after it."""
     shape, dims, dtype = op.tensor("shape").shape if op.has("shape") else TOP_SHAPE, op.ints("shape"), op.dtype("shape")
-    op.may_fail("the values fill the tensor")
+    op.may_fail("the values must fill the tensor")
     if dims is not None:
         return of_dims(dtype, *dims)
     if shape.is_top or op.integer("input_as_shape", 0):
@@ -88,5 +88,5 @@ def given_tensor_fill(op: Op) -> Tensor:
 @rule("GRUUnit", inputs="hidden_prev gates seq_lengths t", outputs="hidden", until=LAST)
 def gru_unit(op: Op) -> Tensor:
     """The hidden state after one more step of a GRU: the type of the state before."""
-    op.may_fail("the gates fit the state")
+    op.may_fail("the gates must fit the state")
     return Tensor(op.dtype("hidden_prev"))

@@ -38,13 +38,15 @@ def _routed(op: Op) -> Tensor:
     x = op.tensor("input")
     if x.shape.rank not in (None, 2, 3):
         op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
-    op.may_fail("the weights fit the experts, and there are at least k of them")
+    op.may_fail("the weights must fit the experts, of which there must be at least k")
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
     rows, experts = _sizes(op, "router_probs", 2)
-    op.require_equal(rows, tokens, "the router has a row for each token")
+    op.require_equal(rows, tokens, "the router must have a row for each token")
     for name in ("fc1_experts_weights", "fc2_experts_weights"):
-        op.require_equal(_sizes(op, name, 3)[0], experts, f"{name} has the experts of the router")
-    op.require_equal(_sizes(op, "fc2_experts_weights", 3)[1], hidden, "fc2_experts_weights gives the size of a token")
+        op.require_equal(_sizes(op, name, 3)[0], experts, f"{name} must have the experts of the router")
+    op.require_equal(
+        _sizes(op, "fc2_experts_weights", 3)[1], hidden, "dim 1 of fc2_experts_weights must be the size of a token"
+    )
     return Tensor(x.dtype, x.shape)
 
 

@@ -12,14 +12,14 @@ from absint.transfer.rule import MICROSOFT, rule
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
-    """The last two axes exchanged; a vector stays."""
+    """The last two axes exchanged; a vector is unchanged."""
     if not swap or shape.is_top or len(shape) < 2:
         return shape
     return shape_of((*shape[:-2], shape[-1], shape[-2]))
 
 
 def _batch_last(shape: Shape, moved: bool) -> Shape:
-    """The first of the batch axes brought to the rows: (rows, batch..., k) is (batch..., rows, k)."""
+    """The first batch axis moved before the rows: (rows, batch..., k) is (batch..., rows, k)."""
     if not moved or shape.is_top or len(shape) < 3:
         return shape
     return shape_of((*shape[1:-1], shape[0], shape[-1]))
@@ -31,7 +31,7 @@ def fused_matmul(op: Op) -> Tensor:
     moved_a, moved_b = bool(op.integer("transBatchA", 0)), bool(op.integer("transBatchB", 0))
     a, b = op.tensor("A").shape, op.tensor("B").shape
     if (moved_a or moved_b) and not (a.is_top or b.is_top) and (len(a) != len(b) or len(a) < 3):
-        op.reject(f"batches are transposed where A and B have one rank of 3 or more, found {a} and {b}")
+        op.reject(f"A and B must have one rank, 3 or more, for transposed batches, found shapes {a} and {b}")
     a, b = _batch_last(a, moved_a), _batch_last(b, moved_b)
     a, b = swapped(a, bool(op.integer("transA", 0))), swapped(b, bool(op.integer("transB", 0)))
     return Tensor(op.common_dtype("A", "B"), matmul_shape(op, a, b))
@@ -47,7 +47,7 @@ def cdist(op: Op) -> Tensor:
         op.require_rank(shape, 2, name)
         rows.append(UNKNOWN_SIZE if shape.is_top else shape[0])
         columns.append(UNKNOWN_SIZE if shape.is_top else shape[1])
-    op.require_equal(columns[0], columns[1], "the rows of A and B have one length")
+    op.require_equal(columns[0], columns[1], "the rows of A and B must have the same length")
     return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
 
 

@@ -36,15 +36,15 @@ def _number(op: Op, name: str) -> Dim:
 
 
 def _vocabulary(op: Op) -> Dim:
-    """The attribute vocab_size; the decoder tells it otherwise."""
+    """The attribute vocab_size; without it, the decoder decides."""
     size = op.integer("vocab_size", 0)
     return const(size) if size > 0 else UNKNOWN_SIZE
 
 
 def _prompt(op: Op, length: Dim) -> Dim:
-    """The rows of a prompt of tokens, which max_length must leave room after."""
+    """The rows of a prompt, which must be shorter than max_length."""
     batch, tokens = sizes(op, "input_ids", 2)
-    op.require(gt(length, tokens), "max_length is more than the length of the prompt")
+    op.require(gt(length, tokens), "max_length must exceed the length of the prompt")
     return batch
 
 
@@ -53,16 +53,16 @@ def greedy_search(op: Op) -> Sequence[Tensor]:
     """The sequences that a decoder generates, padded: (B, max_length), and the last logits, (B, vocabulary)."""
     length = _number(op, "max_length")
     batch = _prompt(op, length)
-    op.may_fail("the decoder runs")
+    op.may_fail("the decoder must run")
     return of_dims(op.dtype("input_ids"), batch, length), of_dims(DType.FLOAT, batch, _vocabulary(op))
 
 
 def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
     """The number of rows, and the sequences, their scores, and the scores of each step."""
     length, beams, returned = (_number(op, name) for name in ("max_length", "num_beams", "num_return_sequences"))
-    op.require(ge(returned, 1), "a sequence is returned")
-    op.require(le(returned, beams), "no more sequences are returned than there are beams")
-    op.may_fail("the decoder runs")
+    op.require(ge(returned, 1), "num_return_sequences must be at least 1")
+    op.require(le(returned, beams), "num_return_sequences must not exceed num_beams")
+    op.may_fail("the decoder must run")
     if model == GPT:
         batch, prompt = _prompt(op, length), sizes(op, "input_ids", 2)[1]
     else:
@@ -103,11 +103,11 @@ def whisper_beam_search(op: Op) -> Sequence[Tensor]:
 
 @rule("NGramRepeatBlock", inputs="input_ids scores", outputs="scores_out", domain=MICROSOFT)
 def ngram_repeat_block(op: Op) -> Tensor:
-    """The scores, with those of tokens that would repeat an n-gram at -inf: their shape."""
+    """The scores, with tokens that would repeat an n-gram at -inf: their shape."""
     positive(op, "ngram_size")
     (batch, _), (rows, vocabulary) = sizes(op, "input_ids", 2), sizes(op, "scores", 2)
-    op.require_equal(batch, rows, "there are scores for each row of tokens")
-    op.may_fail("every token is in the vocabulary")
+    op.require_equal(batch, rows, "each row of tokens must have scores")
+    op.may_fail("every token must be in the vocabulary")
     return of_dims(op.dtype("scores"), first_known(rows, batch), vocabulary)
 
 
@@ -118,18 +118,18 @@ def ngram_repeat_block(op: Op) -> Tensor:
     domain=MICROSOFT,
 )
 def bifurcation_detector(op: Op) -> Sequence[Tensor]:
-    """The current tokens and those of the predicted ones up to where they leave the source; an index as it came."""
+    """The current tokens, then the predicted ones until they leave the source; an index of unchanged shape."""
     (current,) = sizes(op, "cur_tokens", 1)
     require_dims(op, "src_tokens", *sizes(op, "src_tokens", 1))
     index = op.tensor("prev_suffix_match_idx")
     if index.shape.is_top:
-        op.may_fail("prev_suffix_match_idx has one element")
+        op.may_fail("prev_suffix_match_idx must hold one element")
     else:
-        op.require(eq(index.shape.size, 1), "prev_suffix_match_idx has one element")
+        op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
     tokens = current
     if op.has("pred_tokens"):
         (predicted,) = sizes(op, "pred_tokens", 1)
-        op.may_fail("the predicted tokens go to the end of the source")
+        op.may_fail("the predicted tokens must reach the end of the source")
         tokens = op.fresh("tokens")
         op.define(ge(tokens, current), "tokens are added")
         op.define(le(tokens, current + predicted), "no more tokens are added than predicted")
@@ -141,12 +141,12 @@ def dynamic_time_warping(op: Op) -> Tensor:
     """The cheapest path through a matrix of costs, (M, N) or (1, M, N): (2, steps)."""
     shape = op.tensor("input").shape
     if shape.is_top:
-        op.may_fail("the input is a matrix")
+        op.may_fail("the input must be a matrix")
         return of_dims(DType.INT32, 2, UNKNOWN_SIZE)
     if len(shape) not in (2, 3):
         op.reject(f"input must be a matrix, found shape {shape}")
     if len(shape) == 3:
-        op.require_equal(shape[0], 1, "there is one matrix")
+        op.require_equal(shape[0], 1, "the input must be one matrix")
     rows, columns = shape[-2:]
     steps = op.fresh("steps")
     op.define(le(steps, rows + columns), "a path visits no row and column together twice")

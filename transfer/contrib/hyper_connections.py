@@ -1,7 +1,7 @@
 """Streams that run side by side through a model (hyper-connections), with their norms and gates.
 
 Source: onnxruntime's operator texts and its CPU kernels. C streams of H features are two axes, or one of size C * H
-where the attribute num_branches tells C.
+where the attribute num_branches gives C.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def _streams(op: Op, name: str) -> Streams | None:
     """The axes of an input; None if its rank is not known."""
     shape, count = op.tensor(name).shape, op.integer("num_branches", 0)
     if count < 0:
-        op.reject(f"num_branches {count} is negative")
+        op.reject(f"num_branches must not be negative, found {count}")
     if shape.is_top:
-        op.may_fail(f"{name} holds streams, and the other inputs fit them")
+        op.may_fail(f"{name} must hold streams, and the other inputs must fit them")
         return None
     if len(shape) < (1 if count else 2):
-        op.reject(f"{name} has no axes for streams: {shape}")
+        op.reject(f"{name} must have the axes of streams, found shape {shape}")
     if count:
-        op.require(ge(shape[-1], 1), f"{name} has features")
-        op.require(divisible(shape[-1], count), f"{name} holds {count} streams")
+        op.require(ge(shape[-1], 1), f"{name} must have features")
+        op.require(divisible(shape[-1], count), f"{name} must hold {count} streams")
         return Streams(shape[:-1], const(count), shape[-1] // count)
     for axis, what in ((-2, "streams"), (-1, "features")):
-        op.require(ge(shape[axis], 1), f"{name} has {what}")
+        op.require(ge(shape[axis], 1), f"{name} must have {what}")
     return Streams(shape[:-2], shape[-2], shape[-1])
 
 
@@ -57,13 +57,13 @@ def _require_gate(op: Op, name: str, streams: Streams, *, flat: bool = False) ->
     """A gate for each stream, (..., C) or (..., C, 1), or feature, (..., C, H) and with `flat` (..., C * H)."""
     gate, (lead, branches, width) = op.tensor(name).shape, streams
     if gate.is_top:
-        op.may_fail(f"{name} fits the streams")
+        op.may_fail(f"{name} must fit the streams")
         return
     if len(gate) not in (len(lead) + 1, len(lead) + 2):
         op.reject(f"{name} must have a gate for each stream or feature, found shape {gate}")
     for axis, (found, wanted) in enumerate(zip(gate, lead, strict=False)):
-        op.require_equal(found, wanted, f"dim {axis} of {name} is that of the streams")
-    reason = f"{name} has a gate for each stream or feature"
+        op.require_equal(found, wanted, f"dim {axis} of {name} must equal that of the streams")
+    reason = f"{name} must have a gate for each stream or feature"
     if len(gate) == len(lead) + 1:
         per_stream = eq(gate[-1], branches)
         op.require(disjunction(per_stream, eq(gate[-1], branches * width)) if flat else per_stream, reason)
@@ -115,9 +115,9 @@ def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
     _, branches, width = streams
     if scale.rank == 1:
         wanted = disjunction(eq(scale[0], width), eq(scale[0], branches * width))
-        op.require(wanted, "scale has a factor for each feature")
+        op.require(wanted, "scale must have a factor for each feature")
     elif scale.rank is None:
-        op.may_fail("scale fits the streams")
+        op.may_fail("scale must fit the streams")
     else:
         require_dims(op, "scale", branches, width)
 
@@ -129,13 +129,13 @@ def gated_rms_norm(op: Op) -> Tensor:
     x, groups = op.tensor("X"), op.tensor("scale").shape.size
     of_attribute(op, "activation", ("silu", "swish", "sigmoid"), "silu")
     require_like(op, "gate", "X")
-    op.require(ge(groups, 1), "scale is not empty")
+    op.require(ge(groups, 1), "scale must not be empty")
     if x.shape.is_top:
-        op.may_fail("the last axis is made up of groups")
+        op.may_fail("the last axis must divide into groups")
     elif not len(x.shape):
-        op.reject("X is a scalar")
+        op.reject("X must not be a scalar")
     else:
-        op.require(divisible(x.shape[-1], groups), "the last axis is made up of groups")
+        op.require(divisible(x.shape[-1], groups), "the last axis must divide into groups")
     return Tensor(x.dtype, x.shape)
 
 
@@ -147,7 +147,7 @@ def gated_add(op: Op) -> Tensor:
     require_like(op, "Y", "X")
     x = op.tensor("X")
     if x.shape.is_top:
-        op.may_fail("gate fits the rows")
+        op.may_fail("gate must fit the rows")
     else:
         require_dims(op, "gate", *x.shape[:-1], 1)
     return Tensor(x.dtype, x.shape)
@@ -160,7 +160,7 @@ def scaled_silu(op: Op) -> Tensor:
     if scale is not None:
         op.require_rank(scale.shape, 0, "scale")
         if scale.shape.is_top:
-            op.may_fail("scale is a scalar")
+            op.may_fail("scale must be a scalar")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -180,6 +180,6 @@ def engram_gate(op: Op) -> Sequence[Tensor]:
     for name in ("key_norm_scale", "query_norm_scale", "conv_norm_scale"):
         require_dims(op, name, branches, width)
     if op.wants(1) and not op.has("conv_norm_scale"):
-        op.reject("conv_norm_scale is missing, which gated_value_normed is computed with")
+        op.reject("gated_value_normed needs conv_norm_scale, which is missing")
     output = of_dims(op.common_dtype("key", "query", "value"), batch, length, branches, width)
     return output, output

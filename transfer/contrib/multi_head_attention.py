@@ -60,14 +60,14 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
 )
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that grows by it or has room for it."""
-    op.require_equal(sizes(op, "query", 3)[1], 1, "a decoder takes one token at a time")
+    op.require_equal(sizes(op, "query", 3)[1], 1, "a decoder must take one token at a time")
     return _multi_head(op, shared=bool(op.integer("past_present_share_buffer", 0)))
 
 
 def _multi_head(op: Op, *, shared: bool) -> Sequence[Tensor]:
     """With `shared`, the past is a buffer that has room for the new keys."""
     heads, dtype = positive(op, "num_heads"), op.dtype("query")
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     found = _projected(op, heads)
     if found is None:
         cache = of_dims(dtype, UNKNOWN_SIZE, heads, UNKNOWN_SIZE, UNKNOWN_SIZE)
@@ -85,7 +85,7 @@ def _multi_head(op: Op, *, shared: bool) -> Sequence[Tensor]:
         stored = past if shared else seen
         if shared:
             op.require(
-                ge(past, seen if isinstance(seen, Expr) else found.key_length), "the buffer has room for the keys"
+                ge(past, seen if isinstance(seen, Expr) else found.key_length), "the buffer must have room for the keys"
             )
     lead = (found.batch, const(heads))
     return (
@@ -97,7 +97,7 @@ def _multi_head(op: Op, *, shared: bool) -> Sequence[Tensor]:
 
 
 def _require_rows(op: Op, name: str, found: Projected, heads: int, width: Dim) -> None:
-    """Keys or values, where they are given, are those of the query's batch and heads."""
+    """Require keys or values, if given, of the query's batch and heads."""
     rank = op.tensor(name).shape.rank if op.has(name) else None
     if rank == 3:
         require_dims(op, name, found.batch, found.key_length, width)
@@ -108,7 +108,7 @@ def _require_rows(op: Op, name: str, found: Projected, heads: int, width: Dim) -
 
 
 def _projected(op: Op, heads: int) -> Projected | None:
-    """The sizes, from whichever layout the inputs have; None if that is not known."""
+    """The sizes, whatever layout the inputs have; None if it is unknown."""
     query = op.tensor("query").shape
     if query.rank == 5:
         batch, length, _, _, head = query
@@ -139,13 +139,13 @@ def _projected(op: Op, heads: int) -> Projected | None:
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
 
-    A cache that is a sliding window keeps its size, and a quantised one the size of what it stores for a head.
+    A sliding-window cache keeps its length, and a quantised one the size that it stores for a head.
     """
     heads, groups, dtype = positive(op, "num_heads"), positive(op, "kv_num_heads"), op.dtype("query")
     if heads % groups:
-        op.reject(f"{heads} heads cannot share the keys of {groups}")
+        op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     head = packed_head_size(op, width, heads, groups)
     for name in ("key", "value"):
         require_dims(op, name, batch, sizes(op, name, 3)[1], head * groups)
@@ -167,15 +167,15 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     """The lengths of the past, of the present, and of all keys that the queries see."""
     total = one_integer(op, "total_sequence_length")
     if not op.has("past_key"):
-        op.require_equal(new, length, "without a past there is a key for each query")
-        op.require_equal(total, new, "without a past total_sequence_length counts the keys")
+        op.require_equal(new, length, "each query must have a key where there is no past")
+        op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
         known = first_known(new, length, total)
         return ZERO_EXPR, known, known
     past = sizes(op, "past_key", 4)[2]
-    op.require(disjunction(eq(new, length), eq(new, 0)), "there is a new key for each query, or none")
+    op.require(disjunction(eq(new, length), eq(new, 0)), "each query must have a new key, or none")
     if op.flag("sliding_window_cache"):
         return past, past, total
-    op.require(disjunction(eq(total, past + new), le(total, past)), "the cache grows by the new keys or has room")
-    op.require(ge(total, new), "total_sequence_length counts the new keys")
+    op.require(disjunction(eq(total, past + new), le(total, past)), "the cache must grow by the new keys or have room")
+    op.require(ge(total, new), "total_sequence_length must count the new keys")
     present = maximum(total, past) if isinstance(total, Expr) and isinstance(past, Expr) else UNKNOWN_SIZE
     return past, present, total

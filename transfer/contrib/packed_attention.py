@@ -1,4 +1,4 @@
-"""Attention on the tokens of all rows without padding, and the ways to there and back. No kernel runs on the CPU.
+"""Attention on the tokens of all rows without padding, and conversions to and from it. No kernel runs on the CPU.
 
 Source: onnxruntime's operator texts and what it infers for a node. N tokens, B rows, S length of a padded row.
 """
@@ -34,7 +34,7 @@ from absint.transfer.rule import MICROSOFT, rule
 def packed_multi_head_attention(op: Op) -> Tensor:
     """MultiHeadAttention on N tokens: (N, hidden size of the values)."""
     heads, query, dtype = positive(op, "num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     if query.rank == 4:  # (N, H, 3, d)
         require_dims(op, "query", query[0], heads, 3, query[3])
         return of_dims(dtype, query[0], query[3] * heads)
@@ -75,7 +75,7 @@ def _paged(op: Op) -> Sequence[Tensor]:
 
 
 def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     return of_dims(op.dtype("query"), tokens, width), kept(op, "key_cache", 4), kept(op, "value_cache", 4)
 
 
@@ -89,9 +89,9 @@ def remove_padding(op: Op) -> Sequence[Tensor]:
     """The tokens of all rows, (N, hidden), with their offsets (B, S), the sums of lengths (B + 1) and the longest."""
     batch, length, hidden = sizes(op, "input", 3)
     require_dims(op, "sequence_token_count", batch)
-    op.may_fail("no row has more tokens than its length")
+    op.may_fail("a row must not have more tokens than its length")
     tokens = op.fresh("tokens")
-    op.define(le(tokens, batch * length), "padding is taken away")
+    op.define(le(tokens, batch * length), "padding is removed")
     return (
         of_dims(op.dtype("input"), tokens, hidden),
         of_dims(DType.INT32, batch, length),
@@ -104,5 +104,5 @@ def remove_padding(op: Op) -> Sequence[Tensor]:
 def restore_padding(op: Op) -> Tensor:
     """The tokens back in rows: (B, S, hidden)."""
     _, hidden = sizes(op, "input", 2)
-    op.may_fail("the offsets fit the tokens")
+    op.may_fail("the offsets must fit the tokens")
     return of_dims(op.dtype("input"), *sizes(op, "token_offset", 2), hidden)

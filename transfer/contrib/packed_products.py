@@ -22,7 +22,7 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
     """A times a packed matrix of `inner` rows and `columns` columns."""
     a, dtype = op.tensor("A").shape, op.dtype("A")
     if a.is_top:
-        op.may_fail("A has the columns that the packed matrix has rows")
+        op.may_fail("A must have as many columns as the packed matrix has rows")
         return Tensor(dtype)
     return Tensor(dtype, matmul_shape(op, a, shape_of((as_dim(inner), as_dim(columns)))))
 
@@ -30,7 +30,7 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
 def _size(op: Op, name: str) -> int:
     size = op.integer(name)
     if size is None or size < 1:
-        op.reject(f"attribute {name} is missing or not positive")
+        op.reject(f"attribute {name} must be positive, found {'none' if size is None else size}")
     return size
 
 
@@ -39,14 +39,14 @@ def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     rows, columns = _size(op, "K"), _size(op, "N")
     if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16) or op.has("g_idx") or not _is_packed(op, rows, columns):
-        op.may_fail("the packed matrix fits its attributes")
+        op.may_fail("the packed matrix must fit its attributes")
     if op.has("bias"):
-        op.may_fail("onnxruntime knows the shape of the bias when it loads the model")
+        op.may_fail("onnxruntime must know the shape of the bias when it loads the model")
     return packed_product(op, rows, columns)
 
 
 def _is_packed(op: Op, rows: int, columns: int) -> bool:
-    """B and what goes with it have the shapes that the documentation gives, in a form that onnxruntime runs."""
+    """B and its parameters have the documented shapes, in a form that onnxruntime runs."""
     bits, block = op.integer("bits", 4), op.integer("block_size", 0)
     if bits not in (2, 4, 8) or block < 16 or block.bit_count() != 1:
         return False
@@ -69,7 +69,7 @@ def _has_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> bool:
 @rule("MatMulBnb4", inputs="A B absmax", domain=MICROSOFT)
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    op.may_fail("the packed matrix fits its attributes")
+    op.may_fail("the packed matrix must fit its attributes")
     sizes = _size(op, "K"), _size(op, "N")
     return packed_product(op, *(sizes if op.integer("transB", 1) else sizes[::-1]))
 
@@ -77,14 +77,14 @@ def matmul_bnb4(op: Op) -> Tensor:
 @rule("MatMulFpQ4", inputs="A B B_shape", domain=MICROSOFT)
 def matmul_fp_q4(op: Op) -> Tensor:
     """A @ B for a packed B of the shape B_shape."""
-    op.may_fail("the packed matrix fits its shape")
+    op.may_fail("the packed matrix must fit its shape")
     sizes = op.integers("B_shape")
     if sizes is None:
         return packed_product(op, UNKNOWN_SIZE, UNKNOWN_SIZE)
     if len(sizes) != 2:
         op.reject(f"B_shape must have 2 values, found {len(sizes)}")
     for size in sizes:
-        op.require(ge(size, 0), "sizes of B are not negative")
+        op.require(ge(size, 0), "sizes of B must not be negative")
     return packed_product(op, *map(as_size, sizes))
 
 
@@ -103,7 +103,7 @@ def matmul_fp8_weight(op: Op) -> Tensor:
 def _weight_product(op: Op, packed: int) -> Tensor:
     weight = op.tensor("B").shape
     op.require_rank(weight, 2, "B")
-    op.may_fail("scales and bias fit the weight")
+    op.may_fail("scales and bias must fit the weight")
     rows, columns = (UNKNOWN_SIZE,) * 2 if weight.is_top else weight.dims
     return packed_product(op, packed * columns, rows)
 
@@ -134,7 +134,7 @@ def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
 
 
 def _products(op: Op, *columns: str) -> list[Tensor]:
-    op.may_fail("the packed matrices fit their attributes, and skip fits A")
+    op.may_fail("the packed matrices must fit their attributes, and skip must fit A")
     results = [packed_product(op, _size(op, "K"), _size(op, name)) for name in columns]
     return [*results, Tensor(op.dtype("A"), _sum_shape(op))]
 

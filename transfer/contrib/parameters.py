@@ -15,23 +15,23 @@ _ONE_VALUE: Final = (SCALAR, shape_of((ONE_EXPR,)))
 
 
 def may_refuse_parameters(op: Op, *names: str) -> None:
-    """The node may fail unless each of these, where it is given, is one value."""
+    """The node may fail unless each of these, if given, is one value."""
     for name in names:
         if op.has(name) and not is_one_value(op.value(name)):
-            op.may_fail(f"{name} is one value")
+            op.may_fail(f"{name} must be one value")
 
 
 def may_refuse_vectors(op: Op, *names: str) -> None:
-    """Kernels take a vector of one element for a scalar, type inference does not where it sees the shape."""
+    """Kernels accept a vector of one element as a scalar; type inference does not if it sees the shape."""
     for name in names:
         if op.has(name) and op.tensor(name).shape.rank != 0:
-            op.may_fail(f"{name} is a scalar")
+            op.may_fail(f"{name} must be a scalar")
 
 
 def may_want_zero_points(op: Op, *names: str) -> None:
-    """Type inference takes no empty name for a zero point."""
+    """Type inference rejects an empty name for a zero point."""
     if not all(op.has(name) for name in names):
-        op.may_fail("onnxruntime wants every zero point")
+        op.may_fail("onnxruntime needs every zero point")
 
 
 def is_one_value(value: Value | None) -> bool:
@@ -45,22 +45,22 @@ def may_refuse_channels(op: Op, weight: Shape, *names: str) -> None:
         shape = op.tensor(name).shape
         fits = shape.rank == 1 and not weight.is_top and len(weight) and op.is_equal(shape[0], weight[0]) is YES
         if not fits and not is_one_value(op.value(name)):
-            op.may_fail(f"{name} is one value, or one for each output channel")
+            op.may_fail(f"{name} must be one value, or one for each output channel")
 
 
 def require_one_value(op: Op, *names: str) -> None:
-    """Each of these, where it is given, is a scalar or a vector of one element."""
+    """Require a scalar or a vector of one element for each of these that is given."""
     for name in names:
         if op.has(name):
-            _require_vector(op, name, "is one value")
+            _require_vector(op, name, "must be one value")
 
 
 def require_one_or_each(op: Op, count: Dim, *names: str, unless: Relation) -> None:
-    """Each of these, where it is given, is one value, or a vector with one for each of `count` columns."""
+    """Require one value, or a vector with one for each of `count` columns, for each of these that is given."""
     for name in names:
         if op.has(name):
             _require_vector(
-                op, name, "has one value, or one for each column", eq(op.tensor(name).shape.size, count), unless
+                op, name, "must have one value, or one for each column", eq(op.tensor(name).shape.size, count), unless
             )
 
 

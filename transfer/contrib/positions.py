@@ -26,19 +26,19 @@ def rotary_embedding(op: Op) -> Tensor:
         batch, length = shape[0], shape[-2]
         _require_positions(op, batch, length)
         if not op.flag("is_packed_batching"):
-            op.require(le(length, angles), "there is an angle for each position")
-    op.may_fail("the inputs fit together")
+            op.require(le(length, angles), "each position must have an angle")
+    op.may_fail("the inputs must fit together")
     return Tensor(op.dtype("input"), shape)
 
 
 def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
-    """A position for each token, on three axes for images, or the first one alone."""
+    """Require a position for each token, on three axes for images, or the first position alone."""
     if op.name == "MRotaryEmbedding":
         require_dims(op, "position_ids", 3, batch, length)
         return
     positions = op.tensor("position_ids").shape
     if positions.rank == 1:
-        op.require_equal(positions[0], 1, "a vector of positions holds the first one")
+        op.require_equal(positions[0], 1, "a vector of positions must hold the first one alone")
     elif positions.rank != 0:
         require_dims(op, "position_ids", batch, length)
 
@@ -49,5 +49,5 @@ def relative_position_bias(op: Op) -> Tensor:
     _, heads = sizes(op, "bias_table", 2)
     lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
     for length in lengths:
-        op.require(ge(length, 1), "lengths are positive")
+        op.require(ge(length, 1), "lengths must be positive")
     return of_dims(op.dtype("bias_table"), 1, heads, *lengths)

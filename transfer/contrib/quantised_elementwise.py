@@ -37,7 +37,7 @@ def q_linear_binary(op: Op) -> Tensor:
 )
 def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
-    op.may_fail("the parameters are single values, of which onnxruntime may end the process if some are constants")
+    op.may_fail("the parameters must be single values; onnxruntime may crash if some are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
 
@@ -74,7 +74,7 @@ def dequantize_linear(op: Op) -> Value:
 @rule("MulInteger", inputs="A A_zero_point B B_zero_point", outputs="C", domain=MICROSOFT)
 def mul_integer(op: Op) -> Tensor:
     """A * B of 8-bit integers with broadcasting, as int32."""
-    op.may_fail("zero points are single values")
+    op.may_fail("zero points must be single values")
     return Tensor(DType.INT32, op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
 
 

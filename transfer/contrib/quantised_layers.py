@@ -29,19 +29,19 @@ def q_linear_concat(op: Op) -> Tensor:
     """Concat of quantised tensors, each followed by its scale and zero point."""
     axis = op.integer("axis")
     if axis is None:
-        op.reject("attribute axis is missing")
+        op.reject("attribute axis must be given")
     parts = op.inputs[2:]
     if not parts or len(parts) % 3:
         op.reject(f"inputs must come in threes, found {len(parts)}")
     may_refuse_parameters(op, "Y_scale", "Y_zero_point")
     if not all(map(is_one_value, (*parts[1::3], *parts[2::3]))):
-        op.may_fail("scales and zero points are single values")
+        op.may_fail("scales and zero points must be single values")
     dtype = op.dtype("Y_zero_point")
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
     if any(tensor.dtype is not dtype for tensor in tensors):
-        op.may_fail("all tensors have one type")
+        op.may_fail("all tensors must have the same type")
     if any(isinstance(part, Tensor) and part.dtype is not dtype for part in parts[2::3]):
-        op.may_fail("all zero points have the type of the tensors")
+        op.may_fail("all zero points must have the type of the tensors")
     return joined(op, [Tensor(dtype, tensor.shape) for tensor in tensors], axis)
 
 
@@ -50,7 +50,7 @@ def q_linear_softmax(op: Op) -> Value:
     """The shape of X: Softmax of the version that the attribute opset names, with -1 as the default axis."""
     version = op.integer("opset")
     if version is None:
-        op.reject("attribute opset is missing")
+        op.reject("attribute opset must be given")
     x = op.tensor("X").shape
     may_refuse_parameters(op, "X_scale", "x_zero_point", "y_scale", "y_zero_point")
     if x.is_top or op.decide(ge(x.size, 1)) is not YES:
@@ -72,7 +72,7 @@ def q_linear_softmax(op: Op) -> Value:
 def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     """EmbedLayerNormalization of quantised tables, in the type of their scales."""
     dtype = op.common_dtype("word_embedding_scale", "position_embedding_scale", "gamma_scale", "beta_scale")
-    op.may_fail("scales and zero points are single values")
+    op.may_fail("scales and zero points must be single values")
     tables = [retyped(value, dtype) for value in op.inputs[2:7]]
     return restate(op, com_microsoft.embed_layer_normalization, [*op.inputs[:2], *tables, *op.inputs[7:8]])[:2]
 
@@ -86,7 +86,7 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
 def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     """LSTM with quantised weights, which are the transposes of LSTM's."""
     weights = [_transposed(op, name) for name in ("W", "R")]
-    op.may_fail("scales and zero points fit the weights, and the batch is not empty")
+    op.may_fail("scales and zero points must fit the weights, and the batch must not be empty")
     return restate(op, recurrent.lstm, [op.value("X"), *weights, *op.inputs[3:8]])
 
 
@@ -101,11 +101,11 @@ def gather_block_quantized(op: Op) -> Tensor:
     An index out of range gives zeros.
     """
     data, indices, dtype = op.tensor("data").shape, op.tensor("indices").shape, op.dtype("scales")
-    op.may_fail("scales and zero points fit the blocks")
+    op.may_fail("scales and zero points must fit the blocks")
     if data.is_top:
         return Tensor(dtype)
     if len(data) == 0:
-        op.reject("data is a scalar")
+        op.reject("data must not be a scalar")
     op.require_rank(op.tensor("scales").shape, len(data), "scales")
     count = _elements_per_item(op)
     sizes = [*data[:-1], UNKNOWN_SIZE if count is None else data[-1] * count]
@@ -124,7 +124,7 @@ def _elements_per_item(op: Op) -> int | None:
 
 
 def _require_scales(op: Op, sizes: Sequence[Dim]) -> None:
-    """One scale for each block along `quantize_axis`; integers have their own along all other axes."""
+    """One scale for each block along `quantize_axis`; those of integers have the sizes of data on all other axes."""
     scales = op.tensor("scales").shape
     axis = op.axis(op.integer("quantize_axis", 1), len(sizes), "quantize_axis")
     block = op.integer("block_size", 128)
@@ -132,7 +132,7 @@ def _require_scales(op: Op, sizes: Sequence[Dim]) -> None:
         return
     for i, (scale, size) in enumerate(zip(scales, sizes, strict=True)):
         blocks = ceildiv(size, block) if i == axis else size
-        op.require_equal(scale, blocks, f"scales have one value for each block of axis {i}")
+        op.require_equal(scale, blocks, f"scales must have one value for each block of axis {i}")
 
 
 __all__ = [

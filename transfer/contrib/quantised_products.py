@@ -30,7 +30,7 @@ def q_gemm(op: Op) -> Value:
     if isinstance(result, Tensor) and not result.shape.is_top:
         require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point", unless=FALSE)
     if op.tensor("b_scale").shape.rank != op.tensor("b_zero_point").shape.rank:
-        op.may_fail("scale and zero point of B have one shape")
+        op.may_fail("scale and zero point of B must have the same shape")
     return result
 
 
@@ -57,23 +57,25 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
     b = op.tensor("B").shape
     shape = matmul_shape(op, op.tensor("A").shape, b)
     if b.is_top or len(b) < 2:
-        op.may_fail("scales and bias fit the product")
+        op.may_fail("scales and bias must fit the product")
         return Tensor(dtype, shape)
     empty = eq(shape.size, 0)
     for name in scales:
         _require_scale(op, name, b[-1])
     require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
     if op.has("bias"):
-        op.require(disjunction(eq(op.tensor("bias").shape.size, b[-1]), empty), "bias has one value for each column")
+        op.require(
+            disjunction(eq(op.tensor("bias").shape.size, b[-1]), empty), "bias must have one value for each column"
+        )
     return Tensor(dtype, shape)
 
 
 def _require_scale(op: Op, name: str, columns: Dim) -> None:
-    """onnxruntime broadcasts the scale with the product, and may crash where that would give it more columns."""
+    """onnxruntime broadcasts the scale with the product, and may crash where that adds columns."""
     require_one_or_each(op, columns, name, unless=eq(columns, 1))
     shape = op.tensor(name).shape
     if shape.rank == 1 and op.decide(disjunction(eq(shape[0], 1), ne(columns, 1))) is not YES:
-        op.may_fail(f"{name} has more values than the product has columns")
+        op.may_fail(f"{name} must not have more values than the product has columns")
 
 
 @rule("MatMulInteger16", inputs="A B", domain=MICROSOFT, complete=True)
@@ -81,7 +83,7 @@ def matmul_integer_16(op: Op) -> Tensor:
     """A @ B of 16-bit integers, summed in 32 bits."""
     dtypes = {op.dtype("A"), op.dtype("B")}
     if dtypes != {DType.INT16}:
-        op.may_fail("onnxruntime multiplies signed integers alone on a CPU")
+        op.may_fail("onnxruntime multiplies only signed integers on a CPU")
     known = DType.UINT32 if dtypes == {DType.UINT16} else DType.INT32
     shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
     return Tensor(DType.UNDEFINED if DType.UNDEFINED in dtypes else known, shape)
@@ -91,7 +93,7 @@ def matmul_integer_16(op: Op) -> Tensor:
 def gemm_float8(op: Op) -> Value:
     """Gemm of float8 matrices, in the type that the attribute dtype names."""
     dtype = type_attribute(op, "dtype", DType.FLOAT)
-    op.may_fail("C and the scales fit the product")
+    op.may_fail("C and the scales must fit the product")
     return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
 
 
@@ -101,8 +103,8 @@ def gemm_float8(op: Op) -> Value:
     domain=MICROSOFT,
 )
 def q_ordered_matmul(op: Op) -> Tensor:
-    """A @ B of int8 matrices, plus bias and C; how their elements are ordered changes no shape."""
-    op.may_fail("the order is known, and scales, bias and C fit the product")
+    """A @ B of int8 matrices, plus bias and C; the order of their elements changes no shape."""
+    op.may_fail("the order must be known, and scales, bias and C must fit the product")
     return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
@@ -112,7 +114,7 @@ def sparse_to_dense_matmul(op: Op) -> Tensor:
     sparse = op.value("A")
     a = sparse.shape if isinstance(sparse, SparseTensor) else TOP_SHAPE
     op.require_rank(a, 2, "A")
-    op.may_fail("the format of A is supported")
+    op.may_fail("the format of A must be supported")
     a = swapped(a, bool(op.integer("transA", 0)))
     b = swapped(op.tensor("B").shape, bool(op.integer("transB", 0)))
     return Tensor(op.dtype("B"), matmul_shape(op, a, b))

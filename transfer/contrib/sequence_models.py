@@ -1,6 +1,6 @@
 """Layers with a state: linear attention, gated delta networks, causal convolutions, attention around an LSTM.
 
-Source: onnxruntime's operator texts, its CPU kernels, and what it infers for a node.
+Source: onnxruntime's operator texts, its CPU kernels, and its shape inference.
 B batch, S length, N tokens of rows without padding, H heads, d the size of a head.
 """
 
@@ -35,10 +35,10 @@ UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 
 
 def _windowed(op: Op) -> tuple[Dim, ...]:
-    """The leading axis of a state that holds those of the last tokens."""
+    """The leading axis of a state that covers the last tokens."""
     window = op.integer("state_window", 0)
     if window < 0:
-        op.reject(f"state_window {window} is negative")
+        op.reject(f"state_window must not be negative, found {window}")
     if window:
         op.may_fail("onnxruntime's CPU kernel has no window of states")
     return (const(window),) if window else ()
@@ -54,13 +54,13 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     """Linear attention of packed heads: (B, S, most heads * value size), and a state for each head, (B, H, d, v)."""
     heads, groups = positive(op, "q_num_heads"), positive(op, "kv_num_heads")
     if max(heads, groups) % min(heads, groups):
-        op.reject(f"neither of {heads} query heads and {groups} key heads is a multiple of the other")
+        op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
     batch, length, width = sizes(op, "query", 3)
     head = head_size(op, width, heads)
     keys, values = sizes(op, "key", 3)[2], sizes(op, "value", 3)[2]
     require_dims(op, "key", batch, length, keys)
     require_dims(op, "value", batch, length, values)
-    op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys are made up of heads of the query's size")
+    op.require(conjunction(ge(head, 1), divisible(keys, head)), "keys must divide into heads of the query's size")
     value_head = head_size(op, values, groups)
     state = (*_windowed(op), batch, const(groups), head, value_head)
     require_dims(op, "past_state", *state)
@@ -78,7 +78,7 @@ def _require_gates(op: Op) -> None:
         if part in rule and not op.has(name):
             op.reject(f"update rule {rule} needs {name}")
         if op.has(name):
-            op.may_fail(f"{name} fits the heads of the keys")
+            op.may_fail(f"{name} must fit the heads of the keys")
 
 
 @rule(
@@ -92,10 +92,10 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     """Decay and update rate of each head: both in the shape of `a`, whose last axis is the heads."""
     heads = last_axis(op, "a")
     for name in ("dt_bias", "decay_scale"):
-        op.require_equal(op.tensor(name).shape.size, heads, f"{name} has a number for each head")
+        op.require_equal(op.tensor(name).shape.size, heads, f"{name} must have a number for each head")
     if op.wants(1):
         if not op.has("b"):
-            op.reject("b is missing, which beta is computed from")
+            op.reject("beta needs input b, which is missing")
         require_like(op, "b", "a")
     a = op.tensor("a")
     return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
@@ -108,15 +108,15 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     domain=MICROSOFT,
 )
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
-    """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and what changed them."""
+    """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
     batch, heads, value, key = sizes(op, "initial_state", 4)
     if packed and not op.has("initial_state"):
-        op.reject("initial_state is missing, which tells the heads of a packed query")
-    op.may_fail("the inputs fit together")
+        op.reject("a packed query needs initial_state, which is missing")
+    op.may_fail("the inputs must fit together")
     projected: Dim = UNKNOWN_SIZE
     if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
-        op.reject(f"query must be (tokens, ...) or (batch, length, ...), found shape {query}")
+        op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
     if not packed and not query.is_top:
         *_, of_values, of_value = sizes(op, "value", len(query))
         heads, value, key = first_known(heads, of_values), first_known(value, of_value), first_known(key, query[-1])
@@ -139,9 +139,9 @@ def _carried(op: Op, kernel: Dim) -> Dim:
     """The number of positions before the first one that a causal convolution sees."""
     dilation = op.integer("dilation", 1)
     if dilation < 1:
-        op.reject(f"dilation {dilation} is not positive")
+        op.reject(f"dilation must be positive, found {dilation}")
     of_attribute(op, "activation", ("none", "silu", "swish"), "none")
-    op.require(ge(kernel, 1), "the kernel is not empty")
+    op.require(ge(kernel, 1), "the kernel must not be empty")
     return as_size((kernel - 1) * dilation)
 
 
@@ -157,14 +157,14 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     require_given(op, "input", "weight")
     axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
-        op.reject(f"ndim {axes} is none of 1, 2, 3, or is not 1 where the channels are last")
+        op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
     if axes != 1:
         op.may_fail("onnxruntime's CPU kernel has one spatial axis")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
     kernel = sizes(op, "weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])
     if x.is_top:
-        op.may_fail("weight, bias and past_state fit the input")
+        op.may_fail("weight, bias and past_state must fit the input")
         return Tensor(dtype), Tensor(dtype)
     if len(x) < 3 or (not channels_last and len(x) != axes + 2):
         op.reject(f"input must have a batch, channels and {axes} spatial axes, found shape {x}")
@@ -197,8 +197,8 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     carried = first_known(_carried(op, kernel), length)
     require_dims(op, "initial_state", batch, channels, carried)
     require_dims(op, "cumulative_sequence_length", batch + 1)
-    op.require(ge(tokens, batch), "every row has a token")
-    op.may_fail("the rows are those of the tokens")
+    op.require(ge(tokens, batch), "every row must have a token")
+    op.may_fail("the rows must cover the tokens")
     dtype = op.common_dtype("input", "weight", "initial_state")
     return (
         of_dims(dtype, tokens, channels),
@@ -214,7 +214,7 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     domain=MICROSOFT,
 )
 def attn_lstm(op: Op) -> Sequence[Tensor]:
-    """LSTM whose input is joined by an attention over a memory: (S, directions, B, hidden), and the last states."""
+    """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
     hidden = op.integer("hidden_size")
     size: Dim = const(hidden) if hidden is not None else sizes(op, "R", 3)[2]
@@ -237,6 +237,6 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
         "AW": (directions, depth + size, context),
     }.items():
         require_dims(op, name, *dims)
-    op.may_fail("the lengths of the sequences are in range")
+    op.may_fail("the lengths of the sequences must be in range")
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
     return of_dims(dtype, steps, directions, batch, size), of_dims(dtype, *last), of_dims(dtype, *last)

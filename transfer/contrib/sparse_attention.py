@@ -1,6 +1,6 @@
-"""Attention that reads a part of its cache, and the operators that choose which.
+"""Attention that reads a part of its cache, and the operators that choose the part.
 
-Source: onnxruntime's operator texts and what it infers for a node; SparseAttention runs on the CPU.
+Source: onnxruntime's operator texts and its shape inference; SparseAttention runs on the CPU.
 B batch, S length of the query, P of the past, d the size of a head, N tokens of rows without padding.
 """
 
@@ -41,7 +41,7 @@ def sparse_attention(op: Op) -> Sequence[Tensor]:
     head = packed_head_size(op, width, heads, groups)
     require_dims(op, "key", batch, length, head * groups)
     require_like(op, "value", "key")
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     past: Dim = UNKNOWN_SIZE
     if op.has("past_key"):
         past = sizes(op, "past_key", 4)[2]
@@ -66,14 +66,14 @@ def _policy(op: Op) -> tuple[bool, int, int]:
     domain=MICROSOFT,
 )
 def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
-    """What each query may read: (B, S, capacity); the keys with the new ones, of which csa keeps one for a block."""
+    """The entries each query may read, (B, S, capacity); the keys and the new ones, one for each block in csa."""
     compressed, ratio, capacity = _policy(op)
     batch, length, _ = sizes(op, "query", 3)
     (size,) = sizes(op, "key_norm_weight", 1)
     _, past, _ = sizes(op, "past_key", 3)
     require_dims(op, "past_key", batch, past, size)
     require_dims(op, "key", batch, length, size * (2 if compressed else 1))
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     dtype = op.common_dtype("query", "past_key")
     selected = of_dims(DType.INT32, batch, length, capacity)
     pending = sizes(op, "past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
@@ -87,7 +87,7 @@ def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
 
 
 def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
-    """How many projections wait after a call: the last complete block, if there is one, and what comes after it."""
+    """The projections that wait after a call: the last complete block, if any, and the rest."""
     if before.is_unknown or new.is_unknown:
         return UNKNOWN_SIZE
     return choose(op, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
@@ -103,11 +103,11 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     domain=MICROSOFT,
 )
 def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
-    """What each of N tokens may read: (N, capacity), and how much of it; states in the shapes that they had."""
+    """The entries each of N tokens may read, (N, capacity), and their number; states of unchanged shapes."""
     _, _, capacity = _policy(op)
     tokens, _ = sizes(op, "query", 2)
     (size,) = sizes(op, "key_norm_weight", 1)
-    op.may_fail("the inputs fit together")
+    op.may_fail("the inputs must fit together")
     batch = sizes(op, "past_key_state", 3)[0]
     gate = kept(op, "past_gate_buffer", 3)
     return (

@@ -18,7 +18,7 @@ from absint.transfer.rule import rule
 )
 def disentangled_attention(op: Op) -> Tensor:
     """Attention of contents and positions: the shape of the attention of contents."""
-    op.may_fail("TensorRT runs the node")
+    op.may_fail("TensorRT must run the node")
     content = op.tensor("c2c_attention")
     return Tensor(op.common_dtype("c2c_attention", "c2p_attention", "p2c_attention"), content.shape)
 
@@ -30,7 +30,7 @@ def disentangled_attention(op: Op) -> Tensor:
 )
 def efficient_nms(op: Op) -> Sequence[Tensor]:
     """At most max_output_boxes boxes of each image (B): counts (B, 1), boxes (B, n, 4), scores and classes (B, n)."""
-    op.may_fail("TensorRT runs the node")
+    op.may_fail("TensorRT must run the node")
     boxes, count = op.tensor("boxes").shape, positive(op, "max_output_boxes")
     batch = boxes[0] if boxes.rank else sizes(op, "scores", 3)[0]
     dtype = op.common_dtype("boxes", "scores")
@@ -49,7 +49,7 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
 )
 def region_of_pyramid(op: Op) -> Tensor:
     """A patch of each of R boxes of each image (B, R, 4): (B, R, channels, pooled_size, pooled_size)."""
-    op.may_fail("TensorRT runs the node")
+    op.may_fail("TensorRT must run the node")
     batch, regions, _ = sizes(op, "boxes", 3)
     channels, pooled = sizes(op, "feature_map_0", 4)[1], positive(op, "pooled_size")
     return of_dims(op.dtype("boxes"), batch, regions, channels, pooled, pooled)

@@ -1,6 +1,6 @@
 """Operators of the com.microsoft domain on tensors at large: ranges, windows, lookups, crops, transforms, dropout.
 
-Source: onnxruntime's operator texts, its CPU kernels, and what it infers for a node.
+Source: onnxruntime's operator texts, its CPU kernels, and its shape inference.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sample_op = rule("SampleOp", inputs="X", domain=MICROSOFT, complete=True)(unary.
 
 @rule("Range", inputs="start limit delta", domain=MICROSOFT, elements=True)
 def arange_by_one(op: Op) -> Sequence[Value]:
-    """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 where delta is left out."""
+    """numpy.arange: max(ceil((limit - start) / delta), 0) numbers, by 1 if delta is left out."""
     dtype = op.common_dtype("start", "limit", "delta")
     one = Real.constant(1) if dtype.is_float else const(1)
     step = op.value("delta") or Tensor(dtype, SCALAR, Contents.scalar(one))
@@ -44,26 +44,28 @@ def unfold_tensor(op: Op) -> Tensor:
     """All windows along an axis: (..., floor((n - size) / step) + 1, ..., size)."""
     x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
     if size is None or size < 0 or step < 1:
-        op.reject(f"a window of size {size} that moves by {step} is none")
+        op.reject(
+            f"size must not be negative, and step must be positive, found {'none' if size is None else size} and {step}"
+        )
     if size == 0:
-        op.may_fail("the window is not empty")
+        op.may_fail("the window must not be empty")
     if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
         op.may_fail(f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
     if x.shape.is_top:
-        op.may_fail("the axis exists, and a window fits")
+        op.may_fail("the axis must exist, and a window must fit it")
         return Tensor(x.dtype)
     axis = op.axis(op.integer("dim", -1), len(x.shape), "dim")
-    op.require(ge(x.shape[axis], size), "a window fits the axis")
+    op.require(ge(x.shape[axis], size), "a window must fit the axis")
     count = as_size((x.shape[axis] - size) // step + 1)
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
 def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    """The dims of an input of fixed rank; onnxruntime leaves further axes out of account."""
+    """The dims of an input of fixed rank; onnxruntime ignores further axes."""
     shape = op.tensor(name).shape
     if shape.rank is None or shape.rank <= rank:
         return sizes(op, name, rank)
-    op.may_fail(f"{name} has rank {rank}")
+    op.may_fail(f"{name} must have rank {rank}")
     return shape.dims
 
 
@@ -74,28 +76,28 @@ def crop_and_resize(op: Op) -> Tensor:
     (regions, _), (indices,) = sizes(op, "rois", 2), sizes(op, "batch_indices", 1)
     require_dims(op, "rois", indices, 4)
     require_dims(op, "crop_size", 2)
-    op.may_fail("every region is one of an image")
+    op.may_fail("every region must belong to an image")
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     for dim in (height, width):
-        op.require(ge(dim, 1), "crops are not empty")
+        op.require(ge(dim, 1), "crops must not be empty")
     return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
 
 
 @rule("WordConvEmbedding", inputs="Sequence W B C", domain=MICROSOFT)
 def word_conv_embedding(op: Op) -> Tensor:
     """A vector for each word, (N, characters), by a convolution of its characters: (N, filters)."""
-    op.may_fail("every character has a vector, and W has rank 4")
+    op.may_fail("every character must have a vector, and W must have rank 4")
     filters, _, window, size, *_ = _leading(op, "W", 4)
     require_dims(op, "B", filters)
     if op.tensor("W").shape.rank == 4 and op.tensor("C").shape.rank == 2:  # onnxruntime takes other ranks too
         require_dims(op, "C", sizes(op, "C", 2)[0], size)
     words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
     if words.rank == 1 or words.rank == 0:
-        op.reject(f"Sequence holds no words: {words}")
+        op.reject(f"Sequence must have rank 2, found shape {words}")
     if words.rank != 2:
         return of_dims(dtype, UNKNOWN_SIZE, filters)
-    op.require(disjunction(eq(words[0], 0), ge(words[1], window)), "a word is as long as the window")
+    op.require(disjunction(eq(words[0], 0), ge(words[1], window)), "a word must be at least as long as the window")
     return of_dims(dtype, words[0], filters)
 
 
@@ -104,7 +106,7 @@ def torch_embedding(op: Op) -> Tensor:
     """The row of a table for each index: the shape of the indices, and the size of a row."""
     _, size = sizes(op, "weight", 2)
     indices = op.tensor("indices").shape
-    op.may_fail("every index is in the table")
+    op.may_fail("every index must be in the table")
     return Tensor(op.dtype("weight"), indices if indices.is_top else shape_of((*indices, size)))
 
 
@@ -117,23 +119,23 @@ def complex_mul(op: Op) -> Tensor:
     shapes = [op.tensor(name).shape for name in ("A", "B")]
     for name, shape in zip(("A", "B"), shapes, strict=True):
         if shape.rank == 0:
-            op.reject(f"{name} is a scalar, which holds no complex number")
-        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[-1], 2, f"the last axis of {name} has two parts")
+            op.reject(f"{name} must hold complex numbers, found a scalar")
+        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[-1], 2, f"the last axis of {name} must have size 2")
     return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
 
 
 @rule("Rfft Irfft", inputs="X", domain=MICROSOFT)
 def fft(op: Op) -> Tensor:
-    """The spectrum of real signals, (..., n) to (..., n//2 + 1, 2), or back to a length that is not said."""
+    """The spectrum of real signals, (..., n) to (..., n//2 + 1, 2), or back to an unknown length."""
     x, forward = op.tensor("X"), op.name == "Rfft"
     if op.integer("onesided", 1) != 1 or x.shape.is_top:
-        op.may_fail("the transform is one-sided, of a signal")
+        op.may_fail("the transform must be one-sided, of a signal")
         return Tensor(x.dtype)
     if len(x.shape) < (1 if forward else 2):
-        op.reject(f"X holds no signal: {x.shape}")
+        op.reject(f"X must hold a signal, found shape {x.shape}")
     if forward:
         return of_dims(x.dtype, *x.shape[:-1], x.shape[-1] // 2 + 1, 2)
-    op.require_equal(x.shape[-1], 2, "the last axis has two parts")
+    op.require_equal(x.shape[-1], 2, "the last axis must have size 2")
     return of_dims(x.dtype, *x.shape[:-2], UNKNOWN_SIZE)
 
 
@@ -147,13 +149,13 @@ def group_norm(op: Op) -> Tensor:
     channels = x[3] if op.integer("channels_last", 1) else x[1]
     for name in ("gamma", "beta"):
         require_dims(op, name, channels)
-    op.may_fail("the channels are made up of groups")
+    op.may_fail("the channels must divide into groups")
     return of_dims(op.dtype("X"), *x)
 
 
 @rule("BitmaskDropout", inputs="data ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bitmask_dropout(op: Op) -> Sequence[Tensor]:
-    """data with elements dropped, and which were kept: a bit for each element, 32 in a number."""
+    """data with elements dropped, and a mask of those kept: a bit for each element, 32 in a number."""
     data = op.tensor("data")
     return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
 
@@ -162,7 +164,7 @@ def bitmask_dropout(op: Op) -> Sequence[Tensor]:
 def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
     require_like(op, "residual", "data")
-    op.may_fail("bias fits the data")
+    op.may_fail("bias must fit the data")
     data = op.tensor("data")
     return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
 
@@ -179,7 +181,7 @@ def is_all_finite(op: Op) -> Tensor:
 
 @rule("Snpe", inputs="inputs*", outputs="outputs*", domain=MICROSOFT)
 def snpe(op: Op) -> Sequence[Tensor]:
-    """What a compiled model in an attribute computes: tensors of the type of the inputs."""
-    op.may_fail("the compiled model fits the inputs")
+    """The outputs of a compiled model in an attribute: tensors of the type of the inputs."""
+    op.may_fail("the compiled model must fit the inputs")
     dtype = op.same_dtype(*(tensor.dtype for tensor in op.variadic()))
     return [Tensor(dtype, TOP_SHAPE)] * op.outputs

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees in attributes: whether onnxruntime takes them for trees, and which feature they read."""
+"""Ensembles of decision trees in attributes: forms that onnxruntime accepts, and the features that they read."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Key = tuple[object, object]
 def may_refuse_trees(op: Op, leaves: str, results: int) -> None:
     """State when onnxruntime may refuse the ensemble.
 
-    Its leaves, in the attributes that begin with `leaves`, each give one or more of so many results.
+    Its leaves, in the attributes that begin with `leaves`, each give one or more of `results` results.
     """
     known_text(op, "post_transform", ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
     known_text(op, "aggregate_function", ("SUM", "AVERAGE", "MIN", "MAX"))
     if any(name.endswith("_as_tensor") for name in op.attributes):
-        op.may_fail("the tensors of the ensemble fit its nodes")
+        op.may_fail("the tensors of the ensemble must fit its nodes")
     if len(_list(op, "base_values")) not in (0, results):
-        op.may_fail("there is a base value for each result")
+        op.may_fail("each result must have a base value")
     last = _last_feature(op, leaves, results)
     if last is None:
-        op.may_fail("the nodes of the ensemble are trees, and each leaf has a result")
+        op.may_fail("the nodes of the ensemble must form trees, and each leaf must have a result")
         return
     shape = op.tensor("X").shape
     if shape.rank != 2:
-        op.may_fail("onnxruntime wants rows of features")
+        op.may_fail("onnxruntime needs rows of features")
     fits = FALSE if shape.rank != 2 else ge(shape[1], last + 1)
-    op.may_fail(f"X has the feature {last} that a tree reads", unless=fits)
+    op.may_fail(f"X must have the feature {last} that a tree reads", unless=fits)
 
 
 def _list(op: Op, name: str) -> Sequence[object]:
@@ -48,7 +48,7 @@ def _list(op: Op, name: str) -> Sequence[object]:
 
 
 def _last_feature(op: Op, leaves: str, results: int) -> int | None:
-    """The highest feature that a branch reads, -1 without any; None if the nodes are no trees or a leaf is wrong."""
+    """The highest feature that a branch reads, -1 without any; None if the nodes form no trees or a leaf is wrong."""
     trees, ids, features, values, modes, yes, no = (_list(op, name) for name in _NODES)
     count = len(trees)
     optional = (len(_list(op, name)) for name in _OPTIONAL)

@@ -1,7 +1,7 @@
-"""The types that the operators of onnxruntime take and give, which no onnx schema has.
+"""The types that onnxruntime's operators accept and return, which no onnx schema has.
 
-A line lists inputs, then outputs, then the types of each variable. `?` marks what may be left out, `*` what takes all
-remaining ones, `!` those that need not share a type. `GROUPS` names sets of types.
+A line lists inputs, then outputs, then the types of each variable. `?` marks an optional one, `*` one for all that
+remain, `!` those that need not share a type. `GROUPS` names sets of types.
 """
 
 from typing import Final

@@ -23,7 +23,7 @@ def restate(
     version: int = NEWEST,
     attributes: Mapping[str, AttributeValue] | None = None,
 ) -> list[Value]:
-    """The outputs of another rule for these inputs. What it states is stated by `op`."""
+    """The outputs of another rule for these inputs; its statements go to `op`."""
     inner = Op(
         rule,
         inputs,
@@ -37,7 +37,7 @@ def restate(
     inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
     inner.caveats = op.caveats
     result = rule.function(inner)
-    for risk in inner.load_risks:  # no onnx schema says what is inferred for onnxruntime's own operators
+    for risk in inner.load_risks:  # no onnx schema covers onnxruntime's own operators
         op.may_fail(risk)
     return [result] if isinstance(result, Value) else list(result)
 

@@ -1,8 +1,7 @@
-"""Arithmetic on single elements, by element type: what a kernel computes, exactly or not at all.
+"""Arithmetic on single elements, by element type: exactly as a kernel computes, or not at all.
 
-Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`); the numeric premises that a result
-rests on are recorded at the node (`absint.transfer.elements.premises`). Constants are computed as the float type rounds
-them.
+Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`); the numeric premises of a result
+are recorded at the node (`absint.transfer.elements.premises`). Constants are rounded as in the float type.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
 
 
 def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a / b: rounded towards zero on integers (the caller has required a divisor other than 0), once on floats."""
+    """a / b: rounded towards zero on integers (the caller requires a nonzero divisor), once on floats."""
     if dtype.is_integer:
         return fit(op, dtype, truncdiv(integer(a), integer(b)))
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
@@ -149,12 +148,12 @@ def _symbolic_quotient(op: Op, dtype: DType, a: Real, b: Real) -> Element:
 
 
 def mod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a modulo b with the sign of b, integers only (the caller has required a divisor other than 0)."""
+    """a modulo b with the sign of b, integers only (the caller requires a nonzero divisor)."""
     return mod_dim(integer(a), integer(b)) if dtype.is_integer else OPAQUE
 
 
 def fmod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a modulo b with the sign of a, as C does; exact on floats. onnxruntime computes that of integers in double."""
+    """a modulo b with the sign of a, as in C; exact on floats. onnxruntime computes it in double for integers."""
     if dtype.is_integer:
         x, y = integer(a), integer(b)
         return fmod_dim(x, y) if in_double(op, x) and in_double(op, y) else UNKNOWN_DIM
@@ -260,12 +259,12 @@ def sign(op: Op, dtype: DType, a: Element) -> Element:
 
 
 def floor(op: Op, dtype: DType, a: Element) -> Element:
-    """The largest integer that is not above a, as a float."""
+    """The largest integer not above a, as a float."""
     return _integral(op, dtype, a, Real.floor)
 
 
 def ceil(op: Op, dtype: DType, a: Element) -> Element:
-    """The smallest integer that is not below a, as a float."""
+    """The smallest integer not below a, as a float."""
     return _integral(op, dtype, a, Real.ceil)
 
 

@@ -1,6 +1,6 @@
 """Case distinctions over dims: choices that collapse, extremes under facts, zeros of products.
 
-Everything here is exact: a simplification applies only where the value is the same in every run.
+All of it is exact: a simplification applies only if it keeps the value in every run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from absint.transfer.op import Op
 
 
 def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
-    """a where the condition holds, else b; simplified if one of them serves for both."""
+    """a where the condition holds, else b; simplified if one of them covers both cases."""
     truth = op.decide(condition)
     if truth is YES:
         return a

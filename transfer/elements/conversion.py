@@ -28,7 +28,7 @@ from absint.transfer.op import Op
 def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType:
     """The element type of an attribute: a number, or a name as before opset 6; UNDEFINED for a foreign name.
 
-    Rejects a number that is no element type.
+    Rejects a number that is not an element type.
     """
     value = op.attributes.get(name)
     if value is None:
@@ -38,7 +38,7 @@ def type_attribute(op: Op, name: str, default: DType = DType.UNDEFINED) -> DType
     number = op.integer(name, 0)
     if number in _NUMBERS:
         return DType(number)
-    op.ill_typed(f"attribute {name} is {number}, which is no element type")
+    op.ill_typed(f"attribute {name} must be an element type, found {number}")
 
 
 _NUMBERS: Final = frozenset(int(dtype) for dtype in DType if dtype not in (DType.UNDEFINED, DType.CONFLICT))
@@ -70,7 +70,7 @@ def _cast_integer(op: Op, target: DType, value: Dim) -> Element:
 
 
 def _resize(op: Op, target: DType, value: Dim) -> Dim:
-    """Bits above the width are dropped: never, by premise, where the type is wide; exactly so in 8 and 16 bits."""
+    """Drop the bits above the width: exactly in 8 and 16 bits; wider types hold the value, by premise."""
     lo, hi = INTEGER_RANGES[target]
     width = (hi - lo).bit_length()
     if width < 8 or value.bounds.leq(RANGES[target]) or not (width < 32 or value.is_concrete):
@@ -104,7 +104,7 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
 
 
 def _about(source: DType, target: DType, a: Real) -> Dim:
-    """A quotient that was rounded once, as an integer: within its bounds, and a last digit beyond."""
+    """A quotient that was rounded once, as an integer: within its bounds, give or take the last digit."""
     lo, hi = a.num.bounds
     if lo is None or hi is None:
         return Unknown(RANGES[target])
@@ -122,7 +122,7 @@ def _constant(target: DType, rounded: np.floating | np.ndarray, value: Fraction)
 
 
 def shift_left(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a << b for a constant b inside the width."""
+    """a << b for a constant b within the width."""
     by, value = _shift(dtype, b), integer(a)
     if by is None:
         return UNKNOWN_DIM
@@ -133,7 +133,7 @@ def shift_left(op: Op, dtype: DType, a: Element, b: Element) -> Element:
 
 
 def shift_right(op: Op, dtype: DType, a: Element, b: Element) -> Element:
-    """a >> b for a constant b inside the width."""
+    """a >> b for a constant b within the width."""
     by = _shift(dtype, b)
     return UNKNOWN_DIM if by is None else floordiv(integer(a), 1 << by)
 
@@ -145,7 +145,7 @@ def _shift(dtype: DType, b: Element) -> int | None:
 
 
 def bitwise(compute: Callable[[int, int], int]) -> Binary:
-    """A bitwise operation (`operator.and_`, `or_`, `xor`) of constants; `and` with a mask 2**k - 1 of anything."""
+    """A bitwise operation (`operator.and_`, `or_`, `xor`) of constants; also `and` of anything with a mask 2**k - 1."""
 
     def folded(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         x, y = integer(a), integer(b)
@@ -167,7 +167,7 @@ def bitwise_not(op: Op, dtype: DType, a: Element) -> Element:
 
 
 def whole_numbers(op: Op, name: str) -> list[Dim] | None:
-    """The elements of a vector, of floats that are integers too: version 1 of some operators has no others."""
+    """The elements of a vector, as integers even if they are floats, as in version 1 of some operators."""
     found = op.elements(name)
     return op.integers(name) if found is None else [_whole(element) for element in found.ravel().tolist()]
 

@@ -28,7 +28,7 @@ def elementwise(op: Op, names: Iterable[str], combine: Combine, shape: Shape | N
 def pointwise(
     tensors: Sequence[Tensor], shape: Shape, combine: Combine, missing: Element | None = None
 ) -> Contents | None:
-    """`combine` of the elements of the tensors, broadcast to `shape`; None if that is large or too little is known.
+    """`combine` of the elements of the tensors, broadcast to `shape`; None if it is large or too little is known.
 
     Tensors without contents give None, or count as filled with `missing`.
     """
@@ -52,7 +52,7 @@ def pointwise(
 
 
 def _uniform(operands: Sequence[Elements], combine: Combine) -> Contents | None:
-    """The result where each operand holds one element only, however often."""
+    """The result if all elements of each operand are the same."""
     if any(not elements or any(e is not elements[0] for e in elements) for _, elements in operands):
         return None
     return Contents.fill(combine(*(elements[0] for _, elements in operands)))

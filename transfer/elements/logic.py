@@ -1,4 +1,4 @@
-"""Truth of single elements: comparisons, connectives, and the choice that a condition makes."""
+"""Truth of single elements: comparisons, connectives, and choices by a condition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Numeric premises: conditions under which a kernel's integers and floats equal the symbolic expression.
 
-An integer stays inside its type, and a size that enters float arithmetic fits the mantissa. Where the bounds of the
-symbols do not show it, the premise is recorded at the node, provided that it holds for all ordinary sizes
+An integer stays within its type, and a size that enters float arithmetic fits the mantissa. If the bounds of the
+symbols do not show this, the node records the premise, provided that it holds for all ordinary sizes
 (`absint.transfer.ordinary`); else the element is unknown.
 """
 
@@ -40,18 +40,18 @@ def integer(element: Element) -> Dim:
 
 
 def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
-    """An integer result under the premise that it stays inside its type; where that cannot be one, any of the type."""
+    """An integer result under the premise that it stays within its type; unknown if that cannot be a premise."""
     allowed = RANGES[dtype]
     if value.bounds.leq(allowed) or any(value is operand for operand in operands):
         return value
     lo, hi = INTEGER_RANGES[dtype]
     if hi.bit_length() < 31 or (lo == 0 and op.decide(rel.ge(value, 0)) is not YES):
-        return Unknown(allowed)  # narrow integers wrap at ordinary sizes; a negative difference is no matter of size
-    return value if within(op, value, lo, hi, f"an integer stays inside {dtype}") else Unknown(allowed)
+        return Unknown(allowed)  # narrow integers wrap at ordinary sizes; a negative difference does not depend on size
+    return value if within(op, value, lo, hi, f"an integer stays within {dtype}") else Unknown(allowed)
 
 
 def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
-    """lo <= value <= hi holds: the bounds show it, or it is recorded as a premise. False if it cannot be one."""
+    """lo <= value <= hi holds, by its bounds or as a recorded premise. False if it cannot be one."""
     if value.bounds.leq(Interval(lo, hi)):
         return True
     if not isinstance(value, Expr) or value.const is not None:
@@ -80,7 +80,7 @@ _LOW: Final = INTEGER_RANGES[DType.INT32]
 
 
 def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
-    """The type holds the numerator exactly, under a premise on sizes if need be; operands are exact already."""
+    """The type holds the numerator exactly, under a premise on sizes if needed; operands are exact already."""
     limit = 1 << MANTISSA_BITS[dtype]
     if num.bounds.leq(Interval(-limit, limit)):
         return True
@@ -93,7 +93,7 @@ def _fits_mantissa(op: Op, dtype: DType, num: Expr, *operands: Real) -> bool:
 
 
 def _odd_part(num: Expr) -> Expr:
-    """The numerator without the power of two that divides it: the digits that the mantissa holds."""
+    """The numerator without its power of two: the digits in the mantissa."""
     content = gcd(*(coef for _, coef in num.terms))
     power = content & -content
     odd = exact_quotient(num, const(power)) if power > 1 else num
@@ -114,7 +114,7 @@ def sees_integers(op: Op, dtype: DType, a: Real, scale: int = 1) -> bool:
 
 
 def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
-    """num/den, which the type holds exactly under the premise on sizes."""
+    """num/den, exact in the type under a premise on sizes."""
     value = Real.of(num, den)
     if value is None or value.den.bit_length() > MAX_EXPONENT or (dtype is DType.FLOAT16 and value.den > 1 << 10):
         return OPAQUE
@@ -122,14 +122,14 @@ def exact(op: Op, dtype: DType, num: Dim, den: int, *operands: Real) -> Element:
 
 
 def moderate(value: Real | None) -> Element:
-    """A rounded quotient; unknown if powers of two have scaled it so far that the type might overflow."""
+    """A rounded quotient; unknown if powers of two scale it so far that the type might overflow."""
     if value is None or value.den.bit_length() > MAX_EXPONENT + MANTISSA_BITS[DType.DOUBLE]:
         return OPAQUE
     return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
 
 
 def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:
-    """A function of constants, rounded as the type does; in float16 only if exact, since kernels may compute wider."""
+    """A function of constants, rounded as in the type; in float16 only if exact, since kernels may compute wider."""
     kind = NUMPY[dtype]
     with np.errstate(all="ignore"):
         result = float(compute(*(kind(float(v)) for v in values)))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from absint.lattices.value import Tensor
 
 
 def ramps_of(x: Tensor) -> Ramps:
-    """The ramps of a tensor; elements that are all the same are one too."""
+    """The ramps of a tensor; equal elements are one too."""
     if x.ramps or x.contents is None or x.shape.rank is None:
         return x.ramps
     first, *others = x.contents.elements or (None,)
@@ -22,14 +22,14 @@ def ramps_of(x: Tensor) -> Ramps:
 
 
 def combined(a: Tensor, b: Tensor, dtype: DType, shape: Shape, combine: Callable[[Ramps, Ramps], Ramps]) -> Ramps:
-    """The ramp of a broadcast result, where one operand has a ramp that is more than one number."""
+    """The ramp of a broadcast result, if one operand has a ramp."""
     if not dtype.is_integer or not (a.ramps or b.ramps):
         return NO_RAMPS
     return within(dtype, combine(spread(ramps_of(a), a.shape, shape), spread(ramps_of(b), b.shape, shape)), shape)
 
 
 def within(dtype: DType, ramps: Ramps, shape: Shape) -> Ramps:
-    """The ramp if its elements lie inside the type for all sizes: what would wrap around grows no longer."""
+    """The ramp if its elements lie within the type for all sizes: one that wraps around stops growing."""
     if len(ramps) != 1 or shape.rank is None or dtype not in INTEGER_RANGES:
         return NO_RAMPS
     found = ends(ramps[0], shape)

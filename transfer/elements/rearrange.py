@@ -1,4 +1,4 @@
-"""Contents of a tensor whose elements are moved about, and zeros of each element type."""
+"""Contents of a tensor with its elements moved, and zeros of each element type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from absint.lattices.value import Tensor
 
 
 def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], ramps: Ramps = NO_RAMPS) -> Tensor:
-    """The tensor of this shape whose elements are those of x, moved; `move` runs only if the result is small."""
+    """A tensor of this shape with the elements of x, moved; `move` runs only if the result is small."""
     contents = x.contents
     if contents is not None and not contents.is_fill:
         contents = _moved(contents, shape, move)
@@ -24,7 +24,7 @@ def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], r
 
 
 def reshaped(x: Tensor, shape: Shape, ramps: Ramps = NO_RAMPS) -> Tensor:
-    """The elements of x, in their order, in another shape of as many."""
+    """The elements of x, in their order, in another shape of the same size."""
     contents = x.contents
     if contents is not None and not contents.is_fill and contents.shape != shape.concrete:
         sizes = shape.concrete
@@ -43,7 +43,7 @@ def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], Objec
 
 
 def zero(dtype: DType) -> Element | None:
-    """The zero of an element type, if elements of the type are followed."""
+    """The zero of an element type, if its elements are tracked."""
     if dtype is DType.BOOL:
         return FALSE
     if dtype.is_integer:

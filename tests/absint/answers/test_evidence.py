@@ -65,7 +65,7 @@ def test_without_evidence_nothing_is_run(result: absint.Result, runs: list[objec
     proof = result.prove("y[0] == x[0]", evidence="none")
     assert proof.verdict.value == "not entailed"
     assert proof.evidence == ""
-    assert "every index lies inside the axis" in proof.reason
+    assert "every index must lie within the axis" in proof.reason
     assert not runs
 
 

@@ -122,7 +122,7 @@ def test_outputs_without_a_name_are_told() -> None:
     result = absint.analyze(around("Bad", ["N"], outputs=3), table=absint.TABLE.extended([identity]))
     assert [str(result.shapes[f"Y{k}"]) for k in range(3)] == ["[N]", "?", "?"]
     assert [str(d) for d in result.diagnostics] == [
-        "warning: my::Bad own: it has 3 outputs and its rule names Y: the others are unknown [node]"
+        "warning: my::Bad own: the node has 3 outputs, its rule names Y: the others are unknown [node]"
     ]
 
 

@@ -36,23 +36,23 @@ def tree(splits: type, weights: type) -> NodeProto:
 REFUSED: dict[str, tuple[list[NodeProto], str]] = {
     "no number of an element type": (
         [node("Cast", ["x"], ["y"], to=99)],
-        "attribute to is 99, which is no element type",
+        "attribute to must be an element type, found 99",
     ),
     "the number of no element type": (
         [node("Cast", ["x"], ["y"], to=0)],
-        "attribute to is 0, which is no element type",
+        "attribute to must be an element type, found 0",
     ),
     "a matrix of no element type": (
         [node("Unsqueeze", ["x", "m"], ["u"]), node("EyeLike", ["u"], ["y"], dtype=-1)],
-        "attribute dtype is -1, which is no element type",
+        "attribute dtype must be an element type, found -1",
     ),
     "a sequence of no element type": (
         [node("SequenceEmpty", [], ["y"], dtype=99)],
-        "attribute dtype is 99, which is no element type",
+        "attribute dtype must be an element type, found 99",
     ),
     "another width": (
         [node("BitCast", ["x"], ["y"], to=TensorProto.INT64)],
-        "FLOAT has 32 bits and INT64 has 64: BitCast keeps the width",
+        "both types must have the same width, found FLOAT of 32 bits and INT64 of 64",
     ),
     "an element of another type": (
         [node("SequenceConstruct", ["x"], ["s"]), node("SequenceInsert", ["s", "k"], ["y"])],
