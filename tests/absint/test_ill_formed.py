@@ -200,7 +200,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     ),
     "ellipses of two widths": (
         one("Einsum", [info("x", [2, "N"]), info("w", ["N"])], equation="...,...->..."),
-        "the ellipses must stand for one number of axes, found 1, 2",
+        "the ellipses must stand for the same number of axes, found 1, 2",
     ),
     "past key alone": (
         one(
@@ -223,7 +223,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     "too large an input": (one("Relu", [info("x", [1 << 40, 1 << 30])]), "no tensor has shape [1099511627776, 10737"),
     "CategoryMapper": (
         one("CategoryMapper", [info("x", [3], STRING)], domain="ai.onnx.ml", kind=INT64, cats_int64s=[1, 2]),
-        "cats_int64s and cats_strings must have one length, found 2 and 0",
+        "cats_int64s and cats_strings must have the same length, found 2 and 0",
     ),
     "OneHotEncoder": (
         one("OneHotEncoder", [info("x", [3], INT64)], domain="ai.onnx.ml", cats_int64s=[1], cats_strings=["a"]),
@@ -461,7 +461,7 @@ def test_a_node_in_dead_code_keeps_the_model_from_loading() -> None:
     model.graph.node.append(helper.make_node("If", ["yes"], ["y0"], "n", **bodies))
     model.graph.initializer.append(numpy_helper.from_array(np.array(True), "yes"))
     assert not runs(model)
-    assert "cats_int64s and cats_strings must have one length" in errors(absint.analyze(model))[0]
+    assert "cats_int64s and cats_strings must have the same length" in errors(absint.analyze(model))[0]
 
 
 def body(nodes: list[object], output: str) -> GraphProto:

@@ -54,7 +54,7 @@ def q_linear_softmax(op: Op) -> Value:
     x = op.tensor("X").shape
     may_refuse_parameters(op, "X_scale", "x_zero_point", "y_scale", "y_zero_point")
     if x.is_top or op.decide(ge(x.size, 1)) is not YES:
-        op.may_fail("onnxruntime gives no output for an empty X")
+        op.may_fail("onnxruntime needs an X that is not empty")
     return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes={"axis": -1, **op.attributes})[
         0
     ]

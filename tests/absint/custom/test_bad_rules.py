@@ -72,19 +72,19 @@ def rule_of(function: Callable[[Op], Any]) -> Rule:
         (no_value, "returned Shape: return a value for each of Y, Mask, as Tensor(dtype, shape)"),
         (
             a_list_with_a_shape,
-            "returned Shape as an output: an output is a Tensor(dtype, Shape([...])), with the dtype of an input or "
+            "returned Shape as an output: an output must be Tensor(dtype, Shape([...])), with the dtype of an input or "
             "one of DType",
         ),
         (too_few, "returned 1 value and names Y, Mask as outputs: return one for each, in this order"),
         (too_many, "returned 3 values and names Y, Mask as outputs: return one for each, in this order"),
         (
             a_tuple_as_shape,
-            f"returned a tensor of type {DType.FLOAT!r} and shape ('N', 3): an output is a Tensor(dtype, "
+            f"returned a tensor of type {DType.FLOAT!r} and shape ('N', 3): an output must be Tensor(dtype, "
             "Shape([...])), with the dtype of an input or one of DType",
         ),
         (
             a_text_as_type,
-            "returned a tensor of type 'float32' and shape Shape([3]): an output is a Tensor(dtype, Shape([...])), "
+            "returned a tensor of type 'float32' and shape Shape([3]): an output must be Tensor(dtype, Shape([...])), "
             "with the dtype of an input or one of DType",
         ),
         (another_input, "asks for an input 'Data' and names X: see its `inputs`"),

@@ -48,7 +48,7 @@ REFUSED: dict[str, tuple[list[NodeProto], str]] = {
     ),
     "a sequence of no element type": (
         [node("SequenceEmpty", [], ["y"], dtype=99)],
-        "attribute dtype must be an element type, found 99",
+        "attribute dtype is 99, which is no element type",
     ),
     "another width": (
         [node("BitCast", ["x"], ["y"], to=TensorProto.INT64)],
