@@ -177,7 +177,7 @@ def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, co
     """An attribute with one integer for each scan input or output; zeros if it is left out or empty."""
     found = attributes.get(name) or [0] * count
     if not isinstance(found, list) or not all(isinstance(n, int) for n in found):
-        raise ScanError(f"{name} is not a list of integers")
+        raise ScanError(f"{name} must be a list of integers")
     if len(found) != count:
         raise ScanError(f"{name} has {len(found)} elements for {count} scan {what}")
     return tuple(cast("list[int]", found))

@@ -63,7 +63,7 @@ class Stated(NamedTuple):
 
 def single(what: str, value: Value | None, dtype: DType) -> Stated:
     """An operand, if it is given, must be one element of this type."""
-    reason = f"the {what} is one element of type {dtype}"
+    reason = f"the {what} must be one element of type {dtype}"
     if value is None or value is BOTTOM:
         return Stated([], [])
     if not isinstance(value, Tensor):

@@ -15,10 +15,10 @@ from absint.shapes.branches import ALLOCATED
 from tests.absint.flows.build import body, boolean, const, floats, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 
-ONE_SIZE = "a scan output has as many elements in each trip"
-NO_AXIS = "onnxruntime does not scan an empty axis"
-STATE = "a state variable keeps its shape"
-RANKED = "onnxruntime wants to know the rank of what the body gives back before it runs"
+ONE_SIZE = "a scan output must have as many elements in each trip"
+NO_AXIS = "onnxruntime needs a scan axis that is not empty"
+STATE = "a state variable must keep its shape"
+RANKED = "onnxruntime must know the ranks of the body's outputs before it runs"
 
 
 class Checked(NamedTuple):

@@ -278,9 +278,9 @@ def test_expanded_sizes() -> None:
 @pytest.mark.parametrize(
     ("dims", "more", "reason"),
     [
-        (((4, 2), (3, 2)), {}, "scan inputs have one length"),
-        (((4, 2), (4, 2)), {"scan_input_axes": [5, 0]}, "scan input axis 5 is outside rank 2"),
-        (((4, 2), (4, 2)), {"scan_output_axes": [3]}, "scan output axis 3 is outside rank 2"),
+        (((4, 2), (3, 2)), {}, "scan inputs must have the same length"),
+        (((4, 2), (4, 2)), {"scan_input_axes": [5, 0]}, "scan input axis 5 is out of range for rank 2"),
+        (((4, 2), (4, 2)), {"scan_output_axes": [3]}, "scan output axis 3 is out of range for rank 2"),
         (((4, 2), (4, 2)), {"num_scan_inputs": 3}, "num_scan_inputs is 3, of 2 inputs"),
         (((4, 2), (4, 2)), {"num_scan_inputs": 0}, "num_scan_inputs is 0, of 2 inputs"),
         (((4, 2), (4, 2)), {"scan_input_directions": [2, 0]}, "scan_input_directions is [2, 0]; a direction is 0 or 1"),
@@ -289,7 +289,7 @@ def test_expanded_sizes() -> None:
         (((4, 2), (4, 2)), {"scan_input_axes": [0]}, "scan_input_axes has 1 elements for 2 scan inputs"),
         (((4, 2), (4, 2)), {"scan_output_axes": [0, 0]}, "scan_output_axes has 2 elements for 1 scan outputs"),
         (((4, 2), (4, 2)), {"scan_output_directions": [0, 1]}, "scan_output_directions has 2 elements for 1 scan"),
-        (((4, 2), (4, 2)), {"scan_output_axes": "0"}, "scan_output_axes is not a list of integers"),
+        (((4, 2), (4, 2)), {"scan_output_axes": "0"}, "scan_output_axes must be a list of integers"),
     ],
 )
 def test_a_scan_that_cannot_run(
@@ -309,7 +309,7 @@ def test_a_loop_whose_scan_output_grows_cannot_run() -> None:
     inner = loop_body([node("Concat", ["x", "w"], ["x_next"], axis=0), node("Neg", ["x"], ["s"])], ["x"], ["s"])
     nodes = [const("m", 2), node("Loop", ["m", "", "x0"], ["last", "all"], body=inner)]
     result = analyze(model(nodes, [floats("x0", "N"), floats("w", 1)], ["last", "all"]))
-    assert any("a scan output has as many elements in each trip" in str(d) for d in result.diagnostics)
+    assert any("a scan output must have as many elements in each trip" in str(d) for d in result.diagnostics)
 
 
 def test_what_a_carried_number_must_not_exceed_is_a_premise() -> None:

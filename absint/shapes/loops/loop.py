@@ -225,7 +225,7 @@ def _exact(
     return trips_by_condition(body.iteration, initially, after, most, certain=certain)
 
 
-_ONE_SIZE: Final = "a scan output has as many elements in each trip"
+_ONE_SIZE: Final = "a scan output must have as many elements in each trip"
 
 
 def slices_may_differ(body: BodySymbols, slices: Sequence[Value | None]) -> list[str]:

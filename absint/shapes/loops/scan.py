@@ -99,7 +99,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     if any(map(may_lie, step.declared, inside)):
         possible_failures.append(ALLOCATED)
     if any(map(_may_differ_in_rank, step.declared, states[step.head])):
-        possible_failures.append("onnxruntime loads no body that declares another rank than its input has")
+        possible_failures.append("a body must declare the ranks that its inputs have")
     given = step.declared[s.states + s.scans :]
     backs = values[2 * s.states + s.scans :]
     found = list(zip(given, backs, item.operands[2 * s.states + s.scans :], strict=True))
@@ -107,9 +107,9 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         _is_ranked(declared, value) if _states_rank(declared) else _is_inferred(run, states, operand)
         for declared, value, operand in found
     ):
-        possible_failures.append("onnxruntime wants to know the rank of what the body gives back before it runs")
+        possible_failures.append("onnxruntime must know the ranks of the body's outputs before it runs")
     if any(operand[0] == step.head and not _is_sized(declared) for declared, _, operand in found[s.states :]):
-        possible_failures.append("onnxruntime gathers no input of a body whose sizes are not declared")
+        possible_failures.append("onnxruntime gathers from an input of a body only if its sizes are declared")
     statements += premises(run, body, trips)
     state = run.record(node, tuple(outputs), statements, possible_failures)
     problem = _problem(s, inputs[s.states :], results, statements)
@@ -154,9 +154,9 @@ def _possible_failures(
     if not all(isinstance(length, Expr) for length in lengths):
         possible_failures.append(_ONE_LENGTH)
     if not any(facts.decide(ge(length, 1)) is YES for length in lengths):
-        possible_failures.append("onnxruntime does not scan an empty axis")
+        possible_failures.append("onnxruntime needs a scan axis that is not empty")
     if any(map(_may_reshape, values[: s.states], values[results : results + s.states])):
-        possible_failures.append("a state variable keeps its shape")
+        possible_failures.append("a state variable must keep its shape")
     return possible_failures
 
 
@@ -171,11 +171,11 @@ def _problem(
     for value, axis in zip(scanned, s.input_axes, strict=True):
         rank = value.shape.rank if isinstance(value, Tensor) else None
         if rank is not None and not -rank <= axis < rank:
-            return f"scan input axis {axis} is outside rank {rank}"
+            return f"scan input axis {axis} is out of range for rank {rank}"
     for value, axis in zip(results, s.output_axes, strict=True):
         rank = value.shape.rank if isinstance(value, Tensor) else None
         if rank is not None and not -rank - 1 <= axis <= rank:
-            return f"scan output axis {axis} is outside rank {rank + 1}"
+            return f"scan output axis {axis} is out of range for rank {rank + 1}"
     return None
 
 
@@ -215,7 +215,7 @@ def _may_reshape(start: Value | None, back: Value | None) -> bool:
     return any(eq(a, b) is not TRUE for a, b in zip(start.shape, back.shape, strict=True))
 
 
-_ONE_LENGTH: Final = "scan inputs have one length"
+_ONE_LENGTH: Final = "scan inputs must have the same length"
 
 
 def _batched(inputs: Sequence[Value | None], value: Value) -> Value:

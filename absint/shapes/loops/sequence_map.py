@@ -18,7 +18,7 @@ from absint.shapes.loops.unrolling import MAX_TRIPS, Body, named
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
-_LENGTHS = "no sequence is shorter than the first"
+_LENGTHS = "no sequence must be shorter than the first"
 
 
 def enter_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:

@@ -105,9 +105,9 @@ def test_a_condition_that_is_declared_otherwise_is_told() -> None:
 
 
 REASONS = {
-    "a gathered element": "onnxruntime gathers no input of a body whose sizes are not declared",
-    "a state of another rank": "onnxruntime loads no body that declares another rank than its input has",
-    "an output of another rank": "onnxruntime wants to know the rank of what the body gives back before it runs",
+    "a gathered element": "onnxruntime gathers from an input of a body only if its sizes are declared",
+    "a state of another rank": "a body must declare the ranks that its inputs have",
+    "an output of another rank": "onnxruntime must know the ranks of the body's outputs before it runs",
 }
 
 
