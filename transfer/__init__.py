@@ -16,11 +16,11 @@ The machinery, from the ground up:
     table        Table: (domain, operator, version) -> rule
     families     the list of families, and the shipped table
 
-What several families share:
+Shared by several families:
 
-    elements/    arithmetic on elements that are known: sizes computed in the graph
+    elements/    arithmetic on known elements: sizes computed in the graph
     caveats      conditions under which a kernel of onnxruntime may fail although the specification allows the node
-    indexing     ranges that indices must lie in, and the elements they pick
+    indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
     resize_modes forms of Resize that onnxruntime executes
 
