@@ -61,7 +61,7 @@ logical_xor = _binary("Xor", "numpy.logical_xor.", lambda op, dtype, a, b: diffe
 
 @rule("SwiGLU", inputs="A B", complete=True)
 def swiglu(op: Op) -> Tensor:
-    """Swish(A) * B: both inputs have one shape."""
+    """Swish(A) * B, both of the same shape."""
     return Tensor(op.common_dtype("A", "B"), _same_shape(op, op.tensor("A").shape, op.tensor("B").shape))
 
 
@@ -246,7 +246,7 @@ mean = _variadic("Mean", "The mean of all inputs, broadcast.", None)
 
 @rule("Max Min Sum Mean", inputs="data_0*", until=7, complete=True)
 def variadic_1(op: Op) -> Tensor:
-    """Before opset 8 all inputs have one shape."""
+    """Before opset 8 all inputs must have the same shape."""
     inputs = _given(op)
     shape = inputs[0].shape
     for other in inputs[1:]:

@@ -23,8 +23,8 @@ from absint.transfer.rule import rule
 def concat(op: Op) -> Tensor:
     """numpy.concatenate along `axis`.
 
-    onnxruntime (not ONNX) lets an empty input differ on the other axes, which the first input that has
-    elements gives.
+    onnxruntime (not ONNX) lets an empty input differ on the other axes; the first input that has elements gives their
+    sizes.
     """
     return joined(op, op.variadic(), op.integer("axis", 1 if op.version < 4 else 0))
 
@@ -44,7 +44,7 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     known = len(shapes) == len(inputs)
     if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
-        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # one without elements may have another rank
+        return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # an empty one may have another rank
     at = op.axis(axis, len(shapes[0]))
     total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
     for s in shapes if known else ():
@@ -139,7 +139,7 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     parts = [_elements(x) for x in inputs]
     if any(part is None for part in parts):
         return None
-    filled = [part for part in parts if part is not None and part.size]  # one without elements may differ elsewhere
+    filled = [part for part in parts if part is not None and part.size]  # an empty one may differ elsewhere
     if not filled:
         return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
     joined = np.concatenate(filled, axis)

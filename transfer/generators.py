@@ -30,7 +30,7 @@ from absint.transfer.rule import rule
 
 @rule("Constant", inputs="", outputs="output", complete=True, elements=True)
 def constant(op: Op) -> Tensor:
-    """The tensor that the one attribute gives."""
+    """The tensor in the one attribute."""
     sparse = op.attributes.get("sparse_value")
     if isinstance(sparse, SparseTensor):
         return Tensor(sparse.dtype, sparse.shape)

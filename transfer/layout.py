@@ -56,7 +56,7 @@ def expand(op: Op) -> Tensor:
 
 @rule("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
 def tile_axis(op: Op) -> Tensor:
-    """numpy.repeat of the whole along one axis."""
+    """numpy.tile along one axis."""
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
     if x.shape.is_top or tiles is None or axis is None or len(axis) != 1 or len(tiles) != 1 or not axis[0].is_concrete:
         op.may_fail("tiles and axis must be known")

@@ -7,7 +7,7 @@
     sequence models        sequence_models hyper_connections
     text and generation    generation ngram_hashes; com_microsoft has text, fused activations and normalisations
     quantisation           quantised_elementwise quantised_layers
-    tensors at large       tensors: ranges, windows, lookups, crops, transforms, dropout
+    other tensors          tensors: ranges, windows, lookups, crops, transforms, dropout
     other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
     devices, old models    device_formats tensorrt experimental
 

@@ -19,7 +19,7 @@ def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:
 
 
 def sizes(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
-    """The dims of an input of fixed rank; unknown ones if it is left out or its rank is not known."""
+    """The dims of an input of fixed rank; unknown if it is left out or of unknown rank."""
     shape = op.tensor(name).shape if op.has(name) else Shape(None)
     op.require_rank(shape, rank, name)
     if op.has(name) and shape.is_top:
@@ -61,7 +61,7 @@ def first_known(*dims: Dim) -> Dim:
 
 
 def one_integer(op: Op, name: str) -> Dim:
-    """The one element of an input, as a size; unknown if it is not known."""
+    """The only element of an input, as a size."""
     found = op.integers(name)
     return as_size(found[0]) if found is not None and len(found) == 1 else UNKNOWN_SIZE
 
@@ -104,7 +104,7 @@ def kept(op: Op, name: str, rank: int) -> Tensor:
 
 
 def last_axis(op: Op, name: str) -> Dim:
-    """The size of the last axis of an input, which must have one that is not empty."""
+    """The size of the last axis of an input, which must exist and not be empty."""
     shape = op.tensor(name).shape
     if shape.is_top:
         op.may_fail(f"{name} must have a last axis that is not empty")

@@ -1,7 +1,7 @@
 """The domain com.microsoft.nchwc: images with channels in blocks, as onnxruntime's optimiser makes them for a CPU.
 
 An image has the shape (N, C, H, W), with C padded to a multiple of the block size. The block size is that of the
-processor's vectors: 8 or 16. A model that was optimised on one processor may not run on another one.
+processor's vectors: 8 or 16. A model optimised on one processor may not run on another.
 """
 
 from __future__ import annotations

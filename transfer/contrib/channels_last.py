@@ -1,7 +1,7 @@
 """Images whose channels are the last axis: com.ms.internal.nhwc, and the operators of com.microsoft that allow it.
 
 Source: onnxruntime's schemas. Its layout optimiser moves the first input and the first output to (N, spatial..., C) and
-leaves weights and all else as ONNX has them. An operator here is a view of the rule of ONNX's operator.
+leaves everything else as in ONNX. An operator here is a view of the rule of ONNX's operator.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def q_linear_conv_transpose(op: Op) -> Value:
 
 
 def _laid_out(op: Op, rule: Rule, inputs: Sequence[Value | None]) -> Sequence[Value]:
-    """The outputs of a rule in the layout that the attribute channels_last asks for."""
+    """The outputs of a rule in the layout of the attribute channels_last."""
     return channels_last(op, rule, inputs) if op.integer("channels_last", 0) else restate(op, rule, inputs)
 
 
@@ -145,7 +145,7 @@ def _may_leave_the_range(op: Op, shape: Shape) -> None:
 
 
 def _number(op: Op, name: str) -> Fraction:
-    """The one element of an input; 0 if it is not known."""
+    """The only element of an input; 0 if it is unknown."""
     elements = op.elements(name)
     value = constant(elements.item()) if elements is not None and elements.size == 1 else None
     return Fraction(0 if value is None else value)

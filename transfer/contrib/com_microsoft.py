@@ -91,7 +91,7 @@ def first_input(op: Op) -> Tensor:
 
 @rule("BiasDropout", inputs="data bias residual ratio training_mode", outputs="output mask", domain=MICROSOFT)
 def bias_dropout(op: Op) -> Sequence[Tensor]:
-    """data + bias + residual with elements dropped, and which were kept."""
+    """data + bias + residual with elements dropped, and a mask of those kept."""
     op.may_fail("bias and residual must fit the data")
     shape = op.tensor("data").shape
     return Tensor(op.dtype("data"), shape), Tensor(DType.BOOL, shape)
@@ -179,7 +179,7 @@ _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
     domain=MICROSOFT,
 )
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
-    """Normalised sum of word, position and segment embeddings; how many tokens of each row are unmasked; the sum."""
+    """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
     op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
     op.require_rank(ids, 2, "input_ids")
@@ -295,7 +295,7 @@ def fused_conv(op: Op) -> Value:
 
 @rule("Unique", inputs="x", outputs="y idx counts", domain=MICROSOFT)
 def unique(op: Op) -> Sequence[Tensor]:
-    """The distinct elements of a vector in order of appearance, where each was found, how often it occurs."""
+    """The distinct elements of a vector in order of appearance, the place of each element among them, their counts."""
     shape, dtype = op.tensor("x").shape, op.dtype("x")
     op.require_rank(shape, 1, "x")
     count = op.fresh("distinct")

@@ -1,6 +1,6 @@
 """Attention of other kinds: time-major decoders, long documents, biases by gates, rotations. No kernel runs on the CPU.
 
-Source: onnxruntime's operator texts and what it infers for a node.
+Source: onnxruntime's operator documentation and its shape inference.
 B batch, S length of the query, L of the keys, H heads, d the size of a head, D = H * d.
 """
 
@@ -31,7 +31,7 @@ from absint.transfer.rule import MICROSOFT, rule
     domain=MICROSOFT,
 )
 def decoder_attention(op: Op) -> Sequence[Tensor]:
-    """Attention of (S, B, D) on (L, B, D); caches (B, H, length, d), of a length that the flags decide."""
+    """Attention of (S, B, D) on (L, B, D); caches (B, H, length, d), whose length depends on flags."""
     heads, (length, batch, hidden) = positive(op, "num_heads"), sizes(op, "query", 3)
     head = head_size(op, hidden, heads)
     require_dims(op, "key", sizes(op, "key", 3)[0], batch, hidden)

@@ -95,7 +95,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
 
 @rule("DequantizeBFP", inputs="x shape strides", outputs="y", domain=MICROSOFT)
 def dequantize_bfp(op: Op) -> Tensor:
-    """A tensor of the shape that the input says, in the type that the attribute dtype names."""
+    """A tensor of the shape in the input `shape`, in the type that the attribute dtype names."""
     dtype, sizes = type_attribute(op, "dtype", DType.FLOAT), op.integers("shape")
     op.may_fail("the device must support the format")
     if sizes is None:

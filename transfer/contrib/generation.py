@@ -1,6 +1,6 @@
 """Text generation: searches that run a decoder many times, and operators on the tokens they make.
 
-Source: onnxruntime's operator texts and CPU kernels. The graphs in the attributes of a search (decoder, encoder) are
+Source: onnxruntime's documentation and CPU kernels. The graphs in the attributes of a search (decoder, encoder) are
 not read: a search pads every sequence to max_length, and only the size of a vocabulary depends on them.
 """
 
@@ -30,7 +30,7 @@ BEAM_INPUTS: Final = (
 
 
 def _number(op: Op, name: str) -> Dim:
-    """The one number that an input holds, as a size."""
+    """The only number in an input, as a size."""
     require_scalar(op, name)
     return one_integer(op, name)
 

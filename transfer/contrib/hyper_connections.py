@@ -1,6 +1,6 @@
 """Streams that run side by side through a model (hyper-connections), with their norms and gates.
 
-Source: onnxruntime's operator texts and its CPU kernels. C streams of H features are two axes, or one of size C * H
+Source: onnxruntime's documentation and CPU kernels. C streams of H features are two axes, or one of size C * H
 where the attribute num_branches gives C.
 """
 
@@ -35,7 +35,7 @@ class Streams(NamedTuple):
 
 
 def _streams(op: Op, name: str) -> Streams | None:
-    """The axes of an input; None if its rank is not known."""
+    """The axes of an input; None if its rank is unknown."""
     shape, count = op.tensor(name).shape, op.integer("num_branches", 0)
     if count < 0:
         op.reject(f"num_branches must not be negative, found {count}")

@@ -1,4 +1,4 @@
-"""Hashes of n-grams of tokens, which look up embeddings. Source: onnxruntime's operator texts and its CPU kernels."""
+"""Hashes of n-grams of tokens, which look up embeddings. Source: onnxruntime's documentation and CPU kernels."""
 
 from __future__ import annotations
 

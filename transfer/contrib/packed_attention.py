@@ -1,6 +1,6 @@
 """Attention on the tokens of all rows without padding, and conversions to and from it. No kernel runs on the CPU.
 
-Source: onnxruntime's operator texts and what it infers for a node. N tokens, B rows, S length of a padded row.
+Source: onnxruntime's operator documentation and its shape inference. N tokens, B rows, S length of a padded row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Layers with a state: linear attention, gated delta networks, causal convolutions, attention around an LSTM.
 
-Source: onnxruntime's operator texts, its CPU kernels, and its shape inference.
+Source: onnxruntime's operator documentation, its CPU kernels, and its shape inference.
 B batch, S length, N tokens of rows without padding, H heads, d the size of a head.
 """
 

@@ -1,6 +1,6 @@
 """Attention that reads a part of its cache, and the operators that choose the part.
 
-Source: onnxruntime's operator texts and its shape inference; SparseAttention runs on the CPU.
+Source: onnxruntime's operator documentation and its shape inference; SparseAttention runs on the CPU.
 B batch, S length of the query, P of the past, d the size of a head, N tokens of rows without padding.
 """
 

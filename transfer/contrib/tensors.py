@@ -1,6 +1,6 @@
-"""Operators of the com.microsoft domain on tensors at large: ranges, windows, lookups, crops, transforms, dropout.
+"""Other operators of the com.microsoft domain on tensors: ranges, windows, lookups, crops, transforms, dropout.
 
-Source: onnxruntime's operator texts, its CPU kernels, and its shape inference.
+Source: onnxruntime's operator documentation, its CPU kernels, and its shape inference.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def word_conv_embedding(op: Op) -> Tensor:
     op.may_fail("every character must have a vector, and W must have rank 4")
     filters, _, window, size, *_ = _leading(op, "W", 4)
     require_dims(op, "B", filters)
-    if op.tensor("W").shape.rank == 4 and op.tensor("C").shape.rank == 2:  # onnxruntime takes other ranks too
+    if op.tensor("W").shape.rank == 4 and op.tensor("C").shape.rank == 2:  # onnxruntime accepts other ranks too
         require_dims(op, "C", sizes(op, "C", 2)[0], size)
     words, dtype = op.tensor("Sequence").shape, op.common_dtype("W", "B", "C")
     if words.rank == 1 or words.rank == 0:

@@ -60,7 +60,7 @@ def one(dtype: DType) -> Element:
 
 
 def constant(element: Element) -> Fraction | None:
-    """The value of an integer or float that is a constant."""
+    """The value of a constant integer or float, else None."""
     if isinstance(element, Real):
         return element.fraction
     return Fraction(element.const) if isinstance(element, Expr) and element.const is not None else None
