@@ -26,7 +26,7 @@ def test_the_page_is_up_to_date() -> None:
         ("dims of axis -1 must broadcast", "dims of axis n must broadcast"),
         ("the last dim is 4, found N and 3", "the last dim is n"),
         ("X must have rank 2, found shape [N, 3]", "X must have rank n"),
-        ("the window fits spatial axis 0", "the window fits spatial axis n"),
+        ("the window must fit spatial axis 0", "the window must fit spatial axis n"),
     ],
 )
 def test_reasons_are_general(reason: str, text: str) -> None:

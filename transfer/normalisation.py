@@ -16,36 +16,35 @@ from absint.transfer.rule import rule
 
 @rule("Softmax LogSoftmax Hardmax", inputs="input", outputs="output", complete=True)
 def softmax(op: Op) -> Tensor:
-    """The shape of the input; before opset 13 over all axes from `axis` (1) on, since then over `axis` (-1)."""
+    """The shape of the input, normalised over `axis` (-1); before opset 13 over all axes from `axis` (1) on."""
     x = op.tensor("input")
     axis = op.integer("axis", -1 if op.version >= 13 else 1)
     if x.shape.is_top:
-        op.may_fail("axis is in range")
+        op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
         if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
             op.reject(reason)
-        op.may_fail(reason)  # onnxruntime runs the function that defines the operator
+        op.may_fail(reason)  # onnxruntime runs the function body of the operator
         op.load_risk(reason)
     elif not -len(x.shape) <= axis < len(x.shape):
         # onnxruntime returns an empty input before it looks at the axis.
         empty = disjunction(*(eq(size, 0) for size in x.shape))
-        reason = f"axis {axis} is out of range for rank {len(x.shape)}"
-        op.require(empty, reason)
-        op.load_risk(reason)
+        op.require(empty, f"axis {axis} must be in range for rank {len(x.shape)} unless the input is empty")
+        op.load_risk(f"axis {axis} is out of range for rank {len(x.shape)}")
     return Tensor(x.dtype, x.shape)
 
 
 @rule("LpNormalization", inputs="input", outputs="output", complete=True)
 def lp_normalization(op: Op) -> Tensor:
-    """Each slice of `axis` divided by its p-norm."""
+    """Each slice along `axis` divided by its p-norm: the shape of the input."""
     x = op.tensor("input")
     if op.integer("p", 2) not in (1, 2):
         op.reject(f"p must be 1 or 2, found {op.integer('p')}")
     if x.shape.is_top:
-        op.may_fail("axis is in range")
+        op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
-        op.may_fail("the input is a scalar and has no axis")
+        op.may_fail("the input must have an axis, found a scalar")
     else:
         op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
@@ -56,9 +55,9 @@ def mean_variance_normalization(op: Op) -> Tensor:
     """(X - mean) / deviation: the shape of X."""
     x = op.tensor("X")
     if x.shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
-        op.may_fail("onnxruntime normalises images of float32")
+        op.may_fail("onnxruntime normalises only float32 images")
     elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
-        op.may_fail("onnxruntime normalises over all spatial axes, and the batch")
+        op.may_fail("onnxruntime normalises over the batch and all spatial axes")
     return Tensor(x.dtype, x.shape)
 
 
@@ -71,12 +70,12 @@ def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
     x = op.tensor("X")
     if x.shape.rank != 4:
-        op.may_fail("onnxruntime wants X of rank 4")
+        op.may_fail("onnxruntime needs X of rank 4")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
-        op.may_fail("onnxruntime wants a size that is odd and positive")
+        op.may_fail("onnxruntime needs a size that is odd and positive")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
-        op.may_fail("onnxruntime wants alpha and beta to be positive")
+        op.may_fail("onnxruntime needs alpha and beta to be positive")
     return Tensor(x.dtype, x.shape)
 
 
@@ -85,13 +84,13 @@ def instance_normalization(op: Op) -> Tensor:
     """Each channel of each instance normalised: the shape of the input (N, C, ...)."""
     x = op.tensor("input")
     if x.shape.is_top:
-        op.may_fail("the input has rank 3 or more")
+        op.may_fail("the input must have rank 3 or more")
     elif len(x.shape) < 2:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
-        op.may_fail("the input has no spatial axis")
+        op.may_fail("the input must have a spatial axis")
     if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
-        not_empty(op, "onnxruntime may end the process on empty images of FLOAT16", x.shape)
+        not_empty(op, "onnxruntime may crash on empty FLOAT16 images", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
     return Tensor(op.common_dtype("input", "scale", "B"), x.shape)
 
@@ -105,26 +104,25 @@ def group_normalization(op: Op) -> Tensor:
         op.reject("num_groups must be positive")
     channels = _channels(x.shape)
     if x.shape.is_top or len(x.shape) < 2:
-        op.may_fail("X has a batch and channels")
+        op.may_fail("X must have a batch and channels")
     not_empty(op, "onnxruntime cannot reshape an empty X", x.shape)
     empty = [eq(size, 0) for size in x.shape if not size.is_unknown] if not x.shape.is_top else []
-    op.require(disjunction(divisible(channels, groups), *empty), "channels are a multiple of num_groups")
+    op.require(disjunction(divisible(channels, groups), *empty), "channels must be a multiple of num_groups")
     size = channels if op.version >= 21 else Dim(groups)
     for name in ("scale", "bias"):
         _require_by_group(op, name, size)
     dims = x.shape.dims if x.shape.rank else ()
     if len(dims) > 1 and op.decide(ge(channels, 1)) is not YES:
-        # no channels broadcast to those of scale and bias
+        # 0 channels may broadcast with scale and bias
         named = ite(ge(channels, 1), channels, op.fresh("channels")) if isinstance(channels, Expr) else UNKNOWN_SIZE
         dims = (dims[0], named, *dims[2:])
     return Tensor(op.common_dtype("X", "scale", "bias"), shape_of(dims) if dims else x.shape)
 
 
 def _require_by_group(op: Op, name: str, size: Dim) -> None:
-    """A vector by the specification. onnxruntime runs the function that defines the operator, which reshapes or
-    broadcasts it."""
+    """A vector by the specification; onnxruntime runs the operator's function body, which reshapes or broadcasts it."""
     shape = op.tensor(name).shape
-    reason = f"{name} has one value for each channel"
+    reason = f"{name} must have one value for each channel"
     if shape.is_top or len(shape) != 1:
         op.may_fail(reason)
     else:
@@ -139,14 +137,14 @@ def _require_by_group(op: Op, name: str, size: Dim) -> None:
     complete=True,
 )
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
-    """Normalised by channel; the optional outputs are statistics of the shape of mean."""
+    """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
     x = op.tensor("X")
     if op.outputs > 1:
         op.may_fail("onnxruntime computes no statistics")
     if not x.shape.rank:
-        op.may_fail("X has channels")
+        op.may_fail("X must have channels")
     if op.integer("spatial", 1) != 1:
-        op.may_fail("the parameters have the shape of X without its batch")
+        op.may_fail("the parameters must have the shape of X without its batch")
     if op.integer("spatial", 1):
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
         statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
@@ -164,13 +162,13 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     complete=True,
 )
 def batch_normalization(op: Op) -> tuple[Tensor, ...]:
-    """Normalised by channel; in training mode also the running mean and variance, one value for each channel."""
+    """Normalised by channel: the shape of X; in training mode also the running mean and variance of each channel."""
     x = op.tensor("X")
     channels = _channels(x.shape)
     if x.shape.is_top:
-        op.may_fail("X has rank 1 or more")
+        op.may_fail("X must have rank 1 or more")
     elif len(x.shape) == 0:
-        op.may_fail("X is a scalar and has no channels")
+        op.may_fail("X must have channels, found a scalar")
     if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
     if op.integer("training_mode", 0):
@@ -194,11 +192,13 @@ def _require_vectors(op: Op, size: Dim, *names: str) -> None:
     for name in names:
         shape = op.tensor(name).shape
         op.require_rank(shape, 1, name)
-        op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], size, f"{name} has one value for each channel")
+        op.require_equal(
+            UNKNOWN_SIZE if shape.is_top else shape[0], size, f"{name} must have one value for each channel"
+        )
 
 
 def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
-    """The number of channels, from X or from the first parameter that tells it."""
+    """The number of channels, from X or the first parameter of known size."""
     shapes = [op.tensor(name).shape for name in names]
     known = [d for d in (channels, *(s[0] for s in shapes if s.rank == 1)) if not d.is_unknown]
     return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
@@ -206,7 +206,7 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
 
 @rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalised over the axes from `axis` on; Mean and InvStdDev keep them as 1 and have the stash type."""
+    """Normalised over the axes from `axis` on: the shape of X; Mean and InvStdDev have 1 there, and the stash type."""
     x = op.tensor("X")
     stash = type_attribute(op, "stash_type", DType.FLOAT)
     return (
@@ -224,13 +224,13 @@ def rms_normalization(op: Op) -> Tensor:
 
 
 def _normalised(op: Op, *parameters: str) -> DType:
-    """Requirements shared by both; the type of X."""
+    """The type of X; states the requirements that both operators share."""
     x = op.tensor("X")
     if x.shape.is_top:
-        op.may_fail("axis is in range and the parameters broadcast to X")
+        op.may_fail("axis must be in range, and the parameters must broadcast to X")
         return op.dtype("X")
     if len(x.shape) == 0:
-        op.may_fail("X is a scalar and has no axis")
+        op.may_fail("X must have an axis, found a scalar")
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     empty = [size for size in x.shape[axis:] if op.decide(ge(size, 1)) is not YES]
@@ -243,14 +243,14 @@ def _normalised(op: Op, *parameters: str) -> DType:
 
 
 def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> None:
-    """The parameter broadcasts to the target and does not enlarge it."""
+    """Require that the parameter broadcasts to the target without enlarging it."""
     if shape.is_top:
-        op.may_fail(f"{name} broadcasts to X")
+        op.may_fail(f"{name} must broadcast to X")
         return
     if len(shape) > len(target):
-        op.reject(f"{name} of shape {shape} does not broadcast to X of shape {target}")
+        op.reject(f"{name} must broadcast to X of shape {target}, found {shape}")
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of {name} is 1 or that of X")
+        op.require(disjunction(eq(dim, size), eq(dim, 1)), f"dim {-axis} of {name} must be 1 or that of X")
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:

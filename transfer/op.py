@@ -1,8 +1,8 @@
-"""Op, all that a transfer function sees: one operator instance with its inputs as abstract values.
+"""Op: one operator instance with its inputs as abstract values, and all that a transfer function sees.
 
-A rule never sees the graph, the solver or other nodes. It reads inputs and attributes, states requirements, and returns
-one abstract value for each output. The engine names unknown dims; `fresh` is for a symbol that a requirement or a
-second output mentions, too.
+A rule sees neither the graph nor the solver nor other nodes. It reads inputs and attributes, states requirements, and
+returns one abstract value for each output. The engine names unknown dims; a rule calls `fresh` only for a symbol that
+a requirement or a second output mentions too.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Op(Stating):
     # Inputs
 
     def value(self, name: str) -> Value | None:
-        """The input of this formal name, or None if it is left out."""
+        """The input with this formal name, or None if it is left out."""
         index = self.rule.places.get(name)
         if index is None:
-            raise RuleError(f"asks for an input {name!r} and names {listed(self.rule.inputs)}: see its `inputs`")
+            raise RuleError(f"asks for an input {name!r}, but its `inputs` are {listed(self.rule.inputs)}")
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, name: str) -> bool:
@@ -78,7 +78,7 @@ class Op(Stating):
         return self.value(name) is not None
 
     def tensor(self, name: str) -> Tensor:
-        """The input as a tensor; of unknown type and rank if it is not known to be one.
+        """The input as a tensor, of unknown type and rank unless it is known to be one.
 
         Raises BadNodeError if a required input is left out.
         """
@@ -96,15 +96,15 @@ class Op(Stating):
     def variadic(self) -> list[Tensor]:
         """All inputs as tensors, for an operator whose inputs are interchangeable."""
         if None in self.inputs:
-            self.may_fail("no input must be left out")
+            self.may_fail("every input must be given")
         return [v if isinstance(v, Tensor) else ANY_TENSOR for v in self.inputs if v is not None]
 
     def wants(self, index: int) -> bool:
-        """The node has an output of this index."""
+        """The node has an output with this index."""
         return index < self.outputs
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """An integer attribute that is 1 or 0. Runtimes refuse other numbers, or take them for 0."""
+        """An integer attribute that is 0 or 1. Runtimes refuse other numbers, or read them as 0."""
         value = self.integer(name, int(default))
         if value not in (0, 1):
             self.may_fail(f"attribute {name} must be 0 or 1, found {value}")
@@ -118,16 +118,16 @@ class Op(Stating):
         return value.dtype if isinstance(value, Tensor) else DType.UNDEFINED
 
     def common_dtype(self, *names: str) -> DType:
-        """The element type that these inputs share: known if that of one of them is known."""
+        """The element type that these inputs share, known if one of them has a known type."""
         return self.same_dtype(*(self.dtype(name) for name in names))
 
     def same_dtype(self, *dtypes: DType) -> DType:
-        """The one element type that all of these must be; different ones are noted and give UNDEFINED."""
+        """The element type that all of these must be; a conflict is noted and gives UNDEFINED."""
         result = DType.UNDEFINED
         for dtype in dtypes:
             result = DTYPES.meet(result, dtype)
         if result is DType.CONFLICT:
-            self.note(f"inputs must have the same element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
+            self.note(f"inputs must share one element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
             return DType.UNDEFINED
         return result
 
@@ -150,7 +150,7 @@ class Op(Stating):
             return None
         sizes, contents = value.shape.concrete, value.contents
         if value.shape.rank is not None and value.shape.rank > 1:
-            self.may_fail(f"{name} must have one axis")
+            self.may_fail(f"{name} must have rank 0 or 1")
         if contents is not None and not contents.is_fill:
             return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in contents.elements]
         found = self.elements(name)
@@ -170,18 +170,18 @@ class Op(Stating):
     # Shapes
 
     def axis(self, axis: int, rank: int, name: str = "axis") -> int:
-        """The axis counted from the front. Rejects one outside [-rank, rank - 1]."""
+        """The axis, counted from the front. Rejects the node if it is outside [-rank, rank - 1]."""
         if not -rank <= axis < rank:
             self.reject(f"{name} {axis} is out of range for rank {rank}")
         return axis + rank if axis < 0 else axis
 
     def require_rank(self, shape: Shape, rank: int, what: str) -> None:
-        """The shape has this rank, if it is known."""
+        """Reject the node if the shape is known to have another rank."""
         if shape.rank is not None and shape.rank != rank:
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
 
     def broadcast(self, *shapes: Shape) -> Shape:
-        """The shape after numpy broadcasting, with its requirements stated; of unknown rank if a shape is."""
+        """The shape after numpy broadcasting, of unknown rank if one of the shapes is. States the requirements."""
         if len(shapes) == 1:
             return shapes[0]
         if any(s.is_top for s in shapes):
@@ -193,7 +193,7 @@ class Op(Stating):
         return shape_of(self.broadcast_dims(*(s.dims for s in shapes)))
 
     def broadcast_dims(self, *dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The dims after numpy broadcasting: aligned at the last axis."""
+        """The dims after numpy broadcasting, aligned at the last axis."""
         first = dims[0]
         if all(d == first for d in dims[1:]) and not any(d.is_unknown for d in first):
             return tuple(first)
@@ -232,7 +232,7 @@ class Op(Stating):
 
 @remembered
 def _wider(a: Dim, b: Dim, facts: Facts) -> Dim:
-    """The size of two that broadcast."""
+    """The result of two sizes that broadcast."""
     if facts.decide(rel.ne(a, 1)) is YES:
         return a
     return b if facts.decide(rel.ne(b, 1)) is YES else broadcast(a, b)

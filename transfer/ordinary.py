@@ -1,9 +1,8 @@
 """Ordinary sizes: a numeric premise may be assumed only if it holds for all of them.
 
-The values of all symbols together range over everything up to `ORDINARY`, within their bounds; so the premise is shown
-by interval arithmetic, not sampled. Facts may bound a symbol further. Trip counts and carried
-values of loops are not sizes that a user chooses: 64 iterations that double a number overflow every integer type. They
-keep their own bounds.
+Symbols range independently over all values up to `ORDINARY` within their bounds; interval arithmetic, not sampling,
+shows the premise. Facts may bound a symbol further. Trip counts and values carried by loops are not sizes that a user
+chooses: 64 iterations that double a number overflow every integer type. They keep their own bounds.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ORDINARY: Final = 1 << 16
 
 @remembered
 def is_ordinary(premise: Relation, facts: Facts) -> bool:
-    """The premise is shown for all values up to `ORDINARY` of its symbols that the facts allow."""
+    """The premise holds for all values of its symbols up to `ORDINARY` that the facts allow."""
     loops = any(map(_is_of_a_loop, premise.symbols))
     narrowed = premise.map(_boxed(_trips(facts)) if loops else _boxed({}))
     if narrowed is TRUE or narrowed is FALSE or not facts:
@@ -42,7 +41,7 @@ def _ordinary_facts(facts: Facts) -> Facts:
 
 @remembered
 def _trips(facts: Facts) -> Mapping[Symbol, Symbol]:
-    """Symbols of loops with the bounds that the facts give them, for all ordinary sizes: a trip is below the limit."""
+    """Loop symbols with the bounds that facts give them at all ordinary sizes: an iteration is below its limit."""
     found: dict[Symbol, Symbol] = {}
     for relation in facts.relations:
         e = relation.map(_boxed(found)).expr if relation.op == ">=" else None
@@ -57,7 +56,7 @@ def _trips(facts: Facts) -> Mapping[Symbol, Symbol]:
 
 
 def _boxed(known: Mapping[Symbol, Symbol]) -> Callable[[Expr], Dim]:
-    """Puts symbols that have ordinary values only in place of those of an expression."""
+    """A substitution that restricts every symbol of an expression to ordinary values."""
 
     def change(e: Expr) -> Dim:
         return Substitution({s: expr_of(known.get(s) or ordinary(s)) for s in e.symbols})(e)
@@ -66,7 +65,7 @@ def _boxed(known: Mapping[Symbol, Symbol]) -> Callable[[Expr], Dim]:
 
 
 def ordinary(symbol: Symbol) -> Symbol:
-    """The symbol with its ordinary values only."""
+    """The symbol, restricted to ordinary values."""
     lo, hi = symbol.bounds
     if _is_any_number(symbol) and not symbol.bounds.leq(Interval(0, MAX_DIM)):
         return symbol
@@ -78,12 +77,12 @@ def ordinary(symbol: Symbol) -> Symbol:
 
 
 def _is_any_number(symbol: Symbol) -> bool:
-    """Nothing is known about it: it may be a sum that wrapped around, as large as its type allows."""
+    """The symbol may be any number, such as a sum that wrapped around, as large as its type allows."""
     return symbol.kind not in (SymbolKind.INPUT, SymbolKind.DATA, SymbolKind.PROBE)
 
 
 def _is_of_a_loop(symbol: Symbol) -> bool:
-    """It is an iteration number, or a value that a loop carries."""
+    """The symbol is an iteration number, or a value that a loop carries."""
     return symbol.kind is SymbolKind.ITERATION
 
 

@@ -32,11 +32,11 @@ def pad_attribute(op: Op) -> Tensor:
 
 @rule("Pad", inputs="data pads constant_value axes", since=11, complete=True, elements=True)
 def pad(op: Op) -> Tensor:
-    """numpy.pad on the given axes, by default all: begins of all axes, then ends; negative pads crop."""
+    """numpy.pad on the given axes, by default all: pads before each axis, then after each; negative pads crop."""
     x, pads = op.tensor("data"), op.integers("pads")
     axes = op.constants("axes") if op.has("axes") else None
     if pads is None and op.has("pads") and x.shape.rank is not None and not op.has("axes"):
-        op.may_fail("two pads for each axis")
+        op.may_fail("pads must have two values for each axis")
         pads = [UNKNOWN_SIZE] * (2 * len(x.shape))
     if pads is None or (op.has("axes") and axes is None):
         op.may_fail("the pads or their axes, which are unknown, must fit the rank")
@@ -48,39 +48,39 @@ def pad(op: Op) -> Tensor:
 def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     x = op.tensor("data")
     if len(pads) % 2:
-        op.reject(f"an odd number of pads: {len(pads)}")
+        op.reject(f"pads must have two values for each axis, found {len(pads)}")
     if x.shape.is_top:
-        op.may_fail("two pads for each axis, and the rank is unknown")
+        op.may_fail("pads must have two values for each axis, and the rank is unknown")
         rank = len(pads) // 2
         shape = TOP_SHAPE if axes is not None else shape_of((UNKNOWN_SIZE,) * rank)
         return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
     if rank == 0:
-        op.may_fail("onnxruntime pads no scalars")
+        op.may_fail("onnxruntime does not pad scalars")
     _may_refuse_constant(op)
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(pads) != 2 * len(at):
-        op.reject(f"{len(pads)} pads for {len(at)} axes")
+        op.reject(f"pads must have {2 * len(at)} values, found {len(pads)}")
     if len(set(at)) < len(at):
-        op.may_fail("the axes name an axis twice")
+        op.may_fail("axes must not repeat an axis")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank), _padded_fill(op, x, None))
     added = {axis: (pads[i], pads[i + len(at)]) for i, axis in enumerate(at)}
     mode = op.string("mode", "constant")
     if mode not in ("constant", "edge", "reflect", "wrap"):
-        op.may_fail(f"mode {mode} is none of constant, edge, reflect and wrap")
+        op.may_fail(f"mode must be constant, edge, reflect or wrap, found {mode}")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
     if mode == "wrap" and not all(is_positive(op, d) for d in x.shape):
-        op.may_fail("onnxruntime wraps no empty tensors")
+        op.may_fail("onnxruntime does not wrap empty tensors")
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
     return Tensor(x.dtype, result, fill or (_padded_contents(op, x, added) if result.concrete is not None else None))
 
 
 def _may_refuse_constant(op: Op) -> None:
-    """onnxruntime wants one element in every mode, whatever the rank; only the mode `constant` reads it."""
+    """onnxruntime needs one element in every mode, of any rank; only mode `constant` reads it."""
     if "constant_value" not in op.rule.inputs or not op.has("constant_value"):
         return
-    shape, reason = op.tensor("constant_value").shape, "constant_value is one element"
+    shape, reason = op.tensor("constant_value").shape, "constant_value must be one element"
     if shape.is_top:
         op.may_fail(reason)
         return
@@ -93,25 +93,25 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
         op.may_fail(f"the pads of axis {axis}, which are unknown, must fit its size")
         return UNKNOWN_SIZE
     result = size + before + after
-    op.require(ge(result, 0), f"axis {axis} is not cropped to less than nothing")
+    op.require(ge(result, 0), f"axis {axis} must not be cropped below 0")
     if mode != "constant" and not (before.const == 0 and after.const == 0):
         grows_from_nothing = disjunction(ge(size, 1), le(before + after, 0))
-        op.require(grows_from_nothing, f"mode {mode} extends axis {axis}, which must have an element")
+        op.require(grows_from_nothing, f"axis {axis} must not be empty where mode {mode} extends it")
         _check_extent(op, axis, size, added, mode)
     return result
 
 
 def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
-    """onnxruntime (not ONNX) requires elements to be left after cropping, and enough of them for reflect."""
+    """onnxruntime (not ONNX) needs elements after cropping, and enough of them to reflect."""
     left = size + least(op, added[0], 0) + least(op, added[1], 0)
     if left is not size and not is_positive(op, left):
         op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping")
     if mode == "reflect" and not all(op.decide(ge(left - 1, p)) is YES for p in added):
-        op.may_fail(f"onnxruntime reflects at most all elements of axis {axis} but one")
+        op.may_fail(f"onnxruntime reflects axis {axis} by less than its size")
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:
-    """The join of elements that are all the same and the constant. `pads` are None if they are unknown."""
+    """The join of the constant and the element that fills the input. `pads` is None if unknown."""
     if x.contents is None or not x.contents.is_fill:
         return None
     if pads is not None and all(pad.bounds.leq(_CROPPED) for pad in pads):
@@ -121,7 +121,7 @@ def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | No
 
 
 def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | None:
-    """Known elements, padded by known numbers of a known constant."""
+    """Known elements with known pads of a known constant."""
     filling = _filling(op, x)
     constant = all(pad.is_concrete for pads in added.values() for pad in pads)
     if x.contents is None or not constant or filling is None or op.string("mode", "constant") != "constant":
@@ -162,15 +162,15 @@ _CROPPED: Final = Interval(None, 0)
 
 @rule("CenterCropPad", inputs="input_data shape", outputs="output_data", complete=True)
 def center_crop_pad(op: Op) -> Tensor:
-    """The given axes, by default all, cropped or padded around the middle to the target."""
+    """The given axes, by default all, cropped or padded around the centre to the target."""
     x, target, axes = op.tensor("input_data"), op.integers("shape"), op.ints("axes")
     if x.shape.is_top:
         op.may_fail("the target must have one size for each axis, and the rank is unknown")
-        known = axes is None and target is not None and len(target) != 1  # onnxruntime takes one size for all axes
+        known = axes is None and target is not None and len(target) != 1  # onnxruntime takes a single size for all axes
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
     if rank == 0:
-        op.may_fail("onnxruntime pads no scalars")
+        op.may_fail("onnxruntime does not pad scalars")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if target is None or len(target) != len(at) or len(set(at)) < len(at):
         op.may_fail("the target must have one size for each axis")

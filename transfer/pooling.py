@@ -34,12 +34,12 @@ def global_pool(op: Op) -> Tensor:
     """One value for each channel: every spatial axis becomes 1."""
     x = op.tensor("X")
     if x.shape.is_top:
-        op.may_fail("X has rank 3 or more")
+        op.may_fail("X must have rank 3 or more")
         return Tensor(x.dtype)
     _check_rank(op, x.shape)
     batch, channels, *spatial = x.shape.dims
     for axis, size in enumerate(spatial):
-        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")
+        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
     _may_refuse_channels(op, batch, channels)
     return Tensor(x.dtype, shape_of((batch, channels, *(Dim(1) for _ in spatial))))
 
@@ -50,12 +50,12 @@ def pool_shape(op: Op) -> Shape:
     if not kernel:
         op.reject("kernel_shape is missing")
     if any(size <= 0 for size in kernel):
-        op.reject("kernel_shape must be positive")
+        op.reject(f"kernel_shape must be positive, found {kernel}")
     x = op.tensor("X").shape
     if x.is_top:
         x = Shape([None] * (len(kernel) + 2))
     if len(x) != len(kernel) + 2:
-        op.reject(f"kernel_shape has {len(kernel)} values for X of shape {x}")
+        op.reject(f"X must have rank {len(kernel) + 2} for kernel_shape {kernel}, found shape {x}")
     _check_rank(op, x)
     batch, channels, *spatial = x.dims
     found = windows(op, [Dim(size) for size in kernel])
@@ -65,7 +65,7 @@ def pool_shape(op: Op) -> Shape:
     sizes = []
     may_be_empty = op.decide(ge(batch, 1)) is not YES
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
-        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} is not empty")
+        op.require(disjunction(eq(batch, 0), ge(size, 1)), f"spatial axis {axis} must not be empty")
         sizes.append(pooled(op, size, window, ceil_mode, axis, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
 
@@ -74,7 +74,7 @@ def _check_rank(op: Op, shape: Shape) -> None:
     if len(shape) < 2:
         op.reject(f"X must have rank 3 or more, found shape {shape}")
     if len(shape) == 2:
-        op.may_fail("X has no spatial axis")
+        op.may_fail("X must have a spatial axis")
     if len(shape) > 5:
         op.may_fail("onnxruntime pools at most three spatial axes")
 
@@ -88,7 +88,7 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     left_out = op.ints("pads") or [] if op.string("auto_pad", "NOTSET") != "NOTSET" else []
     for value, window in zip(left_out, [*found, *found], strict=False):
         if not 0 <= value < int(window.kernel):
-            op.may_fail("onnxruntime pads a pool by less than the kernel, also where auto_pad leaves the pads out")
+            op.may_fail("onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads")
     for window in found:
         kernel = int(window.kernel)
         if min(window.before, window.after) < 0:
@@ -101,7 +101,7 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
 
 @rule("MaxUnpool", inputs="X I output_shape", outputs="output")
 def max_unpool(op: Op) -> Tensor:
-    """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape where it is given."""
+    """The inverse of MaxPool: stride*(N-1) + kernel - pads, or output_shape if given."""
     x = op.tensor("X")
     kernel = op.ints("kernel_shape")
     if not kernel:

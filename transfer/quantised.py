@@ -1,4 +1,4 @@
-"""Quantisation: between floats and narrow integers, the shape unchanged."""
+"""Quantisation: conversion between floats and narrow integers, which keeps the shape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def quantize_linear(op: Op) -> Tensor:
     if given.is_float or given in (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64, DType.BOOL, DType.STRING):
         op.may_fail(f"onnxruntime does not quantise to {given}")
     if op.dtype("y_scale") is not x.dtype:
-        op.may_fail(f"onnxruntime wants y_scale in the type of x, found {op.dtype('y_scale')} and {x.dtype}")
+        op.may_fail(f"onnxruntime needs y_scale to have the type of x, found {op.dtype('y_scale')} and {x.dtype}")
     if given is DType.UNDEFINED:
         given = DType.UINT8
     return Tensor(op.dtype("y_zero_point") if op.has("y_zero_point") else given, x.shape)
@@ -42,20 +42,20 @@ def dequantize_linear(op: Op) -> Tensor:
     given = op.integer("output_dtype", 0)
     dtype = type_attribute(op, "output_dtype") if given else op.dtype("x_scale")
     if dtype is not op.dtype("x_scale"):
-        op.may_fail("output_dtype is the type of x_scale")
+        op.may_fail("output_dtype must be the type of x_scale")
     return Tensor(dtype, x.shape)
 
 
 @rule("DynamicQuantizeLinear", inputs="x", outputs="y y_scale y_zero_point", complete=True)
 def dynamic_quantize_linear(op: Op) -> tuple[Tensor, Tensor, Tensor]:
-    """x as uint8 with the scale and zero point that its range gives."""
+    """x as uint8, with the scale and zero point computed from its range."""
     return Tensor(DType.UINT8, op.tensor("x").shape), Tensor(DType.FLOAT, SCALAR), Tensor(DType.UINT8, SCALAR)
 
 
 def _require_parameters(op: Op, x: Shape, *names: str) -> None:
-    """A parameter is one value, or a vector along `axis`; a block for each of `block_size` elements is not checked.
+    """Require each parameter to be one value, or a vector along `axis`; blocked parameters are not checked.
 
-    Before opset 13 the specification has one value only, but onnxruntime takes a vector along axis 1 too.
+    Before opset 13 the specification allows one value only, but onnxruntime takes a vector along axis 1 too.
     """
     _may_refuse(op, x, *names)
     for name in names:
@@ -65,34 +65,35 @@ def _require_parameters(op: Op, x: Shape, *names: str) -> None:
         if x.is_top or shape.rank != 1 or op.integer("block_size", 0):
             continue
         if len(x) == 0:
-            op.require_equal(shape[0], 1, f"{name} is one value")
+            op.require_equal(shape[0], 1, f"{name} must be one value")
             continue
         axis = op.integer("axis", 1)
         if not -len(x) <= axis < len(x):
-            op.require_equal(shape[0], 1, f"{name} is one value, as axis {axis} is out of range")
+            op.require_equal(shape[0], 1, f"{name} must be one value, as axis {axis} is out of range")
             continue
         op.require(
-            disjunction(eq(shape[0], x[axis]), eq(shape[0], 1)), f"{name} has one value for each slice of axis {axis}"
+            disjunction(eq(shape[0], x[axis]), eq(shape[0], 1)),
+            f"{name} must have one value for each slice of axis {axis}",
         )
 
 
 def _may_refuse(op: Op, x: Shape, scale: str, zero_point: str) -> None:
-    """The rest that onnxruntime wants of the parameters."""
+    """Further needs of onnxruntime."""
     if op.integer("block_size", 0):
-        op.may_fail("onnxruntime wants a scale for each block")
+        op.may_fail("onnxruntime needs a scale for each block")
     shapes = [op.tensor(name).shape for name in (scale, zero_point) if name == scale or op.has(name)]
     if x.is_top or any(shape.is_top for shape in shapes):
-        op.may_fail("the parameters fit x")
+        op.may_fail("the parameters must fit x")
         return
     if any(len(shape) > 1 for shape in shapes):
-        op.may_fail("onnxruntime wants parameters of rank 0 or 1")
+        op.may_fail("onnxruntime needs parameters of rank 0 or 1")
     first, *others = (conjunction(*(eq(size, 1) for size in shape)) for shape in shapes)
     for (sizes, other), single in zip(pairwise(shapes), others, strict=True):
         if sizes != other:
-            op.may_fail("scale and zero point have one shape", unless=conjunction(first, single))
+            op.may_fail("scale and zero point must have the same shape", unless=conjunction(first, single))
     dtype = op.dtype("x")
     if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and op.has(zero_point) and not _is_zero(op, zero_point):
-        op.may_fail(f"onnxruntime wants no zero point other than 0 for {dtype}")
+        op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}")
 
 
 def _is_zero(op: Op, name: str) -> bool:

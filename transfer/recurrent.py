@@ -12,7 +12,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softsign", "Softplus", "LeakyRelu"})
-"""Those that need no parameter, or have a default."""
+"""Activations that need no parameter, or have a default."""
 
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
@@ -38,7 +38,7 @@ def rnn(op: Op) -> tuple[Tensor, ...]:
 def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...]:
     direction = op.string("direction", "forward")
     if direction not in DIRECTIONS:
-        op.reject(f"direction {direction!r} is not known")
+        op.reject(f"direction must be forward, reverse or bidirectional, found {direction!r}")
     directions = DIRECTIONS[direction]
     batch_first = op.integer("layout", 0) == 1
     if op.integer("layout", 0) != 0:
@@ -47,7 +47,7 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
         op.may_fail("onnxruntime has recurrent layers for float32 only")
     clip = op.number("clip")
     if clip is not None and clip <= 0:
-        op.may_fail("onnxruntime wants clip to be positive")
+        op.may_fail("onnxruntime needs a positive clip")
     x = _dims(op, "X", 3)
     positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
@@ -70,20 +70,20 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
 
 def _check_activations(op: Op, gates: int, directions: int) -> None:
     if "activation_alpha" in op.attributes or "activation_beta" in op.attributes:
-        op.may_fail("onnxruntime wants as many parameters as the activations have")
+        op.may_fail("onnxruntime needs exactly the parameters of the activations")
     names = op.attributes.get("activations")
     if names is None:
         return
     count = directions * {4: 3, 3: 2, 1: 1}[gates]
     if not isinstance(names, (list, tuple)) or len(names) != count or not {*names} <= ACTIVATIONS:
-        op.may_fail("onnxruntime knows the activations and has one for each gate")
+        op.may_fail("onnxruntime must know the activations, one for each gate")
 
 
 def _check_lengths(op: Op, steps: Dim) -> None:
     value = op.value("sequence_lens")
     if value is None:
         return
-    reason = "every sequence length is one that X has"
+    reason = "every sequence length must lie within X"
     contents = value.contents if isinstance(value, Tensor) else None
     if contents is None:
         op.may_fail(reason)
@@ -97,9 +97,9 @@ def _hidden_size(op: Op, gates: int) -> Dim:
     given = op.integer("hidden_size")
     if given is not None:
         if given <= 0:
-            op.may_fail("hidden_size is positive")
+            op.may_fail("hidden_size must be positive")
         return Dim(given)
-    op.may_fail("onnxruntime wants the attribute hidden_size")
+    op.may_fail("onnxruntime needs the attribute hidden_size")
     return _dims(op, "R", 3)[2]
 
 
@@ -110,13 +110,13 @@ def _dims(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
 
 
 def _require(op: Op, name: str, dims: tuple[Dim, ...]) -> None:
-    """The input, if given, has these dims."""
+    """Require that the input, if given, has these dims."""
     if not op.has(name):
         return
     found: Shape = op.tensor(name).shape
     op.require_rank(found, len(dims), name)
     for axis, (size, dim) in enumerate(zip(_dims(op, name, len(dims)), dims, strict=True)):
-        op.require_equal(size, dim, f"dim {axis} of {name} fits the layer")
+        op.require_equal(size, dim, f"dim {axis} of {name} must fit the layer")
 
 
 __all__ = ["gru", "lstm", "rnn"]

@@ -34,55 +34,55 @@ class Fold(NamedTuple):
 
 
 def by_attribute(fold: Fold | None) -> Function:
-    """The function of a reduction whose axes are an attribute."""
+    """The rule of a reduction whose axes are an attribute."""
 
     def rule(op: Op) -> Tensor:
-        """Reduce over the axes of an attribute; over all of them if it is absent."""
+        """Reduce over the axes in an attribute, or over all of them without it."""
         return _reduced(op, fold, [const(axis) for axis in op.ints("axes") or ()])
 
     return rule
 
 
 def by_input(fold: Fold | None) -> Function:
-    """The function of a reduction whose axes are an input."""
+    """The rule of a reduction whose axes are an input."""
 
     def rule(op: Op) -> Tensor:
-        """Reduce over the axes of an input; where there are none over all, or with noop_with_empty_axes not at all."""
+        """Reduce over the axes in an input; without any over all, or over none if `noop_with_empty_axes`."""
         axes: Sequence[Dim] | None = ()
         if op.has("axes"):
             axes = op.integers("axes")
             if op.tensor("axes").shape.rank != 1:
-                op.may_fail("axes is a vector")
+                op.may_fail("axes must be a vector")
         return _reduced(op, fold, axes, noop=op.flag("noop_with_empty_axes"))
 
     return rule
 
 
 def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool = False) -> Tensor:
-    """The result over the given axes (None: how many is unknown), their elements known or not."""
+    """The result over the given axes, each known or not; None if their number is unknown."""
     x, dtype = op.tensor("data"), op.dtype("data")
     identity = Tensor(dtype, x.shape, x.contents if fold is not None else None)
     if given is not None and not given and noop:
         return identity
     if x.shape.is_top:
         if given != ():
-            op.may_fail("axes are in range")
+            op.may_fail("axes must be in range")
         return Tensor(dtype, TOP_SHAPE if given or given is None or op.flag("keepdims", default=True) else SCALAR)
     rank = len(x.shape)
     if rank == 0:
         if given is None or given:
-            op.may_fail("onnxruntime takes any axis of a scalar, ONNX's own inference none")
+            op.may_fail("onnxruntime accepts any axis of a scalar, ONNX's own inference none")
         return _over(op, fold, x, frozenset())
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)
     if given is None or len(constants) < len(given):
-        op.may_fail("axes are in range")
+        op.may_fail("axes must be in range")
         return Tensor(dtype, _some_axes(op, x.shape, known, None if given is None else len(given)))
     return _over(op, fold, x, known if given else frozenset(range(rank)))
 
 
 def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
-    """The shape where some axes to reduce are unknown: each other one is kept or becomes 1."""
+    """The shape if some reduced axes are unknown: every other axis is kept or becomes 1."""
     if op.flag("keepdims", default=True):
         one = const(1)
         return shape_of(tuple(one if i in known else DIMS.join(d, one) for i, d in enumerate(shape)))
@@ -95,7 +95,7 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
     keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL and op.decide(ge(count, 1)) is not YES:
-        op.may_fail("onnxruntime has no empty reduction of booleans")
+        op.may_fail("onnxruntime does not reduce an empty axis of booleans")
     kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
     shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
     if fold is None or x.contents is None:
@@ -127,7 +127,7 @@ def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
 
 
 def _through_double(op: Op, dtype: DType, total: Dim, summands: Sequence[Dim] = ()) -> Dim:
-    """A sum or product of integers as onnxruntime computes it: in double, in any order.
+    """A sum or product of integers, as onnxruntime computes it in double, in any order.
 
     Partial products are no larger than the product, and partial sums no larger than the sum if no summand is negative.
     """
@@ -155,7 +155,7 @@ def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Eleme
 
 
 def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:
-    """num/den where every partial sum fits the mantissa too, since none is larger."""
+    """num/den if it fits the mantissa; then every partial sum does, since none is larger."""
     limit = 1 << MANTISSA_BITS[dtype]
     if den > _FINEST or (dtype is DType.FLOAT16 and not num.bounds.leq(Interval(0, limit))):
         return OPAQUE
@@ -163,14 +163,14 @@ def _in_mantissa(op: Op, num: Dim, den: int, dtype: DType) -> Element:
 
 
 _FINEST: Final = 1 << 10
-"""Elements with a larger divisor are not followed: a half float would round them."""
+"""The largest divisor of elements to follow: a half float rounds those with a larger one."""
 
 
 def _product(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     dims = [e for e in elements if isinstance(e, Dim)]
     if len(dims) < len(elements) or not dtype.is_integer:
         return OPAQUE
-    if len(dims) > _MOST_FACTORS:  # a partial product may be infinite, and times 0 it is no number
+    if len(dims) > _MOST_FACTORS:  # a partial product may be infinite, which times 0 is NaN
         return UNKNOWN_DIM
     return _through_double(op, dtype, product(dims))
 
@@ -199,7 +199,7 @@ def _extreme(
 def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
     total = _sum(op, dtype, elements) if elements else OPAQUE
     if isinstance(total, Dim):
-        if not isinstance(total, Expr):  # a sum that does not fit the type has a mean that does
+        if not isinstance(total, Expr):  # the mean may fit the type where the sum does not
             return UNKNOWN_DIM
         return truncdiv(total, len(elements)) if in_double(op, total * _FRACTIONS) else UNKNOWN_DIM
     count = len(elements)
@@ -209,19 +209,19 @@ def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
 
 
 def _same(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
-    """Some equal elements: each of them."""
+    """The element itself, if there is at least one."""
     return element if op.decide(ge(count, 1)) is YES else OPAQUE
 
 
 def _same_integer(op: Op, dtype: DType, element: Element, count: Dim) -> Element:
-    """The mean of equal elements; that of floats is rounded."""
+    """The mean of equal integers; a mean of floats is rounded."""
     if not isinstance(element, Dim):
         return OPAQUE
     return _same(op, dtype, element, count) if in_double(op, element * count * _FRACTIONS) else UNKNOWN_DIM
 
 
 _FRACTIONS: Final = 8
-"""The quotient of a number that is this much smaller is not rounded up to an integer."""
+"""A numerator this many times below the limit of double has no quotient that rounds up to an integer."""
 
 
 def _sum_repeated(op: Op, dtype: DType, element: Element, count: Dim) -> Element:

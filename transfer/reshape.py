@@ -1,7 +1,7 @@
-"""Reshape: the target of a reshape is data, so each of its elements may be a size, a 0 that copies, or the -1.
+"""Reshape: its target is data, so each element may be a size, a 0 that copies, or the -1.
 
-The result is found by cases. A case fixes which elements are copied and which one is inferred; its dims and what it
-takes to run follow by arithmetic, and an element that is surely positive has one case only.
+The result is found by cases. A case fixes which elements are copied and which one is inferred; arithmetic then gives
+its dims and requirements. An element that is surely positive has a single case.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from absint.transfer.rule import rule
 
 _MAX_CASES: Final = 16
 
-_COUNT: Final = "the target has as many elements as the input"
+_COUNT: Final = "the target must have as many elements as the input"
 _INFERRED: Final = "a -1 needs the other target dims to be non-zero"
 _DIVISIBLE: Final = "a -1 needs the element count to be divisible by the other target dims"
 
 
 class Case(NamedTuple):
-    """One reading of an element of the target: a size (None: to be inferred), where the condition holds."""
+    """One reading of a target element where the condition holds: a size, or None if it is inferred."""
 
     condition: Relation
     size: Dim | None
     positive: tuple[Relation, ...] = ()
-    """The sizes as far as they are known, where the condition holds."""
+    """Relations that make the size positive, known to hold with the condition."""
 
 
 Element = tuple[Case, ...]
-"""All cases of a target element; their conditions exclude each other. Empty: nothing is known of it."""
+"""All cases of a target element, with conditions that exclude each other; empty if nothing is known of it."""
 
 
 @rule("Reshape", inputs="data", until=4, complete=True, elements=True)
@@ -61,7 +61,7 @@ def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
     if sizes is None:
-        op.may_fail("onnxruntime wants attribute shape")
+        op.may_fail("onnxruntime needs attribute shape")
     return _reshape(op, [const(d) for d in sizes or []])
 
 
@@ -72,7 +72,7 @@ def reshape(op: Op) -> Tensor:
         op.may_fail("the target shape must be a vector")
     target = op.integers("shape")
     if target is None:
-        op.may_fail(f"the target is unknown: {_COUNT}")
+        op.may_fail("the target, which is unknown, must have as many elements as the input")
         x = op.tensor("data")
         return Tensor(x.dtype, TOP_SHAPE, x.contents if x.contents is not None and x.contents.is_fill else None)
     return _reshape(op, target)
@@ -85,10 +85,10 @@ def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
 
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:
-    """The dims of a reshape, its requirements stated."""
+    """The dims of a reshape. States its requirements."""
     minus_ones = sum(isinstance(e, Expr) and e.const == -1 for e in target)
     if minus_ones > 1:
-        op.reject(f"the target [{', '.join(map(str, target))}] has more than one -1")
+        op.reject(f"the target must have at most one -1, found [{', '.join(map(str, target))}]")
     elements = [_element(op, source, i, e, keep_zero, minus_ones == 1) for i, e in enumerate(target)]
     inferable = sum(any(case.size is None for case in element) for element in elements)
     count = 1
@@ -100,7 +100,7 @@ def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bo
 
 
 def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_one: bool) -> Element:
-    """The cases of one target element, requirements on it alone stated."""
+    """The cases of one target element. States the requirements on it alone."""
     if not isinstance(e, Expr):
         return ()
     if e.const == -1:
@@ -108,7 +108,7 @@ def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_on
     copied = source[axis] if not source.is_top and axis < len(source) else None
     cases = []
     if not is_natural(op, e):
-        op.require(ge(e, 0 if minus_one else -1), "a target dim is at least -1, and one of them may be -1")
+        op.require(ge(e, 0 if minus_one else -1), "a target dim must be at least -1, and only one may be -1")
         if not minus_one:
             cases.append(Case(eq(e, -1), None))
     if keep_zero or is_positive(op, e):
@@ -117,7 +117,7 @@ def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_on
         return () if e.const != 0 else (Case(TRUE, UNKNOWN_SIZE),)
     if copied is None:
         for part in (ne(e, 0),) if cases else nonzero_parts(e):
-            op.require(part, f"a 0 at axis {axis} copies an input dim that does not exist")
+            op.require(part, f"the target must not be 0 at axis {axis}, which the input lacks")
         return (*cases, Case(ge(e, 1), e)) if cases else (Case(TRUE, e),)
     if e.const == 0:
         return (Case(TRUE, copied),)
@@ -125,8 +125,8 @@ def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_on
 
 
 def _copied_or_kept(e: Expr, copied: Dim, cases: list[Case]) -> Element:
-    """A target element that may be 0 in some runs, and then copies this dim."""
-    if vanishes_with(copied, e):  # what it copies is 0 too
+    """The cases of a target element that may be 0 in some runs, and then copies this dim."""
+    if vanishes_with(copied, e):  # the copied dim is 0 too
         return (*cases, Case(ge(e, 0), e)) if cases else (Case(TRUE, e),)
     factor = exact_quotient(e, copied) if isinstance(copied, Expr) else None
     test = factor if isinstance(factor, Expr) and factor.bounds.lo is not None and factor.bounds.lo >= 0 else e
@@ -135,7 +135,7 @@ def _copied_or_kept(e: Expr, copied: Dim, cases: list[Case]) -> Element:
     return (Case(le(test, 0), copied), Case(ge(test, 1), e, nonzero_parts(test)))
 
 
-# Everything about the target is known, up to cases
+# Targets known up to cases
 
 
 def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], keep_zero: bool) -> tuple[Dim, ...]:
@@ -167,10 +167,10 @@ def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], k
 def _infer(
     op: Op, source: Shape, count: Expr, others: Sequence[Dim], keep_zero: bool
 ) -> tuple[Dim, dict[Relation, str]]:
-    """The size that a -1 stands for, and what that takes.
+    """The size that a -1 stands for, and the requirements with their reasons.
 
-    onnxruntime lets -1 stand beside a 0 that `allowzero` keeps (ONNX forbids it): both counts are then taken
-    without the dims that are 0.
+    onnxruntime allows -1 beside a 0 that `allowzero` keeps (ONNX forbids it), and then leaves the dims that are 0 out
+    of both counts.
     """
     rest = product(others)
     size = floordiv(count, rest)
@@ -193,7 +193,7 @@ def _nonzero_product(op: Op, dims: Iterable[Dim]) -> Dim:
 
 
 def _state(op: Op, needs: Sequence[tuple[Relation, dict[Relation, str]]]) -> None:
-    """State what each case takes; what all take, without condition."""
+    """State the requirements of each case; those of all cases without a condition."""
     shared = [part for part in needs[0][1] if all(part in need for _, need in needs)]
     for part in shared:
         op.require(part, needs[0][1][part])
@@ -221,14 +221,14 @@ def _nested(op: Op, cases: Sequence[tuple[Relation, Dim]]) -> Dim:
 def _negative_is_zero(
     at_axis: Dim, own: Sequence[tuple[Relation, Dim]], inferred: Sequence[tuple[Relation, Dim]]
 ) -> Dim:
-    """max(e, 0), where a -1 stands for no elements: x[:, 1:] reshaped by a target that computed the size N - 1."""
+    """max(e, 0) if a -1 stands for 0: x[:, 1:] reshaped to a target that computes its size as N - 1."""
     e = own[-1][1]
     zeros = [restrict(size, eq(e, -1)) for _, size in inferred] + [restrict(size, eq(e, 0)) for _, size in own[:-1]]
     return maximum(e, 0) if all(isinstance(z, Expr) and z.const == 0 for z in zeros) else at_axis
 
 
 def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list[Dim]) -> tuple[Dim, ...]:
-    """A copied dim must be 0 where the element count is 0 and no other dim can be."""
+    """The dims, without the case of a copied 0 if the dim is 0 there anyway."""
     for i, element in enumerate(elements):
         kept = element[-1].size
         others = [d for j, d in enumerate(dims) if j != i]
@@ -237,11 +237,11 @@ def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list
     return tuple(dims)
 
 
-# Something about the target is unknown
+# Targets known in part
 
 
 def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...]:
-    """Elements that nothing is known of: only the element count ties them together."""
+    """The dims if nothing is known of some elements: only the element count relates them."""
     op.may_fail(_COUNT)
     dims = [_dim(op, e) if e and all(case.size is not None for case in e) else None for e in elements]
     unknown = [i for i, d in enumerate(dims) if d is None]
@@ -252,5 +252,7 @@ def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...
         else:
             for i in unknown:
                 dims[i] = op.fresh(f"axis{i}")
-            op.define(eq(product(d for d in dims if d is not None), count), _COUNT)
+            op.define(
+                eq(product(d for d in dims if d is not None), count), "the target has as many elements as the input"
+            )
     return tuple(UNKNOWN_SIZE if d is None else d for d in dims)

@@ -1,7 +1,7 @@
 """Resize and Upsample: interpolation to other sizes.
 
-onnxruntime multiplies sizes and scales in float32 and truncates. While the numerator of the scale
-times the size is exact in float32 that is the floor of the exact product; for 0.7 and the like it can be one more.
+onnxruntime multiplies sizes by scales in float32 and truncates. The result is the floor of the exact product as long
+as float32 holds the size times the numerator of the scale; for scales like 0.7 it can be one more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from absint.transfer.rule import rule
 from absint.transfer.window import as_size
 
 EXACT: Final = 1 << 24
-"""Integers up to this are exact in float32."""
+"""float32 holds all integers up to this exactly."""
 
 
 @rule("Upsample", inputs="X", until=6, complete=True)
@@ -65,23 +65,23 @@ def resize_10(op: Op) -> Tensor:
 
 @rule("Resize", inputs="X roi scales sizes", since=11, complete=True)
 def resize(op: Op) -> Tensor:
-    """The sizes given, or the axes scaled and rounded down; `axes` names the axes meant, and the others stay."""
+    """The given sizes, or sizes times scales rounded down; axes that `axes` does not name stay."""
     x = op.tensor("X")
     sizes, scales = _is_given(op, "sizes"), _is_given(op, "scales")
     if sizes is scales and sizes is not UNKNOWN:
-        op.reject(f"{'both' if sizes is YES else 'none'} of scales and sizes is given")
+        op.reject(f"one of scales and sizes must be given, found {'both' if sizes is YES else 'none'}")
     if sizes is YES or scales is NO:
         return _sized(op, x)
     if scales is YES or sizes is NO:
         if not _stretches(op):
             op.load_risk("keep_aspect_ratio_policy must be stretch where scales are given")
         return _scaled(op, x, _scale_elements(op))
-    op.may_fail("one of scales and sizes is empty")
+    op.may_fail("one of scales and sizes must be empty")
     return _kept(op, x)
 
 
 def _is_given(op: Op, name: str) -> Truth:
-    """The input is given, and is not the empty tensor that stands for a missing one."""
+    """The input is given and not empty: an empty tensor stands for a missing one."""
     if not op.has(name):
         return NO
     shape = op.tensor(name).shape
@@ -100,24 +100,24 @@ def _scale_elements(op: Op) -> list[Element] | None:
 
 
 def _listed_axes(op: Op) -> list[int] | None:
-    """The attribute `axes`; an empty list means all of them, as none does."""
+    """The attribute `axes`, or None if it is empty or left out: both mean all axes."""
     return op.ints("axes") or None
 
 
 def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
-    """The axes that scales or sizes speak of; there must be as many."""
+    """The axes to resize. Rejects the node if `count`, the number of scales or sizes, differs from theirs."""
     given = _listed_axes(op)
     axes = list(range(rank)) if given is None else [op.axis(a, rank, "axes") for a in given]
     if len(set(axes)) != len(axes):
-        op.reject(f"axes {given} repeats an axis")
+        op.reject(f"axes must not repeat an axis, found {given}")
     if count is not None and count != len(axes):
-        op.reject(f"{what} has {count} values for {len(axes)} axes")
+        op.reject(f"{what} must have {len(axes)} values, found {count}")
     return axes
 
 
 def _kept(op: Op, x: Tensor) -> Tensor:
-    """Nothing is known of the listed axes."""
-    op.may_fail("X and the scales or sizes fit")
+    """The tensor with unknown sizes for the axes to resize."""
+    op.may_fail("the scales or sizes must fit X")
     if x.shape.is_top:
         return Tensor(x.dtype)
     dims = list(x.shape.dims)
@@ -128,7 +128,7 @@ def _kept(op: Op, x: Tensor) -> Tensor:
 
 def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0) -> Tensor:
     if x.shape.is_top:
-        op.may_fail("X has an axis for each scale")
+        op.may_fail("X must have an axis for each scale")
         if scales is not None and _listed_axes(op) is None:
             return Tensor(x.dtype, Shape([None] * len(scales)))
         return Tensor(x.dtype)
@@ -136,7 +136,7 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
         return _kept(op, x)
     dims = list(x.shape.dims)
     if _listed_axes(op) is None and len(scales) > len(dims):
-        op.note(f"scales has {len(scales)} values for {len(dims)} axes")  # onnxruntime does not look at the others
+        op.note(f"scales must have {len(dims)} values, found {len(scales)}")  # onnxruntime ignores the others
         return _kept(op, x)
     unchanged: list[Relation] = [TRUE] * len(dims)
     for axis, scale in zip(_axes(op, len(dims), len(scales), "scales"), scales, strict=True):
@@ -148,22 +148,22 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
 
 
 def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
-    """floor(size * scale) as float32 arithmetic gives it."""
+    """floor(size * scale), computed in float32."""
     if not isinstance(scale, Real):
-        op.may_fail(f"the scale of axis {axis} is positive")
+        op.may_fail(f"the scale of axis {axis} must be positive")
         return UNKNOWN_SIZE
     value = scale.fraction
     if value is not None:
         if value <= 0 or value < least:
-            op.reject(f"scale {float(value)} of axis {axis} is too small")
+            op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
         if isinstance(size, Expr) and size.const is not None:
             product = float32(float(value) * float32(size.const))
             if product <= MAX_DIM:
                 return Dim(int(product))
-            op.may_fail(f"axis {axis} becomes too large")
+            op.may_fail(f"axis {axis} must not become too large")
             return UNKNOWN_SIZE
     if value is None:
-        op.may_fail(f"the scale of axis {axis} is positive")
+        op.may_fail(f"the scale of axis {axis} must be positive")
     if not isinstance(size, Expr) or not scale.is_dyadic:
         return UNKNOWN_SIZE
     scaled = size * scale.num
@@ -176,14 +176,14 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
 
 
 def _odd_part(number: int) -> int:
-    """A positive number without the power of two that divides it: the digits that the mantissa holds."""
+    """The largest odd divisor of a positive number: the digits that the mantissa holds."""
     return number // (number & -number)
 
 
 def _rounded(op: Op, size: Expr, scaled: Expr, den: int, axis: int) -> Dim:
-    """A product that float32 rounds: truncated, it is the floor of the exact one or the integer above.
+    """A product that float32 rounds: truncated, it is the floor of the exact product or the integer above.
 
-    No integer lies between a number and its rounding as long as all integers up to it are exact.
+    No integer lies between a number and its rounding as long as float32 holds all integers up to it.
     """
     fits = conjunction(le(size, EXACT), le(scaled, EXACT * den))
     if not op.assume(fits, f"FLOAT holds the sizes of axis {axis} exactly"):
@@ -199,19 +199,21 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     sizes = op.integers("sizes")
     if x.shape.is_top or sizes is None:
         if x.shape.is_top and sizes is not None and _listed_axes(op) is None and _stretches(op):
-            op.may_fail("X and the sizes fit")
+            op.may_fail("the sizes must fit X")
             return Tensor(x.dtype, shape_of(tuple(as_size(d) for d in sizes)))
         return _kept(op, x)
     dims = list(x.shape.dims)
     stretches = _stretches(op)
-    if _listed_axes(op) is None and not all(stretches and _is_there(op, size) for size in dims[len(sizes) :]):
-        op.note(f"sizes has {len(sizes)} values for {len(dims)} axes")  # onnxruntime takes 0 for the size of the others
+    if _listed_axes(op) is None and not all(stretches and _is_nonempty(op, size) for size in dims[len(sizes) :]):
+        op.note(
+            f"sizes must have {len(dims)} values, found {len(sizes)}"
+        )  # onnxruntime takes 0 as the size of the others
         return _kept(op, x)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
     if stretches:
         for size in sizes:
-            op.require(ge(size, 0), "sizes are not negative")
+            op.require(ge(size, 0), "sizes must not be negative")
     else:
         for axis, before, size in zip(axes, old, sizes, strict=True):
             _check_size(op, before, size, axis)
@@ -225,14 +227,14 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     return Tensor(x.dtype, shape_of(tuple(dims)))
 
 
-def _is_there(op: Op, size: Dim) -> bool:
+def _is_nonempty(op: Op, size: Dim) -> bool:
     return op.decide(ge(size, 1)) is YES
 
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
-    """onnxruntime scales only an empty axis to 0, and an empty axis only to 0."""
+    """onnxruntime resizes an axis to 0 only if it is empty, and an empty axis only to 0."""
     both = disjunction(conjunction(ge(size, 1), ge(before, 1)), eq(size, before))
-    op.may_fail(f"axis {axis} is empty, or becomes so", unless=both)
+    op.may_fail(f"axis {axis} must stay empty or stay non-empty", unless=both)
 
 
 def _stretches(op: Op) -> bool:
@@ -240,7 +242,7 @@ def _stretches(op: Op) -> bool:
 
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
-    """onnxruntime leaves an axis as it is, and its size out of the scale, if `axes` counts it from the end."""
+    """The sizes at one scale. onnxruntime ignores the size of an axis that `axes` counts from the end, and keeps it."""
     meant = [axis >= 0 for axis in _listed_axes(op) or [0] * len(old)]
     if not any(meant):
         return list(old)
@@ -249,13 +251,13 @@ def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim])
 
 
 def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
-    """All axes by one scale: the smallest (not_larger) or largest (not_smaller) of the scales asked for."""
+    """The sizes at one scale for all axes: the smallest (not_larger) or largest (not_smaller) of those asked for."""
     smallest = op.string("keep_aspect_ratio_policy", "stretch") == "not_larger"
     pairs = list(zip(old, sizes, strict=True))
     if any(op.decide(ge(size, 1)) is not YES for size in sizes):
-        op.may_fail("onnxruntime keeps no aspect ratio of empty axes")
+        op.may_fail("onnxruntime cannot keep the aspect ratio of empty axes")
         return [UNKNOWN_SIZE] * len(pairs)
-    reason = "a size that FLOAT divides and multiplies rounds to itself"
+    reason = "FLOAT division and multiplication return the size itself"
     exact = [op.assume(le(size, EXACT >> 2), reason) for size in sizes]
     if len(set(pairs)) == 1 and all(exact) and not any(d.is_unknown for d in pairs[0]):
         return list(sizes)

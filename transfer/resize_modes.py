@@ -1,4 +1,4 @@
-"""Forms of Resize and Upsample that onnxruntime executes: interpolation modes, and the axes that each may scale."""
+"""Interpolation modes of Resize and Upsample that onnxruntime supports, and the axes that each may scale."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _CUBIC_RANKS: Final = frozenset({2, 4})
 
 
 def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
-    """State when onnxruntime may refuse the mode; `unchanged` says of each axis that it keeps its size."""
+    """State where onnxruntime may refuse the mode; `unchanged` holds where each axis keeps its size."""
     if rank == 0:
-        op.may_fail("X is a scalar")
+        op.may_fail("X must have an axis, found a scalar")
     mode = op.string("mode", "nearest")
     is_resize = op.name == "Resize"
     if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
@@ -39,9 +39,9 @@ def supported(op: Op, rank: int, unchanged: Sequence[Relation]) -> None:
             op.may_fail(f"{name} {value!r} is not known")
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
-        op.may_fail("onnxruntime has no nearest mode with antialias")
+        op.may_fail("onnxruntime does not antialias in nearest mode")
     if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
-        op.may_fail("onnxruntime takes exclude_outside in cubic mode only, and in linear mode with antialias")
+        op.may_fail("onnxruntime takes exclude_outside only in cubic mode, or in linear mode with antialias")
     if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
         _needs_region(op, rank)
     if mode != "nearest":
@@ -53,11 +53,11 @@ def _needs_region(op: Op, rank: int) -> None:
     count = None if shape is None or shape.concrete is None else shape.concrete
     axes = op.ints("axes")
     if count != (2 * (rank if axes is None else len(axes)),):
-        op.may_fail("roi has two values for each axis")
+        op.may_fail("roi must have two values for each axis")
 
 
 def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], antialias: bool) -> None:
-    """Linear and cubic interpolation scale the innermost axes of few ranks."""
+    """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
     if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
         op.may_fail(f"onnxruntime has no {mode} mode of rank {rank}")
         return
@@ -71,7 +71,7 @@ def _interpolated(op: Op, mode: str, rank: int, unchanged: Sequence[Relation], a
 
 
 def _kept(unchanged: Sequence[Relation]) -> Relation:
-    """All of them keep their size, as far as that can be stated."""
+    """The relation that all axes keep their size; FALSE if it is unknown."""
     return FALSE if UNKNOWN_RELATION in unchanged else conjunction(*unchanged)
 
 

@@ -1,4 +1,4 @@
-"""A rule: a transfer function with the operators, versions and formal parameters it is for; the decorator @rule."""
+"""A rule: a transfer function with its operators, versions and formal parameters; the decorator @rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass(frozen=True)
 class Rule:
-    """One transfer function and what it is for.
+    """One transfer function with the operators that it serves.
 
     `inputs` and `outputs` name the formal parameters, space-separated in order; a last name that ends in `*` takes all
     remaining ones. `since` and `until` are opset versions of `domain`, both inclusive. A `complete` rule promises that
@@ -40,39 +40,39 @@ class Rule:
     outputs: tuple[str, ...]
     complete: bool
     elements: bool = False
-    """It may give the elements of its outputs; the elements that other rules return are dropped."""
+    """The rule may give the elements of its outputs; those that other rules return are dropped."""
     origin: str = ""
-    """The distribution, with its version, or the onnx schema that it is from; empty if a caller passed it in."""
+    """The distribution with its version, or the onnx schema, that provides the rule; empty if a caller passed it in."""
     inferred: bool = False
-    """It calls the inference function of an onnx schema, which absint does not check."""
+    """The rule calls the inference function of an onnx schema, which absint does not check."""
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """The place of each input by its name."""
+        """The index of each input by name."""
         return {name: place for place, name in reversed(list(enumerate(self.inputs)))}
 
     def holds_for(self, version: int) -> bool:
-        """The rule covers this version of the domain; `since=1` covers every version, 0 and below too."""
+        """The rule covers this version of the domain; `since=1` covers versions below 1 too."""
         return self.since <= max(version, 1) and (self.until is None or version <= self.until)
 
     @property
     def summary(self) -> str:
-        """First line of the function's docstring."""
+        """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
 
     @property
     def operator(self) -> str:
-        """The first operator that it is for, with its domain."""
+        """Its first operator, with the domain."""
         return f"{self.domain}::{self.names[0]}" if self.domain else self.names[0]
 
     @property
     def place(self) -> str:
-        """File and line of the function."""
+        """The file and line of the function."""
         code = getattr(unwrap(self.function), "__code__", None)
         return f"{_shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else "no Python function"
 
     def failure(self, error: Exception) -> str:
-        """The message about a failure of the rule: its name and file, the error, and the line that raised it."""
+        """A message about an exception in the rule: its name and file, the error, and the line that raised it."""
         text = str(error).strip().split("\n")[0]
         if isinstance(error, RuleError):
             return f"{self} {text}"
@@ -88,7 +88,7 @@ class Rule:
 
 
 def _shown(file: str) -> str:
-    """The file from here, if it is below the working directory."""
+    """The file, relative to the working directory if it lies there."""
     path = Path(file)
     return path.relative_to(here).as_posix() if (here := Path.cwd()) in path.parents else file
 
@@ -108,7 +108,7 @@ def rule(
 
     `inputs` and `outputs` are the names of its formals, space-separated too. `since` and `until` are versions of
     `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements of its outputs,
-    or passes on those of an input, declares `elements`; otherwise its outputs keep type and shape only. Raises
+    or passes on those of an input, declares `elements`; without it outputs keep only type and shape. Raises
     RuleError for malformed arguments.
     """
 
@@ -126,15 +126,15 @@ def rule(
         )
 
     if not _words("names", names):
-        raise RuleError("rule: names are those of one operator or more, as in @rule('Scale', inputs='X')")
+        raise RuleError("rule: names must list at least one operator, as in @rule('Scale', inputs='X')")
     if until is not None and until < since:
-        raise RuleError(f"rule {names!r}: no version is from {since} on and up to {until}")
+        raise RuleError(f"rule {names!r}: since must not exceed until, found {since} and {until}")
     return declare
 
 
 def _words(what: str, text: str) -> tuple[str, ...]:
     if not isinstance(text, str):
-        raise RuleError(f"rule: {what} are one text with spaces, as 'X W B', not {type(text).__name__}")
+        raise RuleError(f"rule: {what} must be one string, as 'X W B', found {type(text).__name__}")
     return tuple(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Sampling of feature maps at given places: regions of interest and grids."""
+"""Sampling of feature maps: regions of interest and grids."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from absint.transfer.window import as_size
 
 @rule("RoiAlign", inputs="X rois batch_indices")
 def roi_align(op: Op) -> Tensor:
-    """A map of output_height by output_width for each region and channel."""
+    """A map (output_height, output_width) for each region and channel."""
     indices = op.tensor("batch_indices").shape
     op.require_rank(indices, 1, "batch_indices")
     sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
     regions = _regions(op, 4)
     if not indices.is_top:
-        op.require_equal(regions, indices[0], "rois and batch_indices have one length")
+        op.require_equal(regions, indices[0], "rois and batch_indices must have the same length")
         regions = indices[0] if regions.is_unknown else regions
     return _cut(op, regions, sizes)
 
@@ -38,21 +38,21 @@ def _regions(op: Op, width: int) -> Dim:
     if rois.is_top:
         return UNKNOWN_SIZE
     if len(rois) > 2:
-        op.may_fail("rois is a matrix: onnxruntime leaves further axes out of account")
+        op.may_fail("rois must be a matrix; onnxruntime ignores further axes")
     else:
         op.require_rank(rois, 2, "rois")
-    op.require_equal(rois[1], width, f"a region has {width} numbers")
+    op.require_equal(rois[1], width, f"a region must have {width} numbers")
     return rois[0]
 
 
 def _cut(op: Op, regions: Dim, sizes: list[int]) -> Tensor:
     x = op.tensor("X")
     if not x.shape.is_top and len(x.shape) > 4:
-        op.may_fail("X has rank 4: onnxruntime leaves further axes out of account")
+        op.may_fail("X must have rank 4; onnxruntime ignores further axes")
     else:
         op.require_rank(x.shape, 4, "X")
     if any(size < 0 for size in sizes):
-        op.reject(f"output sizes {sizes} must be positive")
+        op.reject(f"output sizes must not be negative, found {sizes}")
     channels = UNKNOWN_SIZE if x.shape.is_top else x.shape[1]
     return Tensor(op.common_dtype("X", "rois"), shape_of((regions, channels, *map(Dim, sizes))))
 
@@ -63,7 +63,7 @@ def grid_sample(op: Op) -> Tensor:
     x, grid = op.tensor("X"), op.tensor("grid").shape
     rank = x.shape.rank if x.shape.rank is not None else grid.rank
     if rank is None:
-        op.may_fail("X and grid have one rank")
+        op.may_fail("X and grid must have the same rank")
         return Tensor(x.dtype)
     _check_modes(op, rank)
     op.require_rank(x.shape, rank, "X")
@@ -72,11 +72,11 @@ def grid_sample(op: Op) -> Tensor:
         op.reject(f"X must have rank 3 or more, found shape {x.shape}")
     batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     if grid.is_top or x.shape.is_top:
-        op.may_fail("X and grid fit")
+        op.may_fail("X and grid must fit")
     if grid.is_top:
         return Tensor(x.dtype, shape_of((batch, channels, *[UNKNOWN_SIZE] * (rank - 2))))
-    op.require_equal(grid[0], batch, "X and grid have one batch size")
-    op.require_equal(grid[-1], rank - 2, "a place in the grid has one coordinate for each spatial axis")
+    op.require_equal(grid[0], batch, "X and grid must have the same batch size")
+    op.require_equal(grid[-1], rank - 2, "the last axis of grid must have one coordinate for each spatial axis")
     return Tensor(x.dtype, shape_of((grid[0] if batch.is_unknown else batch, channels, *grid[1:-1])))
 
 
@@ -85,14 +85,14 @@ def _check_modes(op: Op, rank: int) -> None:
     known_text(op, "mode", (*names, "nearest"))
     known_text(op, "padding_mode", ("zeros", "border", "reflection"))
     if rank not in ((4, 5) if op.version >= 20 else (4,)) or (rank == 5 and op.string("mode") == "cubic"):
-        op.may_fail(f"onnxruntime samples no X of rank {rank} in this mode")
+        op.may_fail(f"onnxruntime does not sample X of rank {rank} in this mode")
     x = op.tensor("X").shape
-    positive(op, "onnxruntime samples no empty image", (UNKNOWN_SIZE,) if x.is_top else x[2:])
+    positive(op, "onnxruntime does not sample empty images", (UNKNOWN_SIZE,) if x.is_top else x[2:])
 
 
 @rule("AffineGrid", inputs="theta size", outputs="grid")
 def affine_grid(op: Op) -> Tensor:
-    """The places of an image of size (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
+    """The sampling grid of an image (N, C, spatial...) under theta (N, r, r + 1): (N, spatial..., r)."""
     theta = op.tensor("theta")
     op.require_rank(theta.shape, 3, "theta")
     batch = UNKNOWN_SIZE if theta.shape.is_top else theta.shape[0]
@@ -102,15 +102,15 @@ def affine_grid(op: Op) -> Tensor:
     if len(size) not in (4, 5):
         op.reject(f"size must have 4 or 5 values, found {len(size)}")
     if not theta.shape.is_top:
-        op.require_equal(theta.shape[1], len(size) - 2, "theta has one row for each spatial axis")
-        op.require_equal(theta.shape[2], len(size) - 1, "theta has one column more than spatial axes")
-    op.require_equal(size[0], batch, "size has the batch of theta")
+        op.require_equal(theta.shape[1], len(size) - 2, "theta must have one row for each spatial axis")
+        op.require_equal(theta.shape[2], len(size) - 1, "theta must have one column more than spatial axes")
+    op.require_equal(size[0], batch, "size must have the batch of theta")
     first = batch if isinstance(batch, Expr) else as_size(size[0])
     return Tensor(theta.dtype, shape_of((first, *(as_size(d) for d in size[2:]), Dim(len(size) - 2))))
 
 
 def _unknown_grid(theta: Shape, batch: Dim) -> Shape:
-    """Where only theta tells whether the grid is 2-D or 3-D."""
+    """The shape of the grid if only theta can show that it is 2-D or 3-D."""
     rows = None if theta.is_top else theta[1]
     if not isinstance(rows, Expr) or rows.const is None:
         return Shape(None)

@@ -37,7 +37,7 @@ def scatter_elements(op: Op) -> Tensor:
             op.require_rank(tensor.shape, ranks[0], name)
     if not (indices.shape.is_top or updates.shape.is_top):
         for at, (a, b) in enumerate(zip(indices.shape, updates.shape, strict=True)):
-            op.require_equal(a, b, f"indices and updates agree on axis {at}")
+            op.require_equal(a, b, f"indices and updates must agree on axis {at}")
     if data.shape.is_top:
         op.may_fail(IN_RANGE)
         return Tensor(dtype, Shape([None] * ranks[0]) if ranks else data.shape)
@@ -64,7 +64,7 @@ def _scattered(op: Op, axis: int) -> Contents | None:
 
 
 def _written(op: Op, data: ObjectArray, writes: Sequence[tuple[tuple[int, ...], Element]]) -> Contents | None:
-    """The data after the writes; without a reduction the order of two writes to one place is open."""
+    """The data after the writes; without a reduction, two writes to one place happen in either order."""
     reduction, dtype = op.string("reduction", "none"), op.common_dtype("data", "updates")
     combine = _REDUCTIONS.get(reduction) if dtype.is_integer else None
     result, written = data.copy(), set()
@@ -92,7 +92,7 @@ def scatter_nd(op: Op) -> Tensor:
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
     if data.shape.rank == 0:
-        op.reject("data is a scalar; ScatterND needs rank 1 or more")
+        op.reject("data must have rank 1 or more, found a scalar")
     indexed = tuple_length(op, data, indices)
     if indexed is None:
         op.may_fail(IN_RANGE)
@@ -100,9 +100,9 @@ def scatter_nd(op: Op) -> Tensor:
     expected = (*indices.shape[:-1], *data.shape[indexed:])
     op.require_rank(updates.shape, len(expected), "updates")
     for axis, (a, b) in enumerate(_zip(updates.shape, expected)):
-        op.require_equal(a, b, f"updates have the shape of the slices on axis {axis}")
+        op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     if updates.shape.is_top:
-        op.may_fail("updates have the shape of the slices")
+        op.may_fail("updates must have the shape of the slices")
     known = op.elements("indices")
     if known is not None:
         require_tuples(op, known, data.shape.dims, True)

@@ -32,7 +32,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
 _MAX_TERMS = 16
-"""A count is written as a sum over at most this many open conditions."""
+"""The most undecided conditions that one count sums over."""
 
 
 # The k largest
@@ -43,9 +43,9 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     """The k largest elements of each lane; k is an attribute."""
     k = op.integer("k")
     if k is None or k < 0:
-        op.reject("attribute k is missing or negative")
+        op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
     if k == 0:
-        op.may_fail("onnxruntime wants k > 0 before opset 10")
+        op.may_fail("onnxruntime needs k > 0 before opset 10")
     return _top_k(op, const(k))
 
 
@@ -55,49 +55,51 @@ def top_k(op: Op) -> Sequence[Tensor]:
     shape = op.tensor("K").shape
     op.require_rank(shape, 1, "K")
     if shape.is_top:
-        op.may_fail("K holds one element")
+        op.may_fail("K must hold one element")
     else:
-        op.require_equal(shape[0], 1, "K holds one element")
+        op.require_equal(shape[0], 1, "K must hold one element")
     found = op.integers("K")
     k = found[0] if found and len(found) == 1 else None
     if not isinstance(k, Expr):
-        op.may_fail("k is not negative and not larger than the axis")
+        op.may_fail("k must be between 0 and the size of the axis")
         k = op.fresh("k")
     else:
-        op.require(ge(k, 0), "k is not negative", found=str(k) if k.const is not None else "")
+        op.require(ge(k, 0), "k must not be negative", found=str(k) if k.const is not None else "")
     return _top_k(op, k)
 
 
 def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
     x, dtype = op.tensor("X"), op.dtype("X")
     if x.shape.is_top:
-        op.may_fail("k is not larger than the axis")
+        op.may_fail("k must not be larger than the axis")
         return Tensor(dtype), Tensor(DType.INT64)
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     enough = ge(x.shape[axis], k)
-    op.require(enough, f"k is not larger than axis {axis}", found=f"{k} and {x.shape[axis]}" if enough is FALSE else "")
+    op.require(
+        enough, f"k must not be larger than axis {axis}", found=f"{k} and {x.shape[axis]}" if enough is FALSE else ""
+    )
     shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
     return Tensor(dtype, shape), Tensor(DType.INT64, shape)
 
 
 @rule("ArgMax ArgMin", inputs="data", complete=True, elements=True)
 def arg_extreme(op: Op) -> Tensor:
-    """numpy.argmax: the index of the extreme of each lane; the axis becomes 1 or goes."""
+    """numpy.argmax or argmin: the index of the extreme of each lane; the axis becomes 1 or is removed."""
     shape = op.tensor("data").shape
     if shape.is_top:
-        op.may_fail("the axis is in range and not empty")
+        op.may_fail("the axis must be in range and not empty")
         return Tensor(DType.INT64)
     if len(shape) == 0:
-        op.may_fail("onnxruntime takes a scalar, ONNX's own inference rejects it")
+        op.may_fail("onnxruntime accepts a scalar, ONNX's own inference rejects it")
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
     given = op.integer("axis", 0)
     axis = op.axis(given, len(shape))
     rest = (*shape[:axis], *shape[axis + 1 :])
     relation = disjunction(ge(shape[axis], 1), eq(product(rest), 0))
     if given >= 0:
-        op.require(relation, f"axis {axis} is not empty")
+        op.require(relation, f"axis {axis} must not be empty")
     elif op.decide(relation) is not YES:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
-        op.may_fail(f"axis {axis} is not empty")
+        op.may_fail(f"axis {axis} must not be empty")
     kept = (const(1),) if op.flag("keepdims", default=True) else ()
     contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
     return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)
@@ -119,7 +121,7 @@ def non_zero(op: Op) -> Tensor:
 
 
 def _coordinate_rows(op: Op, shape: Shape) -> Dim:
-    """The rank; of a scalar the spec says 0, onnxruntime 1."""
+    """The rank; for a scalar 0 by the specification, and 1 in onnxruntime."""
     if shape.rank == 0:
         op.note("NonZero of a scalar: the spec gives no coordinate, onnxruntime one")
         return Unknown(Interval(0, 1))
@@ -136,7 +138,7 @@ def truth_of(element: Element) -> Relation:
 
 
 def _coordinates(elements: ObjectArray) -> Contents | None:
-    """The result of NonZero where every element is known to be zero or not."""
+    """The result of NonZero if every element is known to be zero or not."""
     truths = [truth_of(e) for e in elements.ravel().tolist()]
     if not all(t is TRUE or t is FALSE for t in truths):
         return None
@@ -146,7 +148,7 @@ def _coordinates(elements: ObjectArray) -> Contents | None:
 
 
 def _count_true(op: Op, elements: ObjectArray | None, tensor: Tensor, size: Dim) -> Dim:
-    """The number of nonzero elements: a sum over known conditions, else a bounded symbol."""
+    """The number of nonzero elements: a sum over known conditions, or a bounded symbol."""
     if elements is not None:
         truths = [truth_of(e) for e in elements.ravel().tolist()]
         sure = sum(t is TRUE for t in truths)
@@ -181,7 +183,7 @@ def compress(op: Op) -> Tensor:
         count = _selected(op, condition, x.shape.size)
         return Tensor(dtype, shape_of((count,)), _compressed(op, None))
     if x.shape.is_top:
-        op.may_fail("the axis is in range")
+        op.may_fail("the axis must be in range")
         return Tensor(dtype)
     axis = op.axis(axis, len(x.shape))
     count = _selected(op, condition, x.shape[axis])
@@ -219,7 +221,7 @@ def unique(op: Op) -> Sequence[Tensor]:
     """numpy.unique: distinct elements, or distinct slices along an axis."""
     shape, given = op.tensor("X").shape, op.integer("axis")
     if shape.is_top and given is not None:
-        op.may_fail("the axis is in range")
+        op.may_fail("the axis must be in range")
         each = Tensor(DType.INT64, Shape([None]))
         return Tensor(op.dtype("X")), each, each, each
     if given is None:
@@ -236,12 +238,12 @@ def unique(op: Op) -> Sequence[Tensor]:
 
 
 def _distinct(op: Op, extent: Dim) -> Dim:
-    """As many as there are, at least one of any."""
+    """The number of distinct elements: at least one if there are any."""
     if extent is ZERO_EXPR or extent is ONE_EXPR:
         return extent
     if op.decide(le(extent, 1)) is YES:
         return extent
     count = op.fresh("distinct")
     op.define(le(count, extent), "no more results than elements")
-    op.define(disjunction(eq(extent, 0), ge(count, 1)), "some result unless there is nothing")
+    op.define(disjunction(eq(extent, 0), ge(count, 1)), "at least one result unless the input is empty")
     return count

@@ -1,8 +1,7 @@
 """Sequences and optionals.
 
-A sequence is described by its length and one value for all of its elements, a short one of known length by the value of
-each. The element of a sequence that is known to
-be empty has the bottom shape: nothing is an element of it, and joining to it loses nothing.
+A length and one value for all elements describe a sequence; a short one of known length has a value for each element.
+The element of an empty sequence has the bottom shape, so a join with it loses nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from absint.transfer.elements.cases import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
-_IN_RANGE: Final = "the position lies inside the sequence"
+_IN_RANGE: Final = "the position must lie within the sequence"
 
 
 def _sequence(op: Op, name: str) -> SequenceOf | None:
-    """The input as a sequence; None if nothing is known of it."""
+    """The input as a sequence, or None if it is unknown."""
     value = op.value(name)
     return value if isinstance(value, SequenceOf) else None
 
@@ -46,7 +45,7 @@ def _is_empty(sequence: SequenceOf) -> bool:
 
 
 def _either(op: Op, a: Value, b: Tensor) -> Value:
-    """One value that describes both elements; they share their type."""
+    """One value that describes both elements, which share a type."""
     if not isinstance(a, Tensor):
         return Tensor(b.dtype) if a is TOP else TOP
     dtype = op.same_dtype(a.dtype, b.dtype)
@@ -63,16 +62,16 @@ def sequence_construct(op: Op) -> Value:
         op.reject("SequenceConstruct needs an input")
     dtype = op.same_dtype(*(t.dtype for t in tensors))
     if DType.UNDEFINED in (dtype, *(t.dtype for t in tensors)):
-        op.may_fail("the inputs have one element type")
+        op.may_fail("the inputs must share one element type")
     return SequenceOf.of((Tensor(dtype, t.shape, t.contents, t.ramps) for t in tensors), _nothing(dtype))
 
 
 @rule("SequenceEmpty", inputs="", outputs="output", complete=True)
 def sequence_empty(op: Op) -> Value:
-    """A sequence of no elements, of an element type (FLOAT unless given)."""
+    """An empty sequence of the given element type, by default FLOAT."""
     dtype = op.integer("dtype", DType.FLOAT)
     if dtype not in set(DType) - {DType.UNDEFINED, DType.CONFLICT}:
-        op.ill_typed(f"attribute dtype is {dtype}, which is no element type")
+        op.ill_typed(f"attribute dtype must be an element type, found {dtype}")
     return SequenceOf(_nothing(DType(dtype)), ZERO_EXPR)
 
 
@@ -91,41 +90,41 @@ def sequence_at(op: Op) -> Value:
     if sequence is None:
         return TOP
     if _is_empty(sequence):
-        op.reject("the sequence is empty")
+        op.reject("the sequence must not be empty")
     each, at = sequence.each, _constant_position(op, "position")
     return sequence.element if each is None or at is None else each[at]
 
 
 def _constant_position(op: Op, name: str) -> int | None:
-    """The position, if it is a constant; it has been required to lie inside the sequence."""
+    """The position if it is a constant; the requirement that it lies inside the sequence is stated elsewhere."""
     found = op.integers(name)
     position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
     return position.const if isinstance(position, Expr) else None
 
 
 def _require_position(op: Op, sequence: SequenceOf | None, name: str, end: bool = False) -> None:
-    """The position lies inside the sequence, or is its end."""
+    """Require that the position lies inside the sequence, or with `end` at most at its end."""
     found = op.integers(name)
     position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
     if sequence is None or not isinstance(position, Expr):
         op.may_fail(_IN_RANGE)
         if sequence is not None and not end:
-            op.require(ge(sequence.length, 1), "the sequence is not empty")
+            op.require(ge(sequence.length, 1), "the sequence must not be empty")
         return
     length = sequence.length
     below = le(position, length) if end else lt(position, length)
-    op.require(conjunction(ge(position, -length), below), f"{_IN_RANGE}: {position} of {length}")
+    op.require(conjunction(ge(position, -length), below), _IN_RANGE, found=f"position {position} of {length}")
 
 
 @rule(
     "SequenceInsert", inputs="input_sequence tensor position", outputs="output_sequence", complete=True, elements=True
 )
 def sequence_insert(op: Op) -> Value:
-    """The sequence with one more element, at its end unless a position is given."""
+    """The sequence with one more element, by default at its end."""
     sequence, tensor = _sequence(op, "input_sequence"), op.tensor("tensor")
     held = sequence.element.dtype if sequence is not None and isinstance(sequence.element, Tensor) else tensor.dtype
     if DTYPES.meet(held, tensor.dtype) is DType.CONFLICT:
-        op.ill_typed(f"a sequence of {held} takes no {tensor.dtype}")
+        op.ill_typed(f"the tensor must be {held} as the sequence is, found {tensor.dtype}")
     if op.has("position"):
         _require_position(op, sequence, "position", end=True)
     if sequence is None:
@@ -137,7 +136,7 @@ def sequence_insert(op: Op) -> Value:
     element = _either(op, sequence.element, tensor)
     if each is None or at is None or not isinstance(element, Tensor):
         return SequenceOf(element, length)
-    # A position counted from the end names the element that the new one is put before.
+    # A position counted from the end names the element before which the new one goes.
     items = [*each]
     items.insert(at, tensor)
     if len({item.dtype for item in items if isinstance(item, Tensor)}) > 1:
@@ -147,14 +146,14 @@ def sequence_insert(op: Op) -> Value:
 
 @rule("SequenceErase", inputs="input_sequence position", outputs="output_sequence", complete=True, elements=True)
 def sequence_erase(op: Op) -> Value:
-    """The sequence without one element, the last unless a position is given."""
+    """The sequence without one element, by default the last."""
     sequence = _sequence(op, "input_sequence")
     if op.has("position"):
         _require_position(op, sequence, "position")
     if sequence is None:
-        op.may_fail("the sequence is not empty")
+        op.may_fail("the sequence must not be empty")
         return TOP
-    op.require(ge(sequence.length, 1), "the sequence is not empty")
+    op.require(ge(sequence.length, 1), "the sequence must not be empty")
     element, each = sequence.element, sequence.each
     at = _constant_position(op, "position") if op.has("position") else -1
     if sequence.items is not None and each is not None and len(each) > 1 and at is not None:
@@ -172,11 +171,11 @@ def sequence_erase(op: Op) -> Value:
 
 @rule("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True)
 def split_to_sequence(op: Op) -> Value:
-    """Chunks along an axis: of size 1 (which keepdims=0 removes), of one given size, or of a list of sizes."""
+    """Chunks along an axis: of size 1 (removed by keepdims=0), of one given size, or of listed sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
     nothing = SequenceOf(Tensor(x.dtype))
     if x.shape.is_top:
-        op.may_fail("the split fits the axis")
+        op.may_fail("the split must fit the axis")
         split = op.value("split")
         listed = isinstance(split, Tensor) and split.shape.rank == 1
         return SequenceOf(Tensor(x.dtype), _list_length(op, UNKNOWN_SIZE)) if listed else nothing
@@ -186,16 +185,16 @@ def split_to_sequence(op: Op) -> Value:
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     split_rank, sizes = op.tensor("split").shape.rank, op.integers("split")
     if split_rank is None:
-        op.may_fail("the split fits the axis")
+        op.may_fail("the split must fit the axis")
         return SequenceOf(_chunk(x, axis, UNKNOWN_SIZE) if keep else Tensor(x.dtype))
     if split_rank:
         return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
-    op.require(ge(size, 1), f"a chunk is not empty, found {size}")
+    op.require(ge(size, 1), "a chunk must not be empty", found=str(size))
     if not keep:
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         single = disjunction(*_at_most_one(extent), *_at_most_one(size))
-        op.may_fail("onnxruntime wants chunks of size 1 where keepdims is 0", unless=single)
+        op.may_fail("onnxruntime needs chunks of size 1 where keepdims is 0", unless=single)
         return SequenceOf(Tensor(x.dtype), ceildiv(extent, size))
     if isinstance(extent, Expr) and isinstance(size, Expr) and extent.const is not None and size.const is not None:
         count, rest = divmod(extent.const, size.const)
@@ -227,10 +226,10 @@ def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> SequenceOf:
 
 
 def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: bool) -> SequenceOf:
-    """Chunks of the listed sizes. onnxruntime takes an empty list for one that is left out."""
+    """Chunks of the listed sizes. onnxruntime takes an empty list as left out."""
     extent = x.shape[axis]
     if sizes is None:
-        op.may_fail("the split fits the axis")
+        op.may_fail("the split must fit the axis")
         split = op.tensor("split").shape
         chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
         return SequenceOf(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
@@ -239,9 +238,9 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     total: Dim = ZERO_EXPR
     for size in sizes:
-        op.require(ge(size, 0), f"a chunk is not negative, found {size}")
+        op.require(ge(size, 0), "a chunk must not have a negative size", found=str(size))
         total = total + size
-    op.require_equal(total, extent, "the split covers the axis")
+    op.require_equal(total, extent, "the split must cover the axis")
     if len(sizes) <= MAX_ITEMS:
         return SequenceOf.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
@@ -252,7 +251,7 @@ def _has_elements(op: Op, shape: Shape) -> bool:
 
 
 def _list_length(op: Op, extent: Dim) -> Dim:
-    """The number of chunks where the sizes are listed; onnxruntime reads an empty list as one that is left out."""
+    """The number of chunks if their sizes are listed; onnxruntime takes an empty list as left out."""
     return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
@@ -263,22 +262,22 @@ def concat_from_sequence(op: Op) -> Value:
     if axis is None:
         op.reject("attribute axis is missing")
     if sequence is None or not isinstance(element := sequence.element, Tensor):
-        op.may_fail("the elements of the sequence fit")
+        op.may_fail("the elements of the sequence must fit")
         return Tensor(DType.UNDEFINED)
     if _is_empty(sequence):
-        op.reject("the sequence is empty")
-    op.require(ge(sequence.length, 1), "the sequence is not empty")
+        op.reject("the sequence must not be empty")
+    op.require(ge(sequence.length, 1), "the sequence must not be empty")
     if sequence.items is not None:
         return _joined(op, [item for item in sequence.items if isinstance(item, Tensor)], axis, stack)
     shape = element.shape
     if shape.is_top:
-        op.may_fail("the elements of the sequence fit")
+        op.may_fail("the elements of the sequence must fit")
         return Tensor(element.dtype, TOP_SHAPE)
     if len(shape) == 0 and not stack:
-        op.reject("scalars are only joined along a new axis")
+        op.reject("scalars must be joined along a new axis")
     axis = op.axis(axis, len(shape) + stack)
     if any(d.is_unknown for i, d in enumerate(shape) if stack or i != axis):
-        op.may_fail("the elements of the sequence fit")
+        op.may_fail("the elements of the sequence must fit")
     if stack:
         return Tensor(element.dtype, shape_of((*shape[:axis], sequence.length, *shape[axis:])))
     joined = shape[axis] * sequence.length
@@ -288,11 +287,11 @@ def concat_from_sequence(op: Op) -> Value:
 
 
 def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
-    """Elements of which each is known: joined as Concat does, or stacked, that is joined along a new axis of size 1."""
+    """Known elements joined as by Concat, or stacked: joined along a new axis of size 1."""
     if stack:
         rank = next((len(t.shape) for t in tensors if not t.shape.is_top), None)
         if rank is None:
-            op.may_fail("the elements of the sequence fit")
+            op.may_fail("the elements of the sequence must fit")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
         tensors = [Tensor(t.dtype, _with_axis(t.shape, axis)) for t in tensors]
@@ -300,7 +299,7 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
 
 
 def _with_axis(shape: Shape, axis: int) -> Shape:
-    """The shape with an axis of size 1 put in."""
+    """The shape with an axis of size 1 inserted."""
     if shape.is_top:
         return shape
     return shape_of((*shape[:axis], ONE_EXPR, *shape[axis:]))
@@ -311,7 +310,7 @@ def _with_axis(shape: Shape, axis: int) -> Shape:
 
 @rule("Optional", inputs="input", outputs="output", complete=True, elements=True)
 def optional(op: Op) -> Value:
-    """The input as an optional that is present, or one without a value of the type in an attribute."""
+    """The input as an optional, or without an input an empty optional of the type in an attribute."""
     value = op.value("input")
     if value is not None:
         return OptionalOf(value, True)
@@ -323,7 +322,7 @@ def optional(op: Op) -> Value:
 
 @rule("OptionalHasElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_has_element(op: Op) -> Value:
-    """A boolean scalar: never true without an input, always true for one that is not an optional."""
+    """A boolean scalar: false without an input, true for an input that is no optional."""
     value = op.value("input")
     present: bool | None = None
     if value is None:
@@ -337,16 +336,16 @@ def optional_has_element(op: Op) -> Value:
 
 @rule("OptionalGetElement", inputs="input", outputs="output", complete=True, elements=True)
 def optional_get_element(op: Op) -> Value:
-    """The value of the optional; an input that is no optional as it is."""
+    """The value of the optional; any other input unchanged."""
     value = op.value("input")
     if value is None:
         op.reject("the input is missing")
     if isinstance(value, OptionalOf):
         if value.present is False:
-            op.reject("the optional has no value")
+            op.reject("the optional must have a value")
         if value.present is None:
-            op.may_fail("the optional has a value")
+            op.may_fail("the optional must have a value")
         return value.element
     if value is TOP:
-        op.may_fail("the optional has a value")
+        op.may_fail("the optional must have a value")
     return value

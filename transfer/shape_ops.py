@@ -17,7 +17,7 @@ from absint.transfer.rule import rule
 
 @rule("Shape", inputs="data", outputs="shape", complete=True, elements=True)
 def shape(op: Op) -> Tensor:
-    """The dims from `start` to `end`, as numpy's `x.shape[start:end]`."""
+    """The dims from `start` to `end`: `x.shape[start:end]` in numpy."""
     x = op.tensor("data")
     start, end = op.integer("start", 0), op.integer("end")
     if x.shape.is_top:
@@ -45,11 +45,11 @@ def size(op: Op) -> Tensor:
 
 @rule("Flatten", inputs="input", complete=True, elements=True)
 def flatten(op: Op) -> Tensor:
-    """A matrix: the axes before `axis` in one, the others in the other."""
+    """A matrix: the axes before `axis` merge into rows, the others into columns."""
     x = op.tensor("input")
     axis = op.integer("axis", 1)
     if axis < 0 and op.version < 11:
-        reason = f"axis {axis} is negative, which opset 11 began to allow"
+        reason = f"axis must not be negative before opset 11, found {axis}"
         op.may_fail(reason)
         op.load_risk(reason)
     if x.shape.is_top:
@@ -70,11 +70,11 @@ def squeeze_attribute(op: Op) -> Tensor:
 
 @rule("Squeeze", inputs="data axes", since=13, complete=True, elements=True)
 def squeeze(op: Op) -> Tensor:
-    """numpy.squeeze; without axes every dim that is 1."""
+    """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
         return _squeeze(op, [])
     if op.tensor("axes").shape.rank != 1:
-        op.may_fail("onnxruntime wants the axes as a vector")
+        op.may_fail("onnxruntime needs the axes as a vector")
     axes = op.constants("axes")
     if axes is not None:
         return _squeeze(op, axes)
@@ -83,7 +83,7 @@ def squeeze(op: Op) -> Tensor:
 
 
 def _squeeze(op: Op, axes: list[int]) -> Tensor:
-    """onnxruntime (not onnx.reference) squeezes every 1 for an empty list too, and ignores repeated axes."""
+    """An empty list squeezes every 1 in onnxruntime (not in onnx.reference), and a repeated axis counts once."""
     x = op.tensor("data")
     if x.shape.is_top:
         if axes:
@@ -96,12 +96,12 @@ def _squeeze(op: Op, axes: list[int]) -> Tensor:
         return _reshaped(x, shape_of(tuple(d for d, one in zip(x.shape, ones, strict=True) if one is NO)))
     chosen = {op.axis(axis, len(x.shape), "axes") for axis in axes}
     for axis in sorted(chosen):
-        op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} is 1")
+        op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} must be 1")
     return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i not in chosen)))
 
 
 def _squeeze_somewhere(op: Op) -> Tensor:
-    """Unknown axes; one axis of few leaves a rank, and of two a dim."""
+    """Squeeze unknown axes: a single one leaves the rank known, and one of two axes the dim too."""
     x = op.tensor("data")
     axes = op.integers("axes")
     if x.shape.is_top or axes is None or len(axes) != 1 or len(x.shape) == 0:
@@ -125,7 +125,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
 
 @rule("Unsqueeze", inputs="data axes", since=13, complete=True, elements=True)
 def unsqueeze(op: Op) -> Tensor:
-    """numpy.expand_dims: axes count in the result."""
+    """numpy.expand_dims: axes refer to the result."""
     axes = op.constants("axes")
     if axes is not None:
         return _unsqueeze(op, axes)
@@ -147,7 +147,7 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
     rank = len(x.shape) + len(axes)
     inserted = [op.axis(axis, rank, "axes") for axis in axes]
     if len(set(inserted)) < len(inserted):
-        op.reject(f"axes {axes} name an axis twice")
+        op.reject(f"axes must not repeat an axis, found {axes}")
     rest = iter(x.shape)
     return _reshaped(x, shape_of(tuple(ONE_EXPR if i in inserted else next(rest) for i in range(rank))))
 

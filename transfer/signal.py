@@ -36,12 +36,12 @@ def _transform(op: Op, axis: int | None) -> Tensor:
         op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
     inverse, onesided = op.integer("inverse", 0) != 0, op.integer("onesided", 0) != 0
     real = inverse and onesided
-    op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis holds a real or a complex number")
+    op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis must hold a real or a complex number")
     if onesided and not inverse and op.is_equal(x.shape[-1], 2) is YES:
-        op.load_risk(f"a one-sided DFT transforms real numbers, found {x.shape[-1]} in the last axis")
+        op.load_risk(f"the last axis must have size 1 for a one-sided DFT, found {x.shape[-1]}")
     dims = [*x.shape[:-1], Dim(1 if real else 2)]
     if axis is None:
-        op.may_fail("axis is a signal axis")
+        op.may_fail("axis must be a signal axis")
         return Tensor(x.dtype, shape_of((*[UNKNOWN_SIZE] * (len(dims) - 1), dims[-1])))
     axis = op.axis(axis, len(dims))
     if axis == len(dims) - 1:
@@ -50,20 +50,20 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     if length is None:
         length = 2 * (dims[axis] - 1) if real else dims[axis]
         if real:
-            op.require(ge(length, 0), f"axis {axis} is not empty")
+            op.require(ge(length, 0), f"axis {axis} must not be empty")
     else:
-        op.require(ge(length, 1), "dft_length is positive")
+        op.require(ge(length, 1), "dft_length must be positive")
     dims[axis] = _unique(length) if onesided and not inverse else length
     return Tensor(x.dtype, shape_of(tuple(map(as_size, dims))))
 
 
 def _unique(length: Dim) -> Dim:
-    """The frequencies of a real signal that do not repeat."""
+    """The number of distinct frequencies of a real signal."""
     return floordiv(length, 2) + 1
 
 
 def _length(op: Op, name: str) -> Dim | None:
-    """A scalar input that is a size; None if it is left out."""
+    """A size given as a scalar input, or None if it is left out."""
     if not op.has(name):
         return None
     found = op.integers(name)
@@ -79,22 +79,22 @@ def stft(op: Op) -> Tensor:
     if op.has("window"):
         window = op.tensor("window").shape
         if len(window.dims if not window.is_top else ()) > 1:
-            op.may_fail("the window is a vector: onnxruntime takes its first axis")
+            op.may_fail("the window must be a vector; onnxruntime takes its first axis")
         else:
             op.require_rank(window, 1, "window")
         size = UNKNOWN_SIZE if window.is_top else window[0]
         if length is None:
             length = size
         elif length is not size or size.is_unknown:
-            op.may_fail("frame_length is the length of the window")
+            op.may_fail("frame_length must be the length of the window")
             length = size if length.is_unknown else length
     if length is None:
-        op.may_fail("onnxruntime wants a window or frame_length")
+        op.may_fail("onnxruntime needs a window or frame_length")
         length = samples
-    op.require(ge(samples, length), "a frame fits the signal")
+    op.require(ge(samples, length), "a frame must fit the signal")
     frames: Dim = UNKNOWN_SIZE
     if step is not None:
-        op.require(ge(step, 1), "frame_step is positive")
+        op.require(ge(step, 1), "frame_step must be positive")
         frames = floordiv(samples - length, step) + 1
     bins = _unique(length) if op.integer("onesided", 1) else length
     dims = (batch, frames, bins, Dim(2))
@@ -103,7 +103,7 @@ def stft(op: Op) -> Tensor:
 
 def _signal(op: Op, dims: tuple[Dim, ...]) -> tuple[Dim, Dim]:
     if len(dims) == 2:
-        op.may_fail("the signal has no axis of real and imaginary parts")
+        op.may_fail("the signal must have an axis of real and imaginary parts")
     elif len(dims) != 3:
         op.reject(f"the signal must have rank 3, found {len(dims)}")
     return dims[0], dims[1]

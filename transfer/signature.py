@@ -1,4 +1,4 @@
-"""A rule as its nodes see it: the names of its formals, without the function; and the error that blames a rule."""
+"""Signature: a rule as its nodes see it, without the function; and RuleError, which blames a rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class RuleError(ValueError):
-    """A rule is declared or written wrongly. The message is one line: what it did, and what to do instead."""
+    """A rule is declared or written wrongly. The message says in one line what it did, and what to do instead."""
 
 
 class Signature(Protocol):
@@ -15,7 +15,7 @@ class Signature(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The operators that the rule is for."""
+        """The operators of the rule."""
 
     @property
     def domain(self) -> str: ...
@@ -25,11 +25,11 @@ class Signature(Protocol):
     def outputs(self) -> tuple[str, ...]: ...
     @property
     def places(self) -> Mapping[str, int]:
-        """The place of each input by its name."""
+        """The index of each input by name."""
 
     @property
     def origin(self) -> str:
-        """The distribution or schema that the rule comes from; empty for a rule of this package."""
+        """The distribution or schema that provides the rule; empty for a rule of this package."""
 
 
 def listed(formals: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Slice: numpy's slices with the clamps that ONNX gives them, for starts and ends that may be expressions."""
+"""Slice: numpy's slices, clamped as in ONNX, with starts and ends that may be expressions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def slice_attribute(op: Op) -> Tensor:
     """x[starts:ends] on the given axes, all in attributes."""
     starts, ends, axes = op.ints("starts"), op.ints("ends"), op.ints("axes")
     if starts is None or ends is None:
-        op.reject("attributes starts and ends are required")
+        op.reject("attributes starts and ends must be given")
     if axes == [] and starts:
         op.load_risk(f"axes must be left out or hold {len(starts)} values, found none")
     return _slice(op, [Dim(s) for s in starts], [Dim(e) for e in ends], axes or list(range(len(starts))), None)
@@ -44,11 +44,11 @@ def slice_attribute(op: Op) -> Tensor:
 def slice_input(op: Op) -> Tensor:
     """x[starts:ends:steps] on the given axes, by default the first ones.
 
-    An end of INT_MAX or INT64_MAX means the far end for negative steps too (onnxruntime, not onnx.reference).
+    An end of INT_MAX or INT64_MAX means the far end, also for negative steps (onnxruntime, not onnx.reference).
     """
     for name in ("starts", "ends", "axes", "steps"):
         if op.has(name) and op.tensor(name).shape.rank != 1:
-            op.may_fail(f"onnxruntime wants {name} as a vector")
+            op.may_fail(f"onnxruntime needs {name} as a vector")
     lists = [op.integers(name) for name in ("starts", "ends", "axes", "steps")]
     count = next((len(found) for found in lists if found is not None), None)
     if count is None:
@@ -61,9 +61,11 @@ def slice_input(op: Op) -> Tensor:
         steps = unknown
     lengths = {len(found) for found in (starts, ends, axes if op.has("axes") else None, steps) if found is not None}
     if len(lengths) > 1:
-        op.reject("starts, ends, axes and steps differ in length")
+        op.reject(
+            f"starts, ends, axes and steps must have the same length, found {' and '.join(map(str, sorted(lengths)))}"
+        )
     if any(found is None for found in (starts, ends, given)) or (op.has("steps") and lists[3] is None):
-        op.may_fail("starts, ends, axes and steps must be of one length")
+        op.may_fail("starts, ends, axes and steps must have the same length")
     if given is None:
         op.may_fail("the axes, which are unknown, must exist and differ")
         return _anywhere(op) if count else _slice(op, [], [], [], None)
@@ -71,7 +73,7 @@ def slice_input(op: Op) -> Tensor:
 
 
 def _anywhere(op: Op) -> Tensor:
-    """Unknown axes: no dim grows."""
+    """The slice along unknown axes: no dim grows."""
     x = op.tensor("data")
     if x.shape.is_top:
         return moved(x, TOP_SHAPE, np.copy)
@@ -83,15 +85,15 @@ def _slice(
 ) -> Tensor:
     x = op.tensor("data")
     if not len(starts) == len(ends) == len(axes):
-        op.reject("starts, ends and axes differ in length")
+        op.reject(f"starts, ends and axes must have the same length, found {len(starts)}, {len(ends)} and {len(axes)}")
     if x.shape.is_top:
         op.may_fail("the sliced axes must exist, and the rank is unknown")
         return moved(x, TOP_SHAPE, np.copy)
     if len(x.shape) == 0:
-        op.may_fail("onnxruntime slices no scalars")
+        op.may_fail("onnxruntime does not slice scalars")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
     if len(set(at)) < len(at):
-        op.reject(f"axes {list(axes)} name an axis twice")
+        op.reject(f"axes must not repeat an axis, found {list(axes)}")
     cuts = {axis: Cut(starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
     dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
 
@@ -105,11 +107,11 @@ def _slice(
 
 
 def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
-    """The size of a sliced axis; the best bound where some part is unknown."""
+    """The size of a sliced axis, or the best bound if some part is unknown."""
     if isinstance(cut.step, Expr):
-        op.require(ne(cut.step, 0), "a step is not 0")
+        op.require(ne(cut.step, 0), "a step must not be 0")
     else:
-        op.may_fail("a step is not 0")
+        op.may_fail("a step must not be 0")
     step = cut.step.const if isinstance(cut.step, Expr) else None
     if step is None:
         return _at_most(op, axis, size, size)
@@ -124,19 +126,19 @@ def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
 
 
 def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
-    """A data-dependent size, within bounds."""
+    """A data-dependent size of at most each bound."""
     if not isinstance(size, Expr):
         return Unknown(Interval(0, size.bounds.hi))
     tightest = least(op, *bounds)
     if isinstance(tightest, Expr) and tightest.const == 0:
         return tightest
     result = op.fresh(f"axis{axis}")
-    op.define(le(result, tightest), f"a slice of axis {axis} has no more than the whole")
+    op.define(le(result, tightest), f"a slice of axis {axis} is no longer than the axis")
     return result
 
 
 def sliced_size(op: Op, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
-    """The number of elements of x[start:end:step], bounds counted from the end where they are negative."""
+    """The number of elements of x[start:end:step]; negative bounds count from the end."""
     count = _forward if step > 0 else _backward
     return _over_cases(
         op,
@@ -159,7 +161,7 @@ class Bound(NamedTuple):
 
 
 def _over_cases(op: Op, bounds: Sequence[Bound], count: Callable[[Bound], Dim]) -> Dim:
-    """The count in the case that holds; the last case is the rest."""
+    """The count in the case that holds; the last case covers the rest."""
     if len(bounds) == 1:
         return count(bounds[0])
     (negative, rest), condition = bounds, bounds[0].condition
@@ -186,14 +188,14 @@ _FAR: Final = (2**31 - 1, 2**63 - 1)
 
 
 def _forward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
-    """min(end, size) - max(start, 0), in steps rounded up; the other two clamps change nothing."""
+    """(min(end, size) - max(start, 0)) / step, rounded up; the other two clamps change nothing."""
     starts = [start.value] if start.natural else [start.value, Dim(0)]
     ends = [end.value] if end.inside else [end.value, size]
     return greatest(op, 0, least(op, *(ceildiv(e - s, step) for e in ends for s in starts)))
 
 
 def _backward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
-    """min(start, size - 1) - max(end, -1), in steps rounded up; start is clamped to 0 below (ONNX, not numpy)."""
+    """(min(start, size - 1) - max(end, -1)) / -step, rounded up; start is at least 0 (ONNX, not numpy)."""
     starts = [start.value] if start.inside else [start.value, size - 1]
     ends = [end.value] if end.natural else [end.value, Dim(-1)]
     if start.natural or start.value is size - 1 or op.decide(ge(start.value, 0)) is YES:
@@ -203,7 +205,7 @@ def _backward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
 
 
 def _indices(size: int, cut: Cut) -> list[int]:
-    """The indices that a slice of constants takes from an axis."""
+    """The indices that a slice with constant bounds selects."""
     start, end, step = int(cut.start), int(cut.end), int(cut.step)
     start += size if start < 0 else 0
     if step > 0:

@@ -1,4 +1,4 @@
-"""Blocks of depth and space, and operators that keep the shape: ReverseSequence, Trilu, CumSum."""
+"""DepthToSpace and SpaceToDepth, and operators that keep the shape: ReverseSequence, Trilu, CumSum."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def depth_to_space(op: Op) -> Tensor:
     n, c, h, w = _image(op, x)
     b = _blocksize(op)
     if op.string("mode", "DCR") not in ("DCR", "CRD"):
-        op.reject(f"mode is DCR or CRD, found {op.string('mode')}")
-    op.require(divisible(c, b * b), f"the channels are a multiple of {b * b}, the square of the block size")
+        op.reject(f"mode must be DCR or CRD, found {op.string('mode')}")
+    op.require(divisible(c, b * b), f"the channels must be a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), _fill(x))
 
 
@@ -35,8 +35,8 @@ def space_to_depth(op: Op) -> Tensor:
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
     b = _blocksize(op)
-    op.require(divisible(h, b), f"the height is a multiple of the block size {b}")
-    op.require(divisible(w, b), f"the width is a multiple of the block size {b}")
+    op.require(divisible(h, b), f"the height must be a multiple of the block size {b}")
+    op.require(divisible(w, b), f"the width must be a multiple of the block size {b}")
     return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), _fill(x))
 
 
@@ -52,7 +52,7 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
 def _blocksize(op: Op) -> int:
     size = op.integer("blocksize")
     if size is None or size < 1:
-        op.reject(f"blocksize must be at least 1, found {size}")
+        op.reject(f"blocksize must be at least 1, found {'none' if size is None else size}")
     return size
 
 
@@ -61,7 +61,7 @@ def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
     x, lengths = op.tensor("input"), op.tensor("sequence_lens")
     op.require_rank(lengths.shape, 1, "sequence_lens")
-    op.may_fail("every sequence length lies within the time axis")
+    op.may_fail("every sequence length must lie within the time axis")
     if x.shape.is_top:
         return Tensor(x.dtype, x.shape, _fill(x))
     rank = len(x.shape)
@@ -74,13 +74,13 @@ def reverse_sequence(op: Op) -> Tensor:
         op.may_fail("onnxruntime reads beyond the shape where time_axis or batch_axis is negative")
         return Tensor(x.dtype, x.shape, _fill(x))
     if lengths.shape.rank is not None:
-        op.require_equal(lengths.shape[0], x.shape[batch], "one sequence length for each batch entry")
+        op.require_equal(lengths.shape[0], x.shape[batch], "sequence_lens must have one length for each batch entry")
     return Tensor(x.dtype, x.shape, _fill(x))
 
 
 @rule("Trilu", inputs="input k", complete=True, elements=True)
 def trilu(op: Op) -> Tensor:
-    """numpy.triu, or numpy.tril if `upper` is 0, with the diagonal k."""
+    """numpy.triu, or numpy.tril if `upper` is 0, at diagonal k."""
     x, diagonal = op.tensor("input"), op.optional("k")
     if diagonal is not None and diagonal.shape != () and diagonal.shape != (1,):
         op.may_fail("k must be a single number")
@@ -111,18 +111,20 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
 
 @rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
 def cumulate(op: Op) -> Tensor:
-    """numpy.cumsum or numpy.cumprod; `exclusive` leaves the element itself out, `reverse` starts at the end."""
+    """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")
     backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
     if op.tensor("axis").shape != ():
-        op.may_fail("the axis must be a single number, and ONNX wants a scalar")
+        op.may_fail("the axis must be a single number, and ONNX needs a scalar")
     if x.shape.is_top or axes is None or len(axes) != 1:
         op.may_fail("the axis must be in range")
         return Tensor(x.dtype, x.shape)
     rank = len(x.shape)
     if not -rank <= axes[0] < rank:
-        # onnxruntime gives an empty tensor back before it looks at the axis
-        op.require(disjunction(*(eq(size, 0) for size in x.shape)), f"axis {axes[0]} is in range, or x is empty")
+        # onnxruntime returns an empty tensor before it looks at the axis
+        op.require(
+            disjunction(*(eq(size, 0) for size in x.shape)), f"axis {axes[0]} must be in range unless x is empty"
+        )
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))

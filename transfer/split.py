@@ -41,34 +41,34 @@ def split_attribute(op: Op) -> list[Tensor]:
 
 def _split_by_attribute(op: Op) -> list[Tensor]:
     sizes = op.ints("split")
-    if sizes == []:  # kernels take it for one that is left out
+    if sizes == []:  # kernels take it as left out
         op.load_risk("split must have a size for each output, found none")
     return _split(op, [Dim(size) for size in sizes] if sizes else None)
 
 
 @rule("Split", inputs="input split", outputs="outputs*", since=13, complete=True, elements=True)
 def split(op: Op) -> list[Tensor]:
-    """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` of which the last is smaller."""
+    """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` with a smaller last one."""
     if not op.has("split"):
         if op.version >= 18 and op.integer("num_outputs") is None:
             op.load_risk("one of split and num_outputs must be given, found none")
         return _split(op, None)
     if op.integer("num_outputs") is not None:
-        op.reject("both split and num_outputs are given")
+        op.reject("one of split and num_outputs must be given, found both")
     op.require_rank(op.tensor("split").shape, 1, "split")
     sizes = op.integers("split")
     if sizes is None:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
     if not sizes:
-        op.may_fail("split has sizes: onnxruntime takes an empty list for one that is left out")
+        op.may_fail("split must have sizes; onnxruntime takes an empty list as left out")
     return _split(op, sizes or None)
 
 
 def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     x, count = op.tensor("input"), op.outputs
     if sizes is not None and len(sizes) != count:
-        op.reject(f"{len(sizes)} split sizes for {count} outputs")
+        op.reject(f"split must have {count} sizes, found {len(sizes)}")
     if x.shape.is_top:
         op.may_fail("the split sizes must fit the axis, and the rank is unknown")
         return [moved(x, TOP_SHAPE, lambda array: array)] * count
@@ -78,28 +78,28 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
         parts = _given_parts(op, total, sizes)
     elif op.integer("num_outputs", -1) == -1:
         if op.integer("num_outputs") is not None:
-            op.may_fail("num_outputs is -1, which onnxruntime takes for one that is left out")
+            op.may_fail("num_outputs is -1, which onnxruntime takes as left out")
         found = f"size {total}" if total.is_concrete else ""
-        op.require(divisible(total, count), f"the split axis divides into {count} equal parts", found=found)
+        op.require(divisible(total, count), f"the split axis must divide into {count} equal parts", found=found)
         parts = [total // count] * count
     else:
         parts = _rounded_parts(op, total, count)
     if x.contents is None or x.contents.is_fill:
-        starts: list[Dim] = [ZERO_EXPR] * count  # where a part begins matters to elements alone
+        starts: list[Dim] = [ZERO_EXPR] * count  # the start of a part matters to elements alone
     else:
         starts = list(accumulate(parts[:-1], initial=ZERO_EXPR))
     return [_part(x, axis, part, start) for part, start in zip(parts, starts, strict=True)]
 
 
 _MAX_PARTS: Final = 256
-"""Of more parts the sizes over symbols are not said."""
+"""The most parts whose symbolic sizes are given."""
 
 
 def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
-    """The sizes as given; a single unknown one is what the others leave."""
+    """The given sizes; a single unknown one is the rest."""
     for part in sizes:
         if isinstance(part, Expr):
-            op.require(ge(part, 0), "split sizes are not negative")
+            op.require(ge(part, 0), "split sizes must not be negative")
     unknown = [i for i, part in enumerate(sizes) if not isinstance(part, Expr)]
     parts = list(sizes)
     if len(unknown) == 1 and isinstance(total, Expr):
@@ -115,14 +115,14 @@ def _given_parts(op: Op, total: Dim, sizes: Sequence[Dim]) -> list[Dim]:
         op.may_fail("the split sizes must add up to the size of the axis")
         op.define(eq(_sum_of(parts), total), "the parts add up to the size of the axis")
     else:
-        op.require_equal(_sum_of(parts), total, "the split sizes add up to the size of the axis")
+        op.require_equal(_sum_of(parts), total, "the split sizes must add up to the size of the axis")
     return parts
 
 
 def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
-    """Parts of ceil(total / count) while they last; onnxruntime (not ONNX) refuses to leave an end part empty."""
+    """Parts of ceil(total / count), the last ones smaller; onnxruntime (not ONNX) refuses an empty last part."""
     if op.integer("num_outputs") != count:
-        op.may_fail(f"num_outputs is {op.integer('num_outputs')} with {count} outputs, which ONNX rejects")
+        op.may_fail(f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}")
     size = ceildiv(total, count)
     if not is_positive(op, total - size * (count - 1)):
         op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")

@@ -1,4 +1,4 @@
-"""The data that applying a rule gives: statements, caveats, `Applied`; and errors about a node that cannot run."""
+"""The results of applying a rule: statements, caveats, `Applied`; and errors about a node that cannot run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from absint.lattices.value import Value
 
 
 class Statement(NamedTuple):
-    """A relation about a node, with the reason that messages give."""
+    """A relation about a node, with its reason for messages."""
 
     relation: Relation
     reason: str
@@ -19,7 +19,7 @@ class Statement(NamedTuple):
 
 
 class Caveat(NamedTuple):
-    """A node may fail, for the reason, where the relation does not hold. A run that succeeds does not show it."""
+    """The node may fail for this reason where the relation does not hold; a run that succeeds does not imply it."""
 
     relation: Relation
     reason: str
@@ -51,7 +51,7 @@ class Applied(NamedTuple):
     rejected: str | None
     caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
-    """The code of the diagnostic for a node that no runtime loads; empty otherwise."""
+    """The diagnostic code of a node that no runtime loads; empty otherwise."""
     load_risks: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Statements of a rule about its node: requirements, definitions, premises, possible failures, rejections, notes."""
+"""Statements about a node: requirements, definitions, premises, possible failures, rejections, notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from absint.transfer.stated import Caveat, RefusedError, RejectedError, Statemen
 
 
 class Stating(Attributes):
-    """One operator instance as far as its rule makes statements about it."""
+    """One operator instance, and the statements of its rule about it."""
 
     __slots__ = (
         "caveats",
@@ -40,12 +40,12 @@ class Stating(Attributes):
     load_risks: list[str]
     notes: list[str]
     has_fresh: bool
-    """The rule has named a number or a condition that depends on data."""
+    """The rule has named a data-dependent number or condition."""
 
     def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
         """A symbol for a data-dependent number, by default a size; one for each tag of the node.
 
-        A tag denotes one quantity of the node, whatever its inputs: later rounds take it to be the same number.
+        A tag denotes one quantity of the node, whatever its inputs: later rounds take it as the same number.
         """
         self.has_fresh = True
         return expr_of(Symbol.hole(tag, lo, hi))
@@ -58,7 +58,8 @@ class Stating(Attributes):
     def require(self, relation: Relation, reason: str, *, found: str = "") -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
-        `found` completes the message about a node that can never run: the sizes that were found.
+        `reason` says what must hold: "K must hold one element". `found` adds the sizes to the message about a node that
+        can never run.
         """
         if relation is TRUE:
             return
@@ -75,15 +76,15 @@ class Stating(Attributes):
         self.require(relation, reason, found=f"{a} and {b}" if relation is FALSE else "")
 
     def define(self, relation: Relation, reason: str) -> None:
-        """The relation holds of what the node computes, whenever it runs."""
+        """The relation holds of the values that the node computes, whenever it runs."""
         if relation not in (TRUE, UNKNOWN_RELATION):
             self._state(relation, reason, "defined")
 
     def assume(self, relation: Relation, reason: str) -> bool:
         """Assume a numeric premise: sizes stay exact in the arithmetic of the model. True if the rule may rely on it.
 
-        A premise that facts do not show is recorded, provided that it holds for all sizes up to `ordinary.ORDINARY`.
-        If it does not, or premises are switched off, the answer is False.
+        A premise that facts do not imply is recorded if it holds for all sizes up to `ordinary.ORDINARY`. The answer is
+        False if it does not, or if premises are switched off.
         """
         if relation is TRUE:
             return True
@@ -99,15 +100,15 @@ class Stating(Attributes):
     def _state(self, relation: object, reason: str, role: str) -> None:
         if not isinstance(relation, Relation):
             raise RuleError(
-                f"states {relation!r}, which is no relation: write eq(a, b) or ne(a, b), since a == b asks whether two "
-                f"terms are the same"
+                f"states {relation!r}, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the "
+                f"terms themselves"
             )
         statement = Statement(relation, reason, role)
         if statement not in self.statements:
             self.statements.append(statement)
 
     def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
-        """The node may fail on some data of legal sizes, or for a reason that no relation expresses.
+        """The node may fail on some data at legal sizes, or for a reason that no relation expresses.
 
         Where the relation `unless` holds, it does not fail for this reason.
         """
@@ -120,7 +121,7 @@ class Stating(Attributes):
                 self.caveats.append(caveat)
 
     def note(self, text: str) -> None:
-        """Add a diagnostic about the node; it changes no answer."""
+        """Add a diagnostic about the node, which changes no answer."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -137,9 +138,9 @@ class Stating(Attributes):
         raise RefusedError(reason, "ill-formed")
 
     def load_risk(self, reason: str) -> None:
-        """Kernels run the node, but type inference refuses it where it sees the shapes; see `absint.model.inference`.
+        """Kernels run the node, but type inference refuses it if it sees the shapes; see `absint.model.inference`.
 
-        For an operator of onnxruntime's own it is a possible failure: no onnx schema says what is inferred for it.
+        For onnxruntime's own operators, which have no onnx schema to infer by, it is a possible failure.
         """
         if self.rule.domain:
             self.may_fail(reason)

@@ -1,4 +1,4 @@
-"""The table of rules: (domain, operator, opset version) -> rule. An immutable value that can be extended."""
+"""The table of rules: (domain, operator, opset version) -> rule, immutable and extensible."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NEWEST: Final[Mapping[str, int]] = {
 class Table:
     """An immutable set of rules, and the table that it extends.
 
-    Of the rules that hold for a version, one of an extension wins over those it extends; then a closed range wins, then
-    the highest `since`, then the later one.
+    If several rules cover a version, an extension wins over the table that it extends; then a rule with `until` wins,
+    then the highest `since`, then the last rule.
     """
 
     def __init__(self, rules: Iterable[Rule], base: Table | None = None) -> None:
         self.rules: tuple[Rule, ...] = tuple(rules)
-        """Its own rules, without those of `base`."""
+        """The rules without those of `base`."""
         self.base = base
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
         self._found: dict[tuple[str, str, int], Rule | None] = {}
@@ -36,7 +36,7 @@ class Table:
 
     @staticmethod
     def of(modules: Iterable[ModuleType]) -> Table:
-        """The table of every rule that is defined in these modules."""
+        """The table of all rules defined in these modules."""
         return Table(item for module in modules for item in vars(module).values() if isinstance(item, Rule))
 
     def lookup(self, domain: str, name: str, version: int) -> Rule | None:
@@ -54,7 +54,7 @@ class Table:
         return fitting[last]
 
     def extended(self, rules: Iterable[Rule]) -> Table:
-        """This table with more rules, which win over those of this table for the versions they cover.
+        """This table with more rules, which win for the versions that they cover.
 
         Raises RuleError for an item that is not a rule.
         """
@@ -80,7 +80,7 @@ def _checked(item: object) -> Rule:
     if isinstance(item, Rule):
         return item
     name = getattr(item, "__name__", type(item).__name__)
-    raise RuleError(f"{name} is no rule: decorate a function with @absint.rule(names, inputs=...)")
+    raise RuleError(f"{name} is not a rule: decorate a function with @absint.rule(names, inputs=...)")
 
 
 __all__ = ["NEWEST", "Table"]

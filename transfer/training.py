@@ -1,4 +1,4 @@
-"""Preview operators of training: one step of an optimiser, and gradients of a part of the graph."""
+"""Preview operators of training: an optimiser step, and gradients of a part of the graph."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ DOMAIN: Final = "ai.onnx.preview.training"
 
 
 def _optimiser(name: str, says: str, states: int) -> Rule:
-    """The rule of an optimiser that keeps `states` tensors beside each one that it trains.
+    """The rule of an optimiser that keeps `states` tensors for each trained tensor.
 
-    The inputs after R (learning rate) and T (updates so far) are all trained tensors, then all gradients, then all
-    first states, and so on. The outputs are the trained tensors and then the states.
+    The inputs after R (learning rate) and T (number of updates) are all trained tensors, all gradients, all first
+    states, and so on. The outputs are the trained tensors, then the states.
     """
 
     def transfer(op: Op) -> tuple[Tensor, ...]:
         given = op.variadic()
         if len(given) < 3:
-            op.reject("an optimiser needs R, T and what is trained")
+            op.reject("an optimiser needs R, T and the tensors to train")
         rate, _, *tensors = given
         if len(tensors) % (2 + states):
-            op.reject(f"{len(tensors)} tensors are not {2 + states} for each one that is trained")
+            op.reject(f"each trained tensor must have {2 + states} inputs, found {len(tensors)} inputs after R and T")
         count = len(tensors) // (2 + states)
         trained, gradients, *kept = (tensors[at : at + count] for at in range(0, len(tensors), count or 1))
         steps = [op.broadcast(x.shape, g.shape) for x, g in zip(trained, gradients, strict=True)]
@@ -46,7 +46,7 @@ momentum = _optimiser("Momentum", "A step with momentum: the trained tensors, th
 
 @rule("Gradient", inputs="Inputs*", outputs="Outputs*", domain=DOMAIN)
 def gradient(op: Op) -> tuple[Tensor, ...]:
-    """The derivatives of `y` by each tensor of `xs`, the first inputs: the shapes of those inputs."""
+    """The derivatives of `y` with respect to `xs`, the first inputs: their shapes."""
     return tuple(Tensor(x.dtype, x.shape) for x in op.variadic()[: op.outputs])
 
 

@@ -1,7 +1,7 @@
 """Sliding windows, shared by convolutions and pools.
 
-Source: the ONNX operator text of Conv and MaxPool. Of an axis of size N, padded on both sides, a window that spans
-`dilation * (kernel - 1) + 1` elements and moves by `stride` takes
+Source: the ONNX documentation of Conv and MaxPool. On an axis of size N, padded on both sides, a window that spans
+`dilation * (kernel - 1) + 1` elements and moves by `stride` has
 
     floor((N + before + after - span) / stride) + 1
 
@@ -25,7 +25,7 @@ SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
 class Window(NamedTuple):
-    """The window along one spatial axis. With `same` the padding is chosen by `auto_pad`."""
+    """The window along one spatial axis. With `same`, `auto_pad` chooses the padding."""
 
     kernel: Dim
     stride: int
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 
     @property
     def span(self) -> Dim:
-        """Elements from the first to the last that one position touches."""
+        """The number of elements from the first to the last that one position reads."""
         return self.dilation * (self.kernel - 1) + 1
 
 
@@ -47,7 +47,7 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
     dilations = _positive(op, "dilations", rank)
     auto_pad = op.string("auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in ("NOTSET", "VALID", *SAME):
-        op.reject(f"auto_pad {auto_pad!r} is not known")
+        op.reject(f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, found {auto_pad!r}")
     pads = [0] * (2 * rank)
     given = values_of(op, "pads")
     if auto_pad != "NOTSET" and given and len(given) != 2 * rank:
@@ -57,13 +57,13 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if len(pads) < 2 * rank:
             op.reject(f"pads must have {2 * rank} values, found {len(pads)}")
         if len(pads) > 2 * rank:
-            op.may_fail(f"pads has {len(pads)} values for {rank} spatial axes, of which Conv takes the first")
+            op.may_fail(f"pads must have {2 * rank} values, found {len(pads)}, of which Conv takes the first")
     same = auto_pad in SAME
     return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + rank], same) for i in range(rank)]
 
 
 def values_of(op: Op, name: str) -> list[int]:
-    """A list of integers, empty if it is left out. Kernels take an empty one as left out, type inference does not."""
+    """A list of integers, empty if left out. Kernels take an empty list as left out, type inference does not."""
     values = op.ints(name)
     if values == []:
         op.load_risk(f"{name} must be left out or hold values, found none")
@@ -75,7 +75,7 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
     if len(values) < rank:
         op.reject(f"{name} must have {rank} values, found {len(values)}")
     if len(values) > rank:
-        op.may_fail(f"{name} has {len(values)} values for {rank} spatial axes")
+        op.may_fail(f"{name} must have {rank} values, found {len(values)}")
     for value in values:
         if value <= 0:
             op.reject(f"{name} must be positive, found {value}")
@@ -83,50 +83,52 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
 
 
 def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
-    """The kernel sizes: the attribute, which the spatial dims of the weight must equal, or those dims."""
+    """The kernel sizes: the attribute, which must equal the spatial dims of the weight, or those dims."""
     given = values_of(op, "kernel_shape")
     if not given:
         return None if weight is None else list(weight)
     if weight is not None:
         if len(weight) != len(given):
-            op.reject(f"kernel_shape has {len(given)} values for {len(weight)} spatial axes of the weight")
+            op.reject(f"kernel_shape must have {len(weight)} values as the weight has spatial axes, found {len(given)}")
         for axis, (size, dim) in enumerate(zip(given, weight, strict=True)):
-            op.require_equal(dim, size, f"kernel_shape[{axis}] is the size of the weight")
+            op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
     if any(size <= 0 for size in given):
-        op.reject("kernel_shape must be positive")
+        op.reject(f"kernel_shape must be positive, found {given}")
     return [Dim(size) for size in given]
 
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
-    """Positions of the window on an axis where it must fit, as in a convolution."""
+    """The number of window positions on an axis where the window must fit, as in a convolution."""
     needed, positions = _slides(size, window)
-    op.require(needed, f"spatial axis {axis} is not empty" if window.same else f"the window fits spatial axis {axis}")
+    op.require(
+        needed, f"spatial axis {axis} must not be empty" if window.same else f"the window must fit spatial axis {axis}"
+    )
     return positions
 
 
 @remembered
 def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
-    """The requirement that the window fits, and its number of positions."""
+    """The requirement that the window fits, and the number of its positions."""
     if window.same:
         positions = ceildiv(size, window.stride)
         if window.stride == 1:
-            # A kernel of size 0 has one position more (onnxruntime, which looks at it where the batch is empty).
+            # A kernel of size 0 has one position more (onnxruntime, which computes it for an empty batch).
             positions = positions + maximum(1 - window.kernel, 0)
-        # A window that fits nowhere but in the padding of an empty axis is refused.
+        # A window that fits only into the padding of an empty axis is refused.
         return ge(positions, 1), as_size(positions)
     slack = size + (window.before + window.after) - window.span
     return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
 def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may_be_empty: bool = True) -> Dim:
-    """Positions of a pooling window on an axis, which a run that succeeds may find empty only if it `may_be_empty`.
+    """The number of positions of a pooling window; `may_be_empty`: the axis can be empty in a run that succeeds.
 
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
     """
     stride = window.stride
     empty = _of_empty(window) if may_be_empty and op.decide(ge(size, 1)) is not YES else None
     if empty is not None and empty < 0:
-        op.require(ge(size, 1), f"the window fits spatial axis {axis}")
+        op.require(ge(size, 1), f"the window must fit spatial axis {axis}")
         empty = None
     if window.same:
         least = stride * (ceildiv(size, stride) - 1)
@@ -154,20 +156,20 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may
 
 def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) -> None:
     if not nonneg(margin + (2 * stride - 1)):
-        op.require(ge(slack + (2 * stride - 1), 0), f"the window fits spatial axis {axis}")
+        op.require(ge(slack + (2 * stride - 1), 0), f"the window must fit spatial axis {axis}")
 
 
 def _of_empty(window: Window) -> int | None:
-    """Positions on an empty axis, negative where no run gets that far; None where the axis is no case of its own."""
+    """Positions on an empty axis, negative if every run fails there; None if the general formula covers them."""
     padding = window.kernel - window.stride if window.same else Dim(window.before + window.after)
     slack = int(padding - window.span)
     return None if slack >= 0 else 1 - (-slack // window.stride)
 
 
 def _positions(op: Op, slack: Dim, margin: Dim, stride: int, empty: int | None, size: Dim) -> Dim:
-    """slack / stride + 1, rounded towards zero, where slack >= margin unless the size is 0.
+    """slack / stride + 1, rounded towards zero; slack >= margin unless the size is 0.
 
-    `empty` are the positions on an axis of size 0, which are 0 or 1; None if no run has one.
+    `empty` is the number of positions on an axis of size 0, 0 or 1; None if no run has such an axis.
     """
     if nonneg(margin) or op.decide(ge(slack, 0)) is YES:
         positions = monotone(slack, lambda e: floordiv(e, stride) + 1)
@@ -179,7 +181,7 @@ def _positions(op: Op, slack: Dim, margin: Dim, stride: int, empty: int | None, 
 
 
 def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
-    """change(e) for a non-decreasing function, taken into the max or min that e is up to a constant term."""
+    """change(e) for a non-decreasing function, moved inside if e is a max or min plus other terms."""
     if isinstance(e, Expr):
         for mono, coef in e.terms:
             if coef == 1 and len(mono) == 1 and mono[0].op in ("max", "min"):
@@ -190,7 +192,7 @@ def monotone(e: Dim, change: Callable[[Dim], Dim]) -> Dim:
 
 
 def as_size(dim: Dim) -> Dim:
-    """The dim as the size of an axis that exists: a natural number."""
+    """The dim as the size of an axis: a natural number."""
     if isinstance(dim, Expr) or dim.bounds.leq(NATURAL):
         return dim
     return Unknown(dim.bounds.meet(NATURAL), dim.congruence)

@@ -178,7 +178,7 @@ def test_sizes_that_no_run_has_are_told(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["cost", "window.onnx", "--set", "N=2"]) == 2
     done = capsys.readouterr()
     assert done.out == ""
-    assert done.err == ("absint: error: no run has N=2: Conv conv: can never run: the window fits spatial axis 0\n")
+    assert done.err == ("absint: error: no run has N=2: Conv conv: can never run: the window must fit spatial axis 0\n")
 
 
 def test_a_model_that_never_runs_says_so(capsys: pytest.CaptureFixture[str]) -> None:

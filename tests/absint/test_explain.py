@@ -81,7 +81,7 @@ def test_text_of_a_derivation() -> None:
         "[3] c[2] = H//2",
         "    computed by Conv conv (kernel_shape=[2, 2], strides=[2, 2]): a//2",
         "    from a = X[2] = H (input)",
-        "    requires H >= 2  (Conv conv: the window fits spatial axis 0)",
+        "    requires H >= 2  (Conv conv: the window must fit spatial axis 0)",
     ]
 
 
@@ -616,7 +616,7 @@ def test_json() -> None:
     ]
     conv = next(step for step in whole["steps"] if step["value"] == "c")
     assert conv["requires"] == [
-        {"relation": "H >= 2", "role": "required", "reason": "the window fits spatial axis 0", "node": "Conv conv"}
+        {"relation": "H >= 2", "role": "required", "reason": "the window must fit spatial axis 0", "node": "Conv conv"}
     ]
     assert conv["attributes"] == {"kernel_shape": [2, 2], "strides": [2, 2]}
 

@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     "Hardmax of a scalar": (one("Hardmax", [info("x", [])], 11), "Hardmax needs an axis, found a scalar"),
     "negative axis of an old Flatten": (
         one("Flatten", [X], 9, axis=-1),
-        "axis -1 is negative, which opset 11 began to",
+        "axis must not be negative before opset 11, found -1",
     ),
     "axis of Softmax": (one("Softmax", [X], axis=2), "axis 2 is out of range for rank 2; type inference refuses it"),
     "axis of Hardmax": (one("Hardmax", [X], 11, axis=-3), "axis -3 is out of range for rank 2; type inference refuses"),
@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
     "Optional of nothing": (sequence("Optional", [], {}), "Optional must have an input or the attribute type, found n"),
     "one-sided DFT of complex numbers": (
         one("DFT", [info("x", [1, "N", 2])], onesided=1),
-        "a one-sided DFT transforms real numbers, found 2 in the last axis; type inference refuses it as a runtime ",
+        "the last axis must have size 1 for a one-sided DFT, found 2; type inference refuses it as a runtime loads ",
     ),
     "ellipses of two widths": (
         one("Einsum", [info("x", [2, "N"]), info("w", ["N"])], equation="...,...->..."),

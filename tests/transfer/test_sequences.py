@@ -323,7 +323,7 @@ def test_optionals_without_a_value() -> None:
     maybe = OptionalOf(Tensor(DType.FLOAT, Shape(["N"])), None)
     got = apply_one("OptionalGetElement", maybe)
     assert got.outputs[0] is maybe.element
-    assert got.possible_failures == ("the optional has a value",)
+    assert got.possible_failures == ("the optional must have a value",)
 
 
 def test_a_sequence_of_unknown_length_stays_natural() -> None:

@@ -48,7 +48,7 @@ REFUSED: dict[str, tuple[list[NodeProto], str]] = {
     ),
     "a sequence of no element type": (
         [node("SequenceEmpty", [], ["y"], dtype=99)],
-        "attribute dtype is 99, which is no element type",
+        "attribute dtype must be an element type, found 99",
     ),
     "another width": (
         [node("BitCast", ["x"], ["y"], to=TensorProto.INT64)],
@@ -56,11 +56,11 @@ REFUSED: dict[str, tuple[list[NodeProto], str]] = {
     ),
     "an element of another type": (
         [node("SequenceConstruct", ["x"], ["s"]), node("SequenceInsert", ["s", "k"], ["y"])],
-        "a sequence of FLOAT takes no INT64",
+        "the tensor must be FLOAT as the sequence is, found INT64",
     ),
     "an element of an empty sequence": (
         [node("SequenceEmpty", [], ["s"]), node("SequenceInsert", ["s", "k"], ["y"])],
-        "a sequence of FLOAT takes no INT64",
+        "the tensor must be FLOAT as the sequence is, found INT64",
     ),
     "elements of two types": (
         [node("SequenceConstruct", ["x", "k"], ["y"])],

@@ -313,7 +313,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "squeeze-of-anything",
         "a squeezed dim need not be 1",
         "absint.transfer.shape_ops",
-        'op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} is 1")',
+        'op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} must be 1")',
         "pass",
         "node('Squeeze', floats('N', 3), ints([0]))",
         runs("reshape"),
