@@ -101,7 +101,7 @@ class Stating(Attributes):
         if not isinstance(relation, Relation):
             raise RuleError(
                 f"states {relation!r}, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the "
-                f"terms themselves"
+                "terms themselves"
             )
         statement = Statement(relation, reason, role)
         if statement not in self.statements:

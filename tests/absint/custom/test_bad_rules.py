@@ -87,13 +87,13 @@ def rule_of(function: Callable[[Op], Any]) -> Rule:
             "returned a tensor of type 'float32' and shape Shape([3]): an output must be Tensor(dtype, Shape([...])), "
             "with the dtype of an input or one of DType",
         ),
-        (another_input, "asks for an input 'Data' and names X: see its `inputs`"),
+        (another_input, "asks for an input 'Data', but its `inputs` are X"),
         (raises, "raised KeyError in line {line}: 'lost\\nand more'"),
         (fails_below, "raised IndexError in line {line}: tuple index out of range"),
         (
             identity_as_requirement,
-            "states False, which is no relation: write eq(a, b) or ne(a, b), since a == b asks whether two terms are "
-            "the same",
+            "states False, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the terms "
+            "themselves",
         ),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
@@ -136,10 +136,10 @@ def test_strict_raises_no_traceback_for_it() -> None:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (lambda: rule("", inputs="X"), "names are those of one operator or more"),
-        (lambda: rule("F", inputs=["X"])(nothing), "inputs are one text with spaces, as 'X W B', not list"),  # type: ignore[arg-type]
-        (lambda: rule("F", inputs="X", since=9, until=8), "no version is from 9 on and up to 8"),
-        (lambda: absint.TABLE.extended([nothing]), "nothing is no rule: decorate a function with @absint.rule"),  # type: ignore[list-item]
+        (lambda: rule("", inputs="X"), "names must list at least one operator"),
+        (lambda: rule("F", inputs=["X"])(nothing), "inputs must be one string, as 'X W B', found list"),  # type: ignore[arg-type]
+        (lambda: rule("F", inputs="X", since=9, until=8), "since must not exceed until, found 9 and 8"),
+        (lambda: absint.TABLE.extended([nothing]), "nothing is not a rule: decorate a function with @absint.rule"),  # type: ignore[list-item]
     ],
 )
 def test_a_bad_declaration_raises_one_line(declare: Callable[[], object], message: str) -> None:
