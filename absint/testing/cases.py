@@ -131,6 +131,8 @@ class Case:
     """Text of the first output's contents."""
     may_differ: bool = False
     """The runtime is known to reject (or accept) what the spec does not: failures are not held against completeness."""
+    ranked: bool = False
+    """The model of a run declares the ranks of its inputs: onnxruntime needs them inside some function bodies."""
 
     def __str__(self) -> str:
         inputs = [i and (i.dims if i.elements is None else i.elements) for i in self.inputs]

@@ -23,7 +23,7 @@ Runner = Callable[[Case, Binding, int], Outcome]
 
 NEWEST_IR: Final = 10
 _UNSUPPORTED: Final = re.compile(
-    "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|opset|Unrecognized|under development"
+    "NOT_IMPLEMENTED|Could not find an implementation|is not a registered|released onnx opset|Unrecognized|under development"
 )
 
 
@@ -46,7 +46,8 @@ def build_model(case: Case, arrays: Sequence[Array | None]) -> onnx.ModelProto:
         if arg.elements is not None and not arg.hidden and not arg.fed:
             initializers.append(numpy_helper.from_array(array, name))
         else:
-            inputs.append(helper.make_tensor_value_info(name, int(arg.dtype), None))
+            rank = [None] * array.ndim if case.ranked else None
+            inputs.append(helper.make_tensor_value_info(name, int(arg.dtype), rank))
     outputs = [onnx.ValueInfoProto(name=name) for name in out]
     graph = helper.make_graph([node], "case", inputs, outputs, initializers)
     imports = [helper.make_opsetid("", case.opset if not case.domain else 20)]

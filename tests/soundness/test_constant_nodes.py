@@ -56,23 +56,23 @@ WIDE = 2**53 + 1
     ("node", "opset", "ran"),
     [
         # In an order of the runtime's choice.
-        (Node("TopK", [integers(1, 2, 3), integers(2)], {"sorted": 0}, 2), 18, [2, 3]),
+        (Node("TopK", [integers(1, 2, 3), integers(2)], {"sorted": 0}, 2), 18, [[2, 3]]),
         # Of 8 bits, indices count inside a channel; with ceil_mode and uneven pads elements differ too.
         (Node("MaxPool", [np.array([[[1, 2], [3, 4]]], np.uint8)], {"kernel_shape": [1]}, 2), 18, None),
         # Integers of 64 bits go through double.
-        (Node("ReduceProd", [integers(WIDE, 2)], {"keepdims": 0}), 18, [2 * WIDE - 2]),
-        (Node("ReduceProd", [np.array(2**62 + 1)], {"keepdims": 0}), 18, [2**62]),
+        (Node("ReduceProd", [integers(WIDE, 2)], {"keepdims": 0}), 18, [[2 * WIDE - 2]]),
+        (Node("ReduceProd", [np.array(2**62 + 1)], {"keepdims": 0}), 18, [[2**62]]),
         (Node("ReduceSum", [integers(WIDE, 2, 0, 0)], {"keepdims": 0}), 18, None),
         (Node("ReduceMean", [integers(2**62, 3037000500, -(2**31))], {"keepdims": 0}), 18, None),
         (Node("ReduceMean", [integers(2**31 - 1, 1, 2**31 - 1, 9, dtype="int32")], {"keepdims": 0}), 18, None),
-        (Node("Mod", [integers(2**63 - 1), integers(3)], {"fmod": 1}), 18, [2]),
-        (Node("Mod", [np.array([2**64 - 1], np.uint64), np.array([255], np.uint64)], {"fmod": 1}), 18, [1]),
+        (Node("Mod", [integers(2**63 - 1), integers(3)], {"fmod": 1}), 18, [[2], [1]]),
+        (Node("Mod", [np.array([2**64 - 1], np.uint64), np.array([255], np.uint64)], {"fmod": 1}), 18, [[1], [0]]),
         # INT64 is ordered by its low 32 bits.
-        (Node("Max", [integers(1, 2, 3, BIG - 3), integers(7, 7, 7, 7)], {}), 18, [7, 7, 7, 7]),
+        (Node("Max", [integers(1, 2, 3, BIG - 3), integers(7, 7, 7, 7)], {}), 18, [[7, 7, 7, 7], [7, 7, 7, BIG - 3]]),
         (Node("Min", [integers(BIG, BIG, BIG, BIG), integers(1, 5, 2, 7)], {}), 18, None),
         (Node("Clip", [integers(0, 0, 0, BIG), None, np.array(7)], {}), 18, None),
-        (Node("Sign", [integers(1, BIG, 3, 4)], {}), 18, [1, -1, 1, 1]),
-        (Node("Relu", [integers(1, 2, 3, 2**32 - 1)], {}), 18, [1, 2, 3, 0]),
+        (Node("Sign", [integers(1, BIG, 3, 4)], {}), 18, [[1, -1, 1, 1], [1, 1, 1, 1]]),
+        (Node("Relu", [integers(1, 2, 3, 2**32 - 1)], {}), 18, [[1, 2, 3, 0], [1, 2, 3, 2**32 - 1]]),
         (Node("ReduceMax", [integers(5, 128, 7, 3037000500)], {"keepdims": 0}), 18, None),
         # Nothing is written where there is nothing to add up.
         (Node("MatMulInteger", [np.zeros((2, 0), np.int8), np.zeros((0, 2), np.uint8)], {}), 18, None),
@@ -85,12 +85,12 @@ WIDE = 2**53 + 1
     ],
     ids=lambda item: item.op if isinstance(item, Node) else "",
 )
-def test_what_onnxruntime_computes_otherwise(node: Node, opset: int, ran: list[int] | None) -> None:
-    """Each was claimed as the specification or numpy has it."""
+def test_what_onnxruntime_computes_otherwise(node: Node, opset: int, ran: list[list[int]] | None) -> None:
+    """Each was claimed as the specification or numpy has it. `ran` are the results of releases since 1.31."""
     found, outputs = compared(node, opset)
     assert found.ran
     assert not found.wrong
-    assert ran is None or outputs[0].ravel().tolist() == ran
+    assert ran is None or outputs[0].ravel().tolist() in ran
 
 
 def test_an_operator_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

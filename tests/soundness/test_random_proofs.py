@@ -125,7 +125,7 @@ FAULTS: dict[str, tuple[object, str, Callable[[Faulty], Faulty]]] = {
 def test_a_fault_is_found(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, wrap = FAULTS[said]
     monkeypatch.setattr(owner, name, wrap(getattr(owner, name)))
-    problems = (problem for seed in range(12) for problem in Judge(draft(seed), seconds=SECONDS).wrong())
+    problems = (problem for seed in range(40) for problem in Judge(draft(seed), seconds=SECONDS).wrong())
     assert any(problem.startswith(said) for problem in problems), said
 
 

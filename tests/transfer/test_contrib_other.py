@@ -102,13 +102,6 @@ IMAGES = [
         bindings=sizes(N=[1, 2]),
         expect=["[?, 6]"],
     ),
-    MS(
-        "CropAndResize",
-        [Arg([2, 3, 6, 7, 2]), zeros("R", 4), zeros("R", dtype=I32), Arg(elements=[4, 2], dtype=I32)],
-        {"mode": "nearest"},
-        bindings=sizes(R=[0, 1, 3]),
-        expect=["[R, 3, 4, 2]"],
-    ),
     MS("WordConvEmbedding", [Arg([2, 2], I32), Arg([0, 1, 0, 1, 0]), Arg([0]), Arg([2, 1, 2])], expect=["[2, 0]"]),
     MS("WordConvEmbedding", [Arg([2, 2], I32), Arg([0, 1, 1, 0]), Arg([0]), Arg([2, 0, 2])], expect=["[2, 0]"]),
 ]

@@ -83,7 +83,7 @@ MORE = [
     Case("OptionalGetElement", [Arg(["N", "M"])], opset=28, bindings=NM, expect=["[N, M]"]),
     Case("OptionalHasElement", [Arg(["N", "M"])], opset=28, bindings=NM, expect=["[]"]),
     Case("LinearAttention", [Arg(["B", "S", 8]), Arg(["B", "S", 4]), Arg(["B", "S", 6]), Arg(["B", 1, 4, 6])],
-         {"q_num_heads": 2, "kv_num_heads": 1, "update_rule": "linear"}, outputs=2, opset=27,
+         {"q_num_heads": 2, "kv_num_heads": 1, "update_rule": "linear"}, outputs=2, opset=27, ranked=True,
          bindings=sizes(B=[1, 2, 3], S=[1, 3, 4]), expect=["[B, S, 12]", "[B, 1, 4, 6]"]),
     Case("SVMRegressor", [Arg(["N", 3])], {**SVM, "n_supports": 2, "rho": [1.0]}, opset=1, domain=ML, bindings=N,
          expect=["[N, 1]"]),
