@@ -61,9 +61,7 @@ AXES = [
     ),
 ]
 
-PARTS = [
-    Case("Split", [Arg(["N"])], {"num_outputs": -1}, 2, sizes(N=[0, 4, 5]), expect=["[N//2]", "[N//2]"])
-]
+PARTS = [Case("Split", [Arg(["N"])], {"num_outputs": -1}, 2, sizes(N=[0, 4, 5]), expect=["[N//2]", "[N//2]"])]
 
 BIASED = [
     Case(

@@ -9,7 +9,7 @@
     quantisation           quantised_elementwise quantised_layers
     other tensors          tensors: ranges, windows, lookups, crops, transforms, dropout
     other layouts          channels_last (com.ms.internal.nhwc), blocked_layout (com.microsoft.nchwc)
-    devices, old models    device_formats tensorrt experimental
+    devices, old models    device_formats device_blocks tensorrt experimental
 
 Shared by several of them:
 

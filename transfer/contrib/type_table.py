@@ -67,6 +67,7 @@ TABLE: Final = {
         "CausalConvWithState": "T T T? T? -> T T; T: real",
         "ComplexMul": "T T -> T; T: float float16 double",
         "ComplexMulConj": "T T -> T; T: float float16 double",
+        "ConvStateReplay": "T T T TI -> T; T: float16 float; TI: int64",
         "ConvTransposeWithDynamicPads": "T T int64? T? -> T; T: float float16 double",
         "CropAndResize": "T1 T1 T2 T2 -> T1; T1: float float16 double; T2: int32",
         "DecoderAttention": "T T T T T B? T? T? B B B B -> T T? T?; T: float float16; B: bool",
@@ -92,6 +93,7 @@ TABLE: Final = {
         "FusedMatMulActivation": "T T -> T; T: reals",
         "GatedAdd": "T T T -> T; T: real",
         "GatedDeltaNet": "T T? T? TI? TS? TS? TS? TS? TS? TI? TI? -> T TS? TS?; T: real; TI: int32; TS: float",
+        "GatedDeltaNetStateReplay": "T T T TI -> T; T: float; TI: int64",
         "GatedRMSNorm": "T T T -> T; T: real",
         "GatedRelativePositionBias": "T T T T T T M? -> T; T: float float16; M: int32",
         "GatherBlockQuantized": (
@@ -99,6 +101,7 @@ TABLE: Final = {
             "int64; T2: real"
         ),
         "GatherND": "T Tind -> T; T: any; Tind: int32 int64",
+        "GatherPacked": "T1 Tind -> T2; T1: uint8; T2: real; Tind: int32 int64",
         "Gelu": "T -> T; T: reals",
         "GemmFastGelu": "T T T? -> T; T: real",
         "GemmFloat8": (
@@ -112,6 +115,7 @@ TABLE: Final = {
             "T T? T? T_CACHE? T_CACHE? M M T? T? int64? T? T? T_KV_SCALE? T_KV_SCALE? T? T? -> T T_CACHE? T_CACHE? "
             "T?; T: real; T_CACHE: byte real float8e4m3fn; M: int32; T_KV_SCALE: float"
         ),
+        "HyperConnectionLowRankMix": "T T T T T T? T? -> T T T?; T: real",
         "HyperConnectionPostMix": "T T M M? -> T; T: real; M: real",
         "HyperConnectionPreMix": "T M -> T; T: real; M: real",
         "Inverse": "T -> T; T: float float16 double",
@@ -121,6 +125,7 @@ TABLE: Final = {
         "LinearAttentionGate": "T TF TF T? -> T T?; T: real; TF: float",
         "LongformerAttention": "T T T T T T G -> T; T: float float16; G: int32",
         "MRotaryEmbedding": "T M T T -> T; T: real; M: int64",
+        "Mamba2Verify": "T T F T T F F F F I -> T T F T? F?; T: bfloat16; F: float; I: int32",
         "MatMulBlockQuantizedFp4Weight": "T T1 T2 T3 T3? T? -> T; T: half; T1: uint8; T2: uint8; T3: float",
         "MatMulBlockQuantizedFp8Weight": "T T1 T2 T2? T? -> T; T: half; T1: float8e4m3fn; T2: float",
         "MatMulBnb4": "T1 T2 T1 -> T1; T1: real; T2: uint8",
@@ -129,9 +134,13 @@ TABLE: Final = {
         "MatMulIntegerToFloat": "T1 T2 T3 T3 T1? T2? T3? -> T3; T1: byte; T2: byte; T3: float float16",
         "MatMulNBits": "T1 T2 T1 T3? T4? T1? -> T1; T1: real; T2: uint8; T3: real uint8; T4: int32",
         "MatMulNBitsMlp": "T1 T1? T1? T2 T1 T1? T2 T1 T1? -> T1 T1?; T1: real; T2: uint8",
+        "MatMulNBitsQLoRA": "T TQ T TQ T TQ T -> T; T: float16 float; TQ: uint8",
         "MatMulNBitsQkv": "T1 T1? T1 T2 T1 T1? T2 T1 T1? T2 T1 T1? -> T1 T1 T1 T1?; T1: real; T2: uint8",
+        "MatMulPacked": "T1 T2 Tscale? -> T1; T1: half; T2: uint8; Tscale: float",
         "MaxpoolWithMask": "T int32 -> T; T: float",
         "MoE": "T T T T? T T? T? T? -> T; T: real",
+        "MoEGroupRouter": "T TF T? -> T? TF? TF?; T: real; TF: float",
+        "MoEPacked": "T TR T2 T2? T2 TR? -> T; T: half; T2: uint8; TR: real",
         "MulInteger": "T T? T T? -> T1; T: byte; T1: int32",
         "MultiHeadAttention": "T T? T? T? M? T? T? T? M? M? -> T T? T? QK?; T: real; M: int32; QK: real",
         "MurmurHash3": "T1 -> T2; T1: float double int32 int64 string uint32 uint64; T2: int32 uint32",
@@ -145,6 +154,7 @@ TABLE: Final = {
         "PackedSparseAttentionIndexer": (
             "T T? T T T T M M T? T? T? I? T T T? M M? M? -> M M T T T? M T?; T: real; M: int32; I: int64"
         ),
+        "PackedSparseAttentionIndexerMerge": "T T T T? T? T? T? -> T T T; T: int32",
         "Pad": "T int64 T? -> T; T: float float16 double",
         "PagedAttention": (
             "T T? T? T_CACHE T_CACHE? S S S T? T? S? T? T? T? T_KV_SCALE? T_KV_SCALE? S? -> T T_CACHE? T_CACHE?; T: "
@@ -181,6 +191,9 @@ TABLE: Final = {
         "QuantizeLinear": "T1 T1 T2? -> T2; T1: float float16; T2: byte int16 int4 uint16 uint4",
         "QuantizeWithOrder": "F S -> Q; F: float float16; S: float; Q: int8",
         "QuickGelu": "T -> T; T: reals",
+        "RMSNormRotary": (
+            "T F I TCos TCos TI? -> TOut F?; T: half; TCos: bfloat16 float; TOut: half; F: float; I: int64; TI: int32"
+        ),
         "Range": "T T T? -> T; T: float double int16 int32 int64",
         "ReduceSumInteger": "T1 -> T2; T1: byte; T2: int32 uint32",
         "RelativePositionBias": "T U U -> T; T: float float16; U: int64",
@@ -188,6 +201,7 @@ TABLE: Final = {
         "RestorePadding": "T M -> T; T: float float16; M: int32",
         "Rfft": "T -> T; T: float float16 double",
         "RotaryEmbedding": "T M T T -> T; T: real; M: int64",
+        "RouterGateUpProj": "T T -> T T; T: half",
         "SampleOp": "T -> T; T: float float16 double int32 int64 uint32 uint64",
         "Sampling": "I I I? T? I? I? I? I? I? -> I T?; I: int32; T: float",
         "ScaledSiLU": "T M? -> T; T: real; M: real",
@@ -204,6 +218,8 @@ TABLE: Final = {
             "T_CACHE?; T: half; T_CACHE: half int8; S: int32; T_KV_SCALE: float"
         ),
         "SparseToDenseMatMul": "T T1 -> T1; T: sparse; T1: float double int32 int64 uint32 uint64",
+        "SpeculativePrefixCommit": "I64 I64 I32 I64 I64 I64 I64 -> I32 I64 I64; I64: int64; I32: int32",
+        "SwiGLU": "T T? -> T; T: real",
         "Tokenizer": "T -> T; T: string",
         "TorchEmbedding": "T int64 int64? bool? -> T; T: byte reals int16 int32 int64 uint16 uint32 uint64",
         "TransposeMatMul": "T T -> T; T: reals",

@@ -1,0 +1,230 @@
+"""Fused blocks of com.microsoft that device kernels alone run: packed weights, routers, recurrent states.
+
+Most have no CPU kernel, and few an inference function. The rules follow the operators' schemas in onnxruntime 1.32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import divisible
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim
+from absint.lattices.value import Tensor
+from absint.transfer.contrib.agreement import kept, of_dims, positive, require_dims, sizes
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.op import Op
+from absint.transfer.rule import MICROSOFT, rule
+
+_LAYOUT = "the device must know the layout of the packed weights"
+_STATE = "offsets and sizes must fit the state"
+
+
+def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
+    """The shape of an input with another last dim."""
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        return Tensor(dtype)
+    if not shape.rank:
+        op.reject(f"{name} must have an axis of features, found a scalar")
+    return Tensor(dtype, shape_of((*shape[:-1], as_dim(last))))
+
+
+def _last(op: Op, name: str) -> Dim:
+    shape = op.tensor(name).shape
+    return shape[-1] if shape.rank else UNKNOWN_SIZE
+
+
+# Packed weights
+
+
+@rule("MatMulPacked", inputs="A B global_scale", outputs="Y", domain=MICROSOFT)
+def matmul_packed(op: Op) -> Tensor:
+    """A times the transpose of B, whose rows are packed blocks: (..., K) to (..., N)."""
+    op.may_fail(_LAYOUT)
+    return _with_last(op, "A", positive(op, "N"), op.dtype("A"))
+
+
+@rule("MatMulNBitsQLoRA", inputs="X W scales lora_A lora_A_scales lora_B lora_B_scales", outputs="Y", domain=MICROSOFT)
+def matmul_n_bits_qlora(op: Op) -> Tensor:
+    """X times a packed weight, plus its product with two packed adapters: (..., K) to (..., N)."""
+    op.may_fail(_LAYOUT)
+    return _with_last(op, "X", positive(op, "N"), op.dtype("X"))
+
+
+@rule("GatherPacked", inputs="data indices", outputs="output", domain=MICROSOFT)
+def gather_packed(op: Op) -> Tensor:
+    """Rows of K features from a packed table: the axes of the indices, then K."""
+    op.may_fail(_LAYOUT)
+    dtype, shape = type_attribute(op, "output_dtype", DType.BFLOAT16), op.tensor("indices").shape
+    return Tensor(dtype, TOP_SHAPE if shape.is_top else shape_of((*shape, as_dim(positive(op, "K")))))
+
+
+# Experts and gates
+
+
+@rule(
+    "MoEPacked",
+    inputs="input router_probs gate_experts_weights up_experts_weights down_experts_weights router_weights",
+    outputs="output",
+    domain=MICROSOFT,
+)
+def moe_packed(op: Op) -> Tensor:
+    """A mixture of packed experts keeps the shape of its input."""
+    op.may_fail(_LAYOUT)
+    return Tensor(op.dtype("input"), op.tensor("input").shape)
+
+
+@rule(
+    "MoEGroupRouter",
+    inputs="logits expert_bias projection_weight",
+    outputs="router_probs selection_scores router_weights",
+    domain=MICROSOFT,
+)
+def moe_group_router(op: Op) -> Sequence[Tensor]:
+    """Scores (tokens, experts), of the type of the logits once and as float32 twice."""
+    op.may_fail("experts must form the groups of the attributes")
+    shape = op.tensor("logits").shape
+    if op.has("projection_weight"):
+        tokens, experts = sizes(op, "logits", 2)[0], sizes(op, "projection_weight", 2)[0]
+    elif shape.rank:
+        tokens, experts = Shape(shape[:-1]).size, shape[-1]
+    else:
+        tokens, experts = UNKNOWN_SIZE, UNKNOWN_SIZE
+    require_dims(op, "expert_bias", experts)
+    return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
+
+
+@rule("RouterGateUpProj", inputs="X W", outputs="router activated", domain=MICROSOFT)
+def router_gate_up_proj(op: Op) -> Sequence[Tensor]:
+    """One product, split into router_size columns and an activated gate: (..., router_size) and (..., inter)."""
+    op.may_fail("the device must have the kernel")
+    router, dtype = positive(op, "router_size"), op.common_dtype("X", "W")
+    rows, columns = sizes(op, "W", 2)
+    op.require_equal(_last(op, "X"), rows, "the last dim of X must be the rows of W")
+    return _with_last(op, "X", router, dtype), _with_last(op, "X", (columns - router) // 2, dtype)
+
+
+@rule("SwiGLU", inputs="gate up", outputs="output", domain=MICROSOFT)
+def swiglu(op: Op) -> Tensor:
+    """A gated activation, of the shape of each half; without `up` the last axis of `gate` holds both halves."""
+    op.may_fail("the device must have the kernel")
+    if op.has("up"):
+        return Tensor(op.common_dtype("gate", "up"), op.tensor("gate").shape)
+    last = _last(op, "gate")
+    op.require(divisible(last, 2), "the last dim of gate must be even")
+    return _with_last(op, "gate", last // 2, op.dtype("gate"))
+
+
+@rule(
+    "HyperConnectionLowRankMix",
+    inputs="streams norm_scale down_weight up_weight inject_weight prev_block_output prev_post_gate",
+    outputs="pre_output post_gate streams_out",
+    domain=MICROSOFT,
+)
+def hyper_connection_low_rank_mix(op: Op) -> Sequence[Tensor]:
+    """Streams (..., C * H) reduced to (..., H), a gate (..., C) for each, and the streams."""
+    op.may_fail("weights must fit the streams")
+    branches, dtype, wide = positive(op, "num_branches"), op.dtype("streams"), _last(op, "streams")
+    op.require(divisible(wide, branches), f"streams must hold {branches} streams")
+    return (
+        _with_last(op, "streams", wide // branches, dtype),
+        _with_last(op, "streams", branches, dtype),
+        Tensor(dtype, op.tensor("streams").shape),
+    )
+
+
+# Attention
+
+
+@rule(
+    "RMSNormRotary",
+    inputs="X scale position_ids cosine sine prefill_numerics",
+    outputs="Y normalized_fp32",
+    domain=MICROSOFT,
+)
+def rms_norm_rotary(op: Op) -> Sequence[Tensor]:
+    """X (batch, length, heads, stride) to (batch, length, heads * width), and as float32 with an axis for heads."""
+    op.may_fail("positions and caches must fit X")
+    batch, length, heads, stride = sizes(op, "X", 4)
+    width = op.integer("input_width", 0) or stride
+    rows = (1, batch * length) if op.integer("flatten_batch", 0) else (batch, length)
+    dtype = DType.FLOAT16 if op.integer("output_fp16", 0) else DType.BFLOAT16
+    return of_dims(dtype, *rows, heads * width), of_dims(DType.FLOAT, batch, length, heads, width)
+
+
+@rule(
+    "PackedSparseAttentionIndexerMerge",
+    inputs="base_indices base_counts base_row_indices range_starts range_ends additional_indices additional_counts",
+    outputs="selected_indices selected_counts status",
+    domain=MICROSOFT,
+)
+def packed_sparse_attention_indexer_merge(op: Op) -> Sequence[Tensor]:
+    """Merged indices (queries, max_output_entries), their counts and a status for each query."""
+    op.may_fail("selections must fit the queries")
+    (queries,), width = sizes(op, "base_row_indices", 1), positive(op, "max_output_entries")
+    one_each = of_dims(DType.INT32, queries)
+    return of_dims(DType.INT32, queries, width), one_each, one_each
+
+
+# States
+
+
+@rule(
+    "ConvStateReplay GatedDeltaNetStateReplay",
+    inputs="source capture destination_backing metadata",
+    outputs="destination_out",
+    domain=MICROSOFT,
+)
+def state_replay(op: Op) -> Tensor:
+    """The destination, a vector, updated in place."""
+    op.may_fail(_STATE)
+    return kept(op, "destination_backing", 1)
+
+
+@rule(
+    "Mamba2Verify",
+    inputs="projection conv_state ssm_state rest*",
+    outputs="Y conv_snapshots ssm_snapshots xbc readout",
+    domain=MICROSOFT,
+)
+def mamba2_verify(op: Op) -> Sequence[Tensor]:
+    """A mixer of one sequence (length, width): its result, the states after each step, and two intermediate results."""
+    op.may_fail(_STATE)
+    length, _ = sizes(op, "projection", 2)
+    inner = positive(op, "heads") * op.integer("head_dim", 64)
+    channels = inner + 2 * positive(op, "n_groups") * op.integer("d_state", 128)
+    dtype = op.dtype("projection")
+    return (
+        of_dims(dtype, length, inner),
+        kept(op, "conv_state", 3),
+        kept(op, "ssm_state", 4),
+        of_dims(dtype, length, channels),
+        of_dims(DType.FLOAT, length, inner),
+    )
+
+
+@rule(
+    "SpeculativePrefixCommit",
+    inputs="next_tokens input_ids status ctl ctx_commit prefixes ptrs",
+    outputs="head_c updated_ctl updated_ctx_commit",
+    domain=MICROSOFT,
+)
+def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
+    """A length for each sequence of the batch, and the states that it updates."""
+    op.may_fail(_STATE)
+    tokens = op.tensor("next_tokens").shape
+    batch = tokens[0] if tokens.rank == 2 else as_dim(1) if tokens.rank == 1 else UNKNOWN_SIZE
+    return (
+        of_dims(DType.INT32, batch),
+        Tensor(op.dtype("ctl"), op.tensor("ctl").shape),
+        Tensor(op.dtype("ctx_commit"), op.tensor("ctx_commit").shape),
+    )
+
+
+__all__ = [
+    "gather_packed", "hyper_connection_low_rank_mix", "mamba2_verify", "matmul_n_bits_qlora", "matmul_packed",
+    "moe_group_router", "moe_packed", "packed_sparse_attention_indexer_merge", "rms_norm_rotary",
+    "router_gate_up_proj", "speculative_prefix_commit", "state_replay", "swiglu",
+]  # fmt: skip
