@@ -1,4 +1,4 @@
-"""Fused blocks of com.microsoft for devices: what onnxruntime infers, what its few CPU kernels give, or the answer alone."""
+"""Fused blocks of com.microsoft for devices: onnxruntime's inference, and its CPU kernels where it has one."""
 
 from __future__ import annotations
 

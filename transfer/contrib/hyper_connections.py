@@ -139,7 +139,7 @@ def gated_rms_norm(op: Op) -> Tensor:
     return Tensor(x.dtype, x.shape)
 
 
-@rule("GatedAdd", inputs="X Y gate", outputs="output", domain=MICROSOFT, complete=True)
+@rule("GatedAdd", inputs="X Y gate gate_weight", outputs="output", domain=MICROSOFT, complete=True)
 def gated_add(op: Op) -> Tensor:
     """X + Y * gate, with a gate (..., 1) for each row: the shape of X."""
     require_given(op, "X", "Y", "gate")
@@ -148,6 +148,11 @@ def gated_add(op: Op) -> Tensor:
     x = op.tensor("X")
     if x.shape.is_top:
         op.may_fail("gate must fit the rows")
+    elif op.has("gate_weight"):
+        op.may_fail("the device must have the kernel")
+        features = sizes(op, "gate_weight", 2)[0]
+        require_dims(op, "gate", *x.shape[:-1], features)
+        require_dims(op, "gate_weight", features, 1)
     else:
         require_dims(op, "gate", *x.shape[:-1], 1)
     return Tensor(x.dtype, x.shape)

@@ -132,7 +132,7 @@ def _projected(op: Op, heads: int) -> Projected | None:
 @rule(
     "GroupQueryAttention",
     inputs="query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
-    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight",
+    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens",
     outputs="output present_key present_value output_qk",
     domain=MICROSOFT,
 )

@@ -148,12 +148,18 @@ def _carried(op: Op, kernel: Dim) -> Dim:
 @rule(
     "CausalConvWithState",
     inputs="input weight bias past_state",
-    outputs="output present_state",
+    outputs="output present_state state_update",
     domain=MICROSOFT,
     complete=True,
 )
 def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """Causal convolution of each channel: the shape of the input; the state has (kernel - 1) * dilation positions."""
+    if op.wants(2) or op.integer("state_update_capacity", 0):
+        op.may_fail("the device must capture updates of the state")
+    return _causal_conv(op)
+
+
+def _causal_conv(op: Op) -> Sequence[Tensor]:
     require_given(op, "input", "weight")
     axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
@@ -165,7 +171,7 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     carried = _carried(op, kernel[-1])
     if x.is_top:
         op.may_fail("weight, bias and past_state must fit the input")
-        return Tensor(dtype), Tensor(dtype)
+        return Tensor(dtype), Tensor(dtype), Tensor(dtype)
     if len(x) < 3 or (not channels_last and len(x) != axes + 2):
         op.reject(f"input must have a batch, channels and {axes} spatial axes, found shape {x}")
     channels = product(x[2:]) if channels_last else x[1]
@@ -173,17 +179,19 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     require_dims(op, "bias", channels)
     state = (*window, x[0], carried, *x[2:]) if channels_last else (*window, *x[:-1], carried)
     require_dims(op, "past_state", *state)
-    return Tensor(dtype, x), of_dims(dtype, *state)
+    changes = of_dims(dtype, x[0], op.integer("state_update_capacity", 0), channels)
+    return Tensor(dtype, x), of_dims(dtype, *state), changes
 
 
-causal_conv_with_state_onnx = rule(
-    "CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state"
-)(causal_conv_with_state.function)
+@rule("CausalConvWithState", inputs="input weight bias past_state", outputs="output present_state")
+def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
+    """The operator that ONNX took over, without updates of the state."""
+    return _causal_conv(op)[:2]
 
 
 @rule(
     "VarlenCausalConvWithState",
-    inputs="input weight cumulative_sequence_length bias initial_state capture_count",
+    inputs="input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask",
     outputs="output final_state state_update",
     domain=MICROSOFT,
 )

@@ -31,7 +31,7 @@ from absint.transfer.rule import MICROSOFT, rule
 @rule(
     "SparseAttention DynamicSparseAttention",
     inputs="query key value past_key past_value",
-    outputs="output present_key present_value",
+    outputs="output present_key present_value validation_status",
     domain=MICROSOFT,
 )
 def sparse_attention(op: Op) -> Sequence[Tensor]:
@@ -47,8 +47,8 @@ def sparse_attention(op: Op) -> Sequence[Tensor]:
         past = sizes(op, "past_key", 4)[2]
         require_dims(op, "past_key", batch, groups, past, head)
         require_like(op, "past_value", "past_key")
-    present = of_dims(dtype, batch, groups, past, head)
-    return of_dims(dtype, batch, length, head * heads), present, present
+    present = of_dims(op.dtype("past_key") if op.has("past_key") else dtype, batch, groups, past, head)
+    return of_dims(dtype, batch, length, head * heads), present, present, Tensor(DType.INT32)
 
 
 def _policy(op: Op) -> tuple[bool, int, int]:
@@ -97,9 +97,10 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     "PackedSparseAttentionIndexer",
     inputs="query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
     "past_sequence_lengths gate position_bias head_weights position_ids past_key_state past_kv_buffer "
-    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active",
+    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active indexshare_mode merged_indices "
+    "merged_counts merged_status",
     outputs="selected_indices selected_counts present_key_state present_kv_buffer present_gate_buffer "
-    "present_state_lengths state_update",
+    "present_state_lengths state_update indexshare_status state_status",
     domain=MICROSOFT,
 )
 def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
@@ -118,4 +119,6 @@ def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
         gate,
         kept(op, "past_state_lengths", 2),
         of_dims(op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size),
+        of_dims(DType.INT32, tokens),
+        of_dims(DType.INT32, batch),
     )

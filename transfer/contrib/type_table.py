@@ -64,7 +64,7 @@ TABLE: Final = {
         "BitmaskDropout": "T T1? T2? -> T T3?; T: reals; T1: reals; T2: bool; T3: uint32",
         "BranchwiseRMSNorm": "T M? -> T; T: real; M: real",
         "CDist": "T T -> T; T: float double",
-        "CausalConvWithState": "T T T? T? -> T T; T: real",
+        "CausalConvWithState": "T T T? T? -> T T T?; T: real",
         "ComplexMul": "T T -> T; T: float float16 double",
         "ComplexMulConj": "T T -> T; T: float float16 double",
         "ConvStateReplay": "T T T TI -> T; T: float16 float; TI: int64",
@@ -80,7 +80,10 @@ TABLE: Final = {
         "DequantizeWithOrder": "Q S -> F; Q: int8; S: float; F: float float16",
         "DynamicQuantizeLSTM": "T T2 T2 T? T1? T? T? T? T T2 T T2 -> T? T? T?; T: float; T2: byte; T1: int32",
         "DynamicQuantizeMatMul": "T1 T2 T1 T2? T1? -> T1; T1: float; T2: byte",
-        "DynamicSparseAttention": "T T? T? T? T? T? T? M M M M T? T? int64? T? T? T? -> T T? T?; T: real; M: int32",
+        "DynamicSparseAttention": (
+            "TQuery TQuery? TValue? TCache? TCache? T? T? M M M M T? T? int64? T? T? T? M? S? S? -> T TCache? TCache? M?; "
+            "T: real; TQuery: real; TValue: real; TCache: real int8; S: float; M: int32"
+        ),
         "DynamicTimeWarping": "F -> I; F: float; I: int32",
         "EPContext": "T*! -> T*!; T: byte reals bool int16 int32 int64 uint16 uint32 uint64",
         "EmbedLayerNormalization": "T1 T1? T T T? T T T1? T1? -> T T1? T?; T1: int32; T: float float16",
@@ -91,8 +94,10 @@ TABLE: Final = {
         "FusedGemm": "T T T? -> T; T: float float16 double int32 int64 uint32 uint64",
         "FusedMatMul": "T T -> T; T: reals",
         "FusedMatMulActivation": "T T -> T; T: reals",
-        "GatedAdd": "T T T -> T; T: real",
-        "GatedDeltaNet": "T T? T? TI? TS? TS? TS? TS? TS? TI? TI? -> T TS? TS?; T: real; TI: int32; TS: float",
+        "GatedAdd": "T T T T? -> T; T: real",
+        "GatedDeltaNet": (
+            "T T? T? TI? TG? TG? TS? TS? TS? TI? TI? -> T TS? TS?; T: real; TI: int32; TS: float; TG: real"
+        ),
         "GatedDeltaNetStateReplay": "T T T TI -> T; T: float; TI: int64",
         "GatedRMSNorm": "T T T -> T; T: real",
         "GatedRelativePositionBias": "T T T T T T M? -> T; T: float float16; M: int32",
@@ -112,7 +117,7 @@ TABLE: Final = {
         "GridSample": "T1 T1 -> T2; T1: any; T2: float float16 double",
         "GroupNorm": "T M M -> T; T: float float16; M: float float16",
         "GroupQueryAttention": (
-            "T T? T? T_CACHE? T_CACHE? M M T? T? int64? T? T? T_KV_SCALE? T_KV_SCALE? T? T? -> T T_CACHE? T_CACHE? "
+            "T T? T? T_CACHE? T_CACHE? M M T? T? int64? T? T? T_KV_SCALE? T_KV_SCALE? T? T? M? -> T T_CACHE? T_CACHE? "
             "T?; T: real; T_CACHE: byte real float8e4m3fn; M: int32; T_KV_SCALE: float"
         ),
         "HyperConnectionLowRankMix": "T T T T T T? T? -> T T T?; T: real",
@@ -152,7 +157,8 @@ TABLE: Final = {
         "PackedAttention": "T T T M M T? -> T; T: float float16; M: int32",
         "PackedMultiHeadAttention": "T T? T? T? M M T? -> T; T: float float16; M: int32",
         "PackedSparseAttentionIndexer": (
-            "T T? T T T T M M T? T? T? I? T T T? M M? M? -> M M T T T? M T?; T: real; M: int32; I: int64"
+            "T T? T T T T M M T? T? T? I? T_KEY T T? M M? M? M? M? M? M? -> M M T_KEY T T? M T? M? M?; "
+            "T: real; T_KEY: real; M: int32; I: int64"
         ),
         "PackedSparseAttentionIndexerMerge": "T T T T? T? T? T? -> T T T; T: int32",
         "Pad": "T int64 T? -> T; T: float float16 double",
@@ -226,7 +232,7 @@ TABLE: Final = {
         "Trilu": "T int64? -> T; T: byte reals bool int16 int32 int64 uint16 uint32 uint64",
         "UnfoldTensor": "T -> T; T: any bfloat16",
         "Unique": "T -> T int64 int64; T: any",
-        "VarlenCausalConvWithState": "T T M T? T M? -> T T T?; T: real; M: int32",
+        "VarlenCausalConvWithState": "T T M T? T M? T? T? -> T T T?; T: real; M: int32",
         "VarlenNGramHashMapping": "M M M S M? M? M? int32? S? S? -> M M? S? M?; M: int32 int64; S: int32",
         "WhisperBeamSearch": (
             "F I I? I I T? T? M? M? I? I? I? I? I? T? -> I T? T? V? T?; F: float float16 int32; I: int32; T: float "
