@@ -81,8 +81,8 @@ TABLE: Final = {
         "DynamicQuantizeLSTM": "T T2 T2 T? T1? T? T? T? T T2 T T2 -> T? T? T?; T: float; T2: byte; T1: int32",
         "DynamicQuantizeMatMul": "T1 T2 T1 T2? T1? -> T1; T1: float; T2: byte",
         "DynamicSparseAttention": (
-            "TQuery TQuery? TValue? TCache? TCache? T? T? M M M M T? T? int64? T? T? T? M? S? S? -> T TCache? TCache? M?; "
-            "T: real; TQuery: real; TValue: real; TCache: real int8; S: float; M: int32"
+            "TQuery TQuery? TValue? TCache? TCache? T? T? M M M M T? T? int64? T? T? T? M? S? S? "
+            "-> T TCache? TCache? M?; T: real; TQuery: real; TValue: real; TCache: real int8; S: float; M: int32"
         ),
         "DynamicTimeWarping": "F -> I; F: float; I: int32",
         "EPContext": "T*! -> T*!; T: byte reals bool int16 int32 int64 uint16 uint32 uint64",
