@@ -29,7 +29,7 @@ ROUNDING: Final = Fraction(1, 1 << 10)
 
 @dataclass(frozen=True)
 class Claims:
-    """What an analysis claims of every run and of the values of the main graph; invented symbols have printed names."""
+    """The claims of an analysis about every run and the values of the main graph; fresh symbols have printed names."""
 
     values: Mapping[str, Value]
     statements: tuple[tuple[str, Statement], ...]
@@ -124,7 +124,7 @@ def _numbers(value: Value, actual: Any) -> Iterator[tuple[Expr, int]]:
 
 
 def against(where: str, value: Value, actual: Any, known: Known) -> Iterator[str]:
-    """What of one abstract value one concrete value contradicts."""
+    """The parts of one abstract value that one concrete value contradicts."""
     if isinstance(value, Bottom):
         yield f"{where}: claimed never to be computed, ran {actual}"
     elif isinstance(value, Top):

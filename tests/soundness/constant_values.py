@@ -52,7 +52,7 @@ def number(rng: random.Random, dtype: str, plain: bool = False) -> Any:
 
 
 def array(rng: random.Random, dtype: str, sizes: Sequence[int], plain: bool | None = None) -> Array:
-    """A tensor; half of them are plain unless told otherwise, some hold one number only."""
+    """A tensor; half of them are plain unless `plain` decides, some hold a single number."""
     plain = rng.random() < 0.5 if plain is None else plain
     alike = number(rng, dtype, plain) if rng.random() < 0.1 else None
     with np.errstate(all="ignore"):

@@ -46,7 +46,7 @@ class Observation:
 
 @dataclass
 class Verdicts:
-    """How the queries of one model, or of several, were answered."""
+    """The answers to the queries of one model, or of several."""
 
     counts: Counter[str] = field(default_factory=Counter)
     blocking: Counter[str] = field(default_factory=Counter)

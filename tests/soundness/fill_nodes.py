@@ -38,14 +38,14 @@ class Built:
     node: Node
     opset: int
     how: list[str] = field(default_factory=list)
-    """How each input is made."""
+    """The construction of each input."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: list[onnx.ValueInfoProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
     feeds: dict[str, Array] = field(default_factory=dict)
     binding: dict[str, int] = field(default_factory=dict)
     values: dict[str, Array] = field(default_factory=dict)
-    """What the inputs of the node are."""
+    """The inputs of the node."""
 
     def add(self, number: int, array: Array, how: str) -> None:
         """Make the input in this way."""
@@ -126,7 +126,7 @@ def _way(array: Array, number: int, rng: random.Random) -> str:
 
 
 def wrong(found: Built) -> tuple[bool, int, list[str]]:
-    """Whether the model runs, how many outputs have known elements, and the claims that the run contradicts."""
+    """True if the model runs, the number of outputs with known elements, and the claims that the run contradicts."""
     model = found.model()
     result = analyze(model)
     if result.analysis.crashes:

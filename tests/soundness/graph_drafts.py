@@ -51,7 +51,7 @@ class Input:
         return [f"{self.name}_dim{axis}" if dim is None else dim for axis, dim in enumerate(self.dims)]
 
     def array(self, binding: Binding, rng: np.random.Generator) -> np.ndarray:
-        """What a run is fed. Raises ValueError where a declared expression is no size."""
+        """The feeds of a run. Raises ValueError if a declared expression is not a size."""
         shape = tuple(Dim(d).evaluate(binding) if isinstance(d, str) else d for d in self.dim_texts())
         if any(size < 0 for size in shape) or prod(shape) > MAX_SIZE:
             raise ValueError(f"{self.name} has no size at {binding}")
@@ -132,7 +132,7 @@ class Draft:
         return self.node(op, inputs, 1, **attributes)[0]
 
     def executed(self, node: onnx.NodeProto) -> list[dict[str, Any] | None]:
-        """What the node gives at each binding."""
+        """The outputs of the node at each binding."""
         outer = [name for name in needed(node) if name not in self.constants]
         constants = {name: self.constants[name] for name in needed(node) if name in self.constants}
         result: list[dict[str, Any] | None] = []
@@ -181,7 +181,7 @@ class Draft:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
 
     def wrong(self) -> tuple[int, list[str]]:
-        """How many runs there were, and every claim that one of them contradicts."""
+        """The number of runs, and every claim that one of them contradicts."""
         analysed: dict[tuple[str, ...], Recorded] = {}
         count = 0
         for binding, run in zip(self.bindings, self.values, strict=True):
@@ -209,7 +209,7 @@ class Recorded(Runs):
         self.values: Mapping[str, Any] = {}
 
     def at(self, binding: Binding, values: Mapping[str, Any]) -> list[str]:
-        """What the run contradicts."""
+        """The claims that the run contradicts."""
         if self.result.analysis.crashes:
             return [f"crashes: {self.result.analysis.crashes}"]
         self.values = {name: values[name] for name in self.result.values if name in values}

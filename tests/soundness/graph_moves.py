@@ -59,7 +59,7 @@ def scalar(d: Draft) -> str:
 
 
 def single(d: Draft) -> str:
-    """A vector of one element: one that is there, or one made from a scalar or a longer vector."""
+    """A vector of one element: an existing one, or one made from a scalar or a longer vector."""
     way = d.random.random()
     if way < 0.4:
         return pick(d, lambda a: a.dtype == np.int64 and a.shape == (1,))

@@ -21,7 +21,7 @@ LOWERED = frozenset({"If", "Loop", "Scan"})
 
 @dataclass
 class Report:
-    """What came out of one node test."""
+    """The results of one node test."""
 
     test: NodeTest
     wrong: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where a runtime does other than the spec says, so that a run of it says nothing about a claim or a promise."""
+"""Deviations of runtimes from the specification, where a run shows nothing about a claim or a promise."""
 
 from __future__ import annotations
 

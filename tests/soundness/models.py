@@ -38,7 +38,7 @@ class Input:
     name: str
     type: TypeProto
     data: Any
-    """What the node test feeds."""
+    """The data of the node test."""
     controls: bool
     """Its elements decide shapes."""
 
@@ -49,13 +49,13 @@ class Input:
 
 @dataclass(frozen=True)
 class NodeTest:
-    """A node model with the inputs that it comes with."""
+    """A node model with its inputs."""
 
     name: str
     model: ModelProto
     inputs: tuple[Input, ...]
     nodes: tuple[NodeProto, ...]
-    """Of the main graph."""
+    """The nodes of the main graph."""
 
     @property
     def operators(self) -> set[tuple[str, str]]:
@@ -140,15 +140,15 @@ class Variant:
 
     test: NodeTest
     control: str
-    """How inputs that decide shapes are given: `constant`, `hidden` (at run time), `computed` (from sizes)."""
+    """The form of inputs that decide shapes: `constant`, `hidden` (at run time), `computed` (from sizes)."""
     dims: str
-    """Which dims are symbols: `distinct`, `same` (one symbol for each size), `partial`, `first`, `rankless`."""
+    """The dims that are symbols: `distinct`, `same` (one symbol for each size), `partial`, `first`, `rankless`."""
     seed: int = 0
     original: dict[str, int] = field(default_factory=dict)
     """The binding that gives the sizes of the node test."""
     shapes: dict[str, tuple[int | str, ...] | None] = field(default_factory=dict)
     elements: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    """Of computed inputs: the symbol and offset that make each element."""
+    """The symbol and offset of each element of computed inputs."""
     model: ModelProto = field(default_factory=ModelProto)
 
     def __post_init__(self) -> None:
@@ -234,7 +234,7 @@ class Variant:
     # Data
 
     def feeds(self, binding: Binding, rng: np.random.Generator, *, original: bool) -> dict[str, Any]:
-        """What each input gets under the binding; `original` keeps the data of the node test where sizes allow it."""
+        """The data of each input under the binding; `original` keeps those of the node test if sizes allow it."""
         feeds: dict[str, Any] = {}
         for item in self.test.inputs:
             if item.name in self.elements:

@@ -34,7 +34,7 @@ ILL_TYPED: Final = re.compile(r"Type Error|Type parameter|Type '.*' of input|exp
 
 @dataclass
 class Verdict:
-    """What came out of one node."""
+    """The results of one node."""
 
     draft: NodeDraft
     wrong: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where random nodes begin: at a case of the rules' tests, a node test of `onnx`, or the schema alone."""
+"""Starting points of random nodes: a case of the rules' tests, a node test of `onnx`, or the schema alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIZES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 RANKS: Final = (0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5)
 TYPES: Final = ("float", "float", "float", "int64", "int64", "int32", "double", "uint8", "int8", "bool", "float16")
 MOST_ELEMENTS: Final = 64
-"""Of a tensor whose elements are kept as they are."""
+"""The most elements of a tensor that is kept as it is."""
 
 
 @cache
@@ -193,7 +193,7 @@ def later(rng: random.Random, operator: Operator, schema: OpSchema) -> int:
 
 
 def outputs_of(rng: random.Random, schema: OpSchema) -> int:
-    """How many outputs the node has."""
+    """A number of outputs for the node."""
     most = min(schema.max_output, 4)
     return rng.randint(min(schema.min_output, most), most) or 1
 

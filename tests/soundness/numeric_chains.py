@@ -228,7 +228,7 @@ def _value(e: Expr, sizes: dict[str, int]) -> int | None:
 
 
 def hunt(seeds: Sequence[int], seconds: float) -> tuple[int, list[str]]:
-    """How many chains were tried, and what was wrong."""
+    """The number of chains tried, and the false claims."""
     until = monotonic() + seconds
     found: list[str] = []
     tried = 0

@@ -152,7 +152,7 @@ class Judge:
                 yield f"{problem}; {about}"
 
     def _ranks(self) -> Mapping[str, int]:
-        """Of the values whose rank is the same in every run; of any values if nothing runs."""
+        """Ranks of the values whose rank is the same in every run, or of all values if nothing runs."""
         found: dict[str, set[int]] = {}
         for run in self.succeeded:
             for name, shape in (run.shapes or {}).items():

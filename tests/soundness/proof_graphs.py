@@ -145,7 +145,7 @@ def convolved(d: Draft) -> str:
 
 
 def picked(d: Draft) -> object:
-    """Sizes that data decide, or the largest few."""
+    """Data-dependent sizes, or the few largest elements."""
     source = data(d, 1)
     axis = d.random.randrange(sample(d, source).ndim)
     if d.random.random() < 0.6:
@@ -301,7 +301,7 @@ class Executed:
 
 
 def fed(item: Input, sizes: Binding, kind: Kind, seed: int) -> np.ndarray:
-    """What a run is fed."""
+    """The feeds of a run."""
     rng = np.random.default_rng([seed, *sizes.values()])
     array = item.array(sizes, rng)
     if array.size > LIMIT:

@@ -104,7 +104,7 @@ def forget(result: Draft, keep: int) -> None:
 
 
 def signature(problem: str) -> str:
-    """What two reports of one fault share."""
+    """The part that two reports of one fault share."""
     return re.sub(r"[a-z_%]*\d+", "#", problem.split(": ", 1)[-1])[:90]
 
 

@@ -40,7 +40,7 @@ from tests.soundness.node_sources import begin, has_rule, operators
 from tests.soundness.node_sweeps import sweep
 
 LOOPED = 0.1
-"""How many of the nodes stand in a loop, which may take no trip."""
+"""The share of nodes in a loop, which may run no iteration."""
 
 KINDS = ("wrong", "broken", "ill_typed", "premises")
 
@@ -68,7 +68,7 @@ def named(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def signature(found: NodeDraft, kind: str, problem: str) -> str:
-    """What two reports of one fault share."""
+    """The part that two reports of one fault share."""
     text = re.sub(r"^at \{[^}]*\}: ", "", problem)
     return f"{kind} {found.domain}::{found.operator} " + re.sub(r"[a-z_%]*-?\d+", "#", text)[:60]
 

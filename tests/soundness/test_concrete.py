@@ -31,7 +31,7 @@ def concrete(test: NodeTest) -> Variant:
 
 
 def onnx_shapes(variant: Variant) -> dict[str, Sizes]:
-    """What onnx infers, data propagation included."""
+    """Shapes inferred by onnx, with data propagation."""
     graph = shape_inference.infer_shapes(variant.model, data_prop=True).graph
     found: dict[str, Sizes] = {}
     for info in (*graph.value_info, *graph.output):
@@ -42,7 +42,7 @@ def onnx_shapes(variant: Variant) -> dict[str, Sizes]:
 
 
 def absint_shapes(variant: Variant) -> dict[str, Sizes]:
-    """What absint infers."""
+    """Shapes inferred by absint."""
     return {
         name: None if value.shape.rank is None else tuple(int(d) if d.is_concrete else None for d in value.shape)
         for name, value in absint.analyze(variant.model).values.items()
@@ -51,7 +51,7 @@ def absint_shapes(variant: Variant) -> dict[str, Sizes]:
 
 
 def compare(test: NodeTest) -> tuple[list[str], list[str], list[str]]:
-    """Where absint is wrong, where onnx is wrong, and where absint is silent although onnx is right."""
+    """Errors of absint, errors of onnx, and outputs on which absint is silent although onnx is right."""
     variant = concrete(test)
     ours, theirs = absint_shapes(variant), onnx_shapes(variant)
     wrong: list[str] = []
@@ -83,7 +83,7 @@ def fits(claim: Sizes, truth: tuple[int, ...]) -> bool:
 
 
 def known(claim: Sizes) -> int:
-    """How much is claimed: the rank counts one, and each size one."""
+    """The number of claims: one for the rank, and one for each size."""
     return 0 if claim is None else 1 + sum(c is not None for c in claim)
 
 

@@ -32,7 +32,7 @@ SCALARS: Final = {"Constant", "Size"}
 
 
 def tried(operator: str) -> tuple[int, list[str]]:
-    """How many ranks of body values showed in a loop without a trip, and the claims that were wrong."""
+    """The number of ranks of body values seen in a loop without iterations, and the false claims."""
     shown, wrong = 0, []
     for seed in range(TRIES):
         rng = random.Random(seed)
@@ -47,7 +47,7 @@ def tried(operator: str) -> tuple[int, list[str]]:
 
 
 def without_a_trip(draft: NodeDraft) -> list[tuple[Any, Any]]:
-    """What is claimed of each collected output, dims forgotten, and what a run without a trip gives."""
+    """The claim about each collected output, without dims, and its value in a run without iterations."""
     model = draft.model()
     serialised = model.SerializeToString()
     binding = {name: draft.original.get(name, 2) for name in draft.symbols}

@@ -1,4 +1,4 @@
-"""How many dims of the node tests' outputs are exact: those that a run computes, or functions of the input dims."""
+"""The share of exact dims in outputs of the node tests: constants, or functions of the input dims."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _NO_KERNEL = re.compile("NOT_IMPLEMENTED|Could not find an implementation|is not
 
 @dataclass
 class Counted:
-    """What the nodes of a grid did, and what the rule said of them."""
+    """Results of the nodes of a grid, and of the rule on them."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)

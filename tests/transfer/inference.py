@@ -1,7 +1,7 @@
-"""What onnxruntime infers for a node whose kernel its CPU build does not have, held against a rule.
+"""onnxruntime's inference for a node without a CPU kernel, held against a rule.
 
-onnxruntime says what it inferred when a declaration disagrees. So each output is declared with a type, a rank and sizes
-that it cannot have, one at a time, and the answers are read from the errors.
+onnxruntime reports an inferred type when a declaration disagrees. So each output is declared with a type, a rank and
+sizes that it cannot have, one at a time, and the errors give the answers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _compare(where: str, value: Value, found: Inferred, binding: Binding) -> int
 
 
 def inferred(case: Case, binding: Binding, number: int, without: Collection[int] = ()) -> Inferred:
-    """What onnxruntime infers for one output."""
+    """onnxruntime's inference for one output."""
     node, inputs, initializers = _node(case, binding, without)
 
     def error(elem_type: int, shape: list[int | str] | None) -> str:

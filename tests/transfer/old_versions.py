@@ -33,14 +33,14 @@ WITHOUT_KERNEL: Final = (
     "ONNX Runtime only *guarantees*",
     "Unrecognized attribute",
 )
-"""What onnxruntime says of an operator, or a type, that it does not have."""
+"""onnxruntime's messages about an operator or a type that it lacks."""
 
 WITHOUT_CLASS: Final = ("No registered implementation", "No implementation for operator", "RuntimeImplementationError")
-"""What onnx.reference says of an operator that it does not have."""
+"""onnx.reference's messages about an operator that it lacks."""
 
 
 class Run(NamedTuple):
-    """What became of a case at a binding."""
+    """The result of a case at a binding."""
 
     outputs: list[Any] | None
     failure: str

@@ -62,13 +62,13 @@ def with_all_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def check_sizes(name: str, value: object, binding: Binding, sizes: Sequence[int]) -> int:
-    """How many dims the value tells, each as it ran."""
+    """The number of dims that the value determines; each must be as it ran."""
     assert isinstance(value, Tensor)
     assert value.shape.rank == len(sizes)
-    told = [d if isinstance(d, Expr) and {s.name for s in d.symbols} <= set(binding) else None for d in value.shape]
-    for dim, size in zip(told, sizes, strict=True):
+    known = [d if isinstance(d, Expr) and {s.name for s in d.symbols} <= set(binding) else None for d in value.shape]
+    for dim, size in zip(known, sizes, strict=True):
         assert dim is None or dim.evaluate(binding) == size, f"{name}: {dim} at {binding}, ran {sizes}"
-    return sum(dim is not None for dim in told)
+    return sum(dim is not None for dim in known)
 
 
 __all__ = ["check_every_value", "check_same_outputs", "optimised"]

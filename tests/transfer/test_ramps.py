@@ -17,7 +17,7 @@ NM = sizes(N=[0, 1, 3], M=[0, 1, 2, 4])
 
 
 def positions(first: str = "0", step: str = "1", size: str = "N") -> Arg:
-    """What Range makes."""
+    """The result of Range."""
     return Arg([size], I64, ramp=[first, step])
 
 

@@ -1,6 +1,6 @@
-"""Variations of a case: what a rule is not told, and other data and attributes of the node.
+"""Variations of a case: hidden facts about the inputs, other data, and other attributes of the node.
 
-A view hides something of one input from the rule: a dim, the rank, an element, all elements, how many there are. Behind
+A view hides a part of one input from the rule: a dim, the rank, an element, all elements or their number. Behind
 it the run may get anything that the view allows.
 """
 
@@ -21,7 +21,7 @@ from absint.lattices.value import Tensor
 from tests.transfer.harness import Arg, Case
 
 MOST_ELEMENTS = 6
-"""Of a vector whose elements are hidden one by one."""
+"""The most elements of a vector to hide one by one."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Viewed(Arg):
 
 
 def hidden(case: Case) -> Iterator[tuple[str, Case, list[Case]]]:
-    """What is hidden, the case as the rule sees it, and cases that look the same."""
+    """The hidden part, the case as the rule sees it, and cases that look the same."""
     fed = with_inputs(case, [a if a is None or a.elements is None else replace(a, fed=True) for a in case.inputs])
     for at, arg in enumerate(fed.inputs):
         if arg is None or arg.ramp is not None or (arg.elements is not None and not np.size(arg.elements)):
@@ -54,7 +54,7 @@ def with_inputs(case: Case, inputs: Sequence[Arg | None]) -> Case:
 
 
 def views(arg: Arg) -> Iterator[tuple[str, Tensor, list[Any]]]:
-    """What is hidden, what is left to see, and dims or elements that look the same; those of the input come first."""
+    """The hidden part, the rest, and dims or elements that look the same; those of the input come first."""
     value = arg.value()
     if arg.elements is not None:
         yield from _views_of_elements(arg, value)

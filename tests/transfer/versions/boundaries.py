@@ -1,4 +1,4 @@
-"""Where a schema changed but its rule did not: what shows, or says, that one rule serves both forms."""
+"""Schema changes without a change of the rule: evidence, or a reason, that one rule serves both forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELEMENTS: Final = frozenset(
 
 LEGACY: Final = {
     "consumed_inputs": "inputs that may be overwritten",
-    "output_sequence": "Y is there if the node names it",
+    "output_sequence": "Y exists if the node names it",
 }
 """Attributes of old forms that mean nothing for what is computed, and why."""
 

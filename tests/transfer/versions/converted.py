@@ -16,7 +16,7 @@ TARGET = 20
 
 
 def run_converted(case: Case, binding: Binding, outputs: list[Any]) -> list[Any] | None:
-    """What a newer form of the node computes in onnxruntime; None if it is not converted. `outputs` give the types."""
+    """The outputs of a newer form of the node in onnxruntime; None if it is not converted. `outputs` give the types."""
     arrays = [array for array in arrays_of(case, binding, 0) if array is not None]
     inputs = [_info(f"x{i}", array) for i, array in enumerate(arrays)]
     wanted = [_info(f"y{i}", array) for i, array in enumerate(outputs[: case.outputs])]

@@ -1,4 +1,4 @@
-"""What forms of operators that no runtime here has compute, in numpy, written from the text of the specification.
+"""Forms of operators that no runtime here supports, in numpy, written from the text of the specification.
 
 Each function takes the inputs in order (None for one left out) and the attributes by name, and raises ValueError where
 the text does not allow the sizes. onnxruntime has no kernel for these versions, which a test checks.
@@ -192,7 +192,7 @@ def rnn(x: Array, w: Array, r: Array, *, hidden_size: int, **_: Any) -> tuple[Ar
 
 
 def image_decoder(stream: Array, *, pixel_format: str = "RGB") -> Array:
-    """Of a portable pixmap."""
+    """The image of a portable pixmap."""
     kind, columns, rows, _ = stream.tobytes()[:17].split()
     check(kind == b"P6", "a portable pixmap")
     pixels = stream[17:].reshape(int(rows), int(columns), 3)

@@ -1,4 +1,4 @@
-"""What changed between two versions of a schema."""
+"""Changes between two versions of a schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def schema_before(domain: str, name: str, opset: int) -> OpSchema | None:
 
 
 def changes(old: OpSchema, new: OpSchema) -> frozenset[str]:
-    """What differs beside element types, names and words: empty if every node of the old form means the same."""
+    """Differences other than element types, names and words: empty if every node of the old form means the same."""
     before, after = features(old), features(new)
     added = {f"{what} added" for what in after.keys() - before.keys()}
     removed = {f"{what} removed" for what in before.keys() - after.keys()}
