@@ -50,7 +50,8 @@ def node_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
             severity = Severity.ERROR if certain else Severity.WARNING
             reason = shown(result, summary.rejected) + _given(result, node)
             rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
-            yield Diagnostic(severity, "cannot-run", where, f"can never run: {reason}{rest}")
+            text = f"can never run: {reason}{rest}"
+            yield Diagnostic(severity, "cannot-run", _place(result.nodes[node]), text)
         for note in summary.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
     for error in load_errors(result):
@@ -85,6 +86,11 @@ def default_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
             yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(result.nodes[node]), shown(result, text))
 
 
+def _place(item: Node) -> str:
+    """A node, with its output if it has no name: `MatMul #0 (output "h1")`."""
+    return f"{item}{_output(item) if item.name.startswith('#') else ''}"
+
+
 def _output(item: Node) -> str:
     """The first output of a node, as a part of its place."""
     name = next(filter(None, item.outputs), "")
@@ -112,7 +118,7 @@ def _conflict(result: Analysed) -> Iterator[Diagnostic]:
         stated = _required(result, conflict)
         if len(conflict) == 1:
             stated += ", against the declarations and assumptions"
-        where = str(result.nodes[conflict[-1].node])
+        where = _place(result.nodes[conflict[-1].node])
         yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
 
 

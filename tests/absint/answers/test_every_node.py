@@ -114,7 +114,9 @@ def test_an_unneeded_node_that_no_run_passes_is_an_error() -> None:
     assert not result.can_run
     assert not runs(result, 2, 3)
     (found,) = [d for d in result.diagnostics if d.code == "cannot-run"]
-    assert str(found) == "error: Add #0: can never run: dims of axis -1 must broadcast, found 2 and 3 [cannot-run]"
+    assert str(found) == (
+        'error: Add #0 (output "D"): can never run: dims of axis -1 must broadcast, found 2 and 3 [cannot-run]'
+    )
     assert result.check({}).outcome is Outcome.FAILS
 
 
