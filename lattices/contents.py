@@ -1,8 +1,8 @@
 """Known elements of small tensors: the domain that follows shape arithmetic in a model.
 
-Elements are interned: an integer is a dim, a boolean a relation, a float an exact real; OPAQUE stands for one of which
-nothing is known. Contents are either a row-major tuple of elements with a concrete shape, at most `MAX_ELEMENTS`, or a
-fill: every element is the same, whatever the shape.
+Elements are interned: an integer is a dim, a boolean a relation, a float an exact real; OPAQUE is an unknown one.
+Contents are either a row-major tuple of elements with a concrete shape, at most `MAX_ELEMENTS`, or a fill: every
+element is the same, whatever the shape.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LARGEST: Final = 1 << 40
 
 
 def is_small(sizes: Sequence[int]) -> bool:
-    """The elements of a tensor of this shape are followed; where there are none, the other sizes fit an array too."""
+    """The elements of a tensor of this shape are followed; of an empty one, the other sizes must fit an array too."""
     return prod(sizes) <= MAX_ELEMENTS and len(sizes) <= MAX_RANK and prod(filter(None, sizes)) <= _LARGEST
 
 
@@ -67,7 +67,7 @@ class Contents:
 
     @staticmethod
     def of(shape: Sequence[int], elements: Iterable[Element]) -> Contents | None:
-        """Row-major elements of a concrete shape, or None if nothing is known of any or there are too many."""
+        """Row-major elements of a concrete shape, or None if all are unknown or there are too many."""
         items = tuple(elements)
         sizes = tuple(shape)
         if prod(sizes) != len(items):
@@ -143,7 +143,7 @@ _CONTENTS: InternTable[Contents] = InternTable()
 
 
 def _intern(shape: tuple[int, ...] | None, elements: tuple[Element, ...]) -> Contents:
-    # Elements are interned, but for reals, and the contents keep them, so that their identities tell contents apart.
+    # Elements except reals are interned, and the contents keep them, so identities of elements are a key.
     key = (shape, tuple([e if type(e) is Real else id(e) for e in elements]))
 
     def build() -> Contents:
@@ -206,7 +206,7 @@ def leq_elements(a: Element, b: Element) -> bool:
 
 
 def why_not_leq_elements(a: Element, b: Element) -> str:
-    """Why some value of `a` is none of `b`; empty if there is no such value."""
+    """The reason why some value of `a` is none of `b`; empty if there is no such value."""
     if leq_elements(a, b):
         return ""
     if isinstance(a, Dim) and isinstance(b, Dim):
@@ -215,7 +215,7 @@ def why_not_leq_elements(a: Element, b: Element) -> str:
 
 
 def meet_elements(a: Element, b: Element) -> Element:
-    """A description of the values that both allow: the more exact one; BOTTOM_DIM where they contradict each other."""
+    """A description of the values that both allow: the more exact one; BOTTOM_DIM if they contradict each other."""
     if leq_elements(a, b):
         return a
     if leq_elements(b, a):
@@ -254,7 +254,7 @@ class ContentsLattice:
         return a.shape == b.shape and all(map(leq_elements, a.elements, b.elements))
 
     def why_not_leq(self, a: Contents | None, b: Contents | None) -> str:
-        """Why some elements of `a` are none of `b`: `element 2 must be 3, found N`, counted in row-major order."""
+        """The reason why some elements of `a` are none of `b`: `element 2 must be 3, found N`, in row-major order."""
         if b is None or self.leq(a, b):
             return ""
         if a is None or b is NO_CONTENTS:
@@ -283,7 +283,7 @@ class ContentsLattice:
             return b
         if a.shape == b.shape:
             return _built(a.shape, map(combine, a.elements, b.elements))
-        # The shapes may differ, so only what holds of every element is left.
+        # The shapes may differ, so only claims about every element are left.
         none: Element = BOTTOM_DIM
         return Contents.fill(reduce(combine, (*a.elements, *b.elements), none))
 

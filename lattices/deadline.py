@@ -18,7 +18,7 @@ from time import monotonic
 
 
 class DeadlineError(BaseException):
-    """The time limit was reached. Whoever set it answers with what has been found by then.
+    """The time limit was reached. The code that set it answers with the findings so far.
 
     Not an `Exception`: an interrupted transfer rule has not failed.
     """

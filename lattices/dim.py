@@ -1,7 +1,7 @@
 """The lattice of dims: bottom, expressions, unknowns with bounds and a congruence, top.
 
 Expressions are incomparable unless identical; an expression lies below every `Unknown` that contains all its values.
-Joins are pure: two different terms give an anonymous `Unknown`. Naming it is the engine's business.
+Joins are pure: two different terms give an anonymous `Unknown`, which the engine names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DimLattice:
         return isinstance(b, Unknown) and a.bounds.leq(b.bounds) and a.congruence.leq(b.congruence)
 
     def why_not_leq(self, a: Dim, b: Dim) -> str:
-        """Why some value of `a` is none of `b`: `must be 3, found N`."""
+        """The reason why some value of `a` is none of `b`: `must be 3, found N`."""
         if self.leq(a, b):
             return ""
         if isinstance(b, Expr):
@@ -66,7 +66,7 @@ class DimLattice:
 
 
 def _described(dim: Dim) -> str:
-    """The dim with all that is known of its values."""
+    """The dim with its bounds and congruence."""
     if isinstance(dim, Expr) and dim.const is not None:
         return str(dim)
     known = " and ".join(filter(None, (dim.bounds.text, dim.congruence.text)))

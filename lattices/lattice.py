@@ -1,4 +1,4 @@
-"""What a domain is: the operations that the fixpoint engine and the executable laws ask for."""
+"""The interface of a domain: the operations that the fixpoint engine and the executable laws use."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Lattice(Protocol[T]):
 
 @runtime_checkable
 class ExplainedOrder(Protocol[Compared]):
-    """A domain that can say why its order does not hold. A `Lattice` may have this method, and messages then use it."""
+    """A domain that can explain why its order does not hold. If a `Lattice` has this method, messages use it."""
 
     def why_not_leq(self, a: Compared, b: Compared) -> str:
-        """Why `a` is not below `b`, in one line: the place in the element, what must be there, what was found.
+        """The reason why `a` is not below `b`, in one line: the place in the element, the expected part, the one found.
 
         Empty where `a` is below `b`. For a dim of a shape: `dim 1 must be 3, found N`.
         """
 
 
 def why_not_leq(lattice: Lattice[T], a: T, b: T) -> str:
-    """Why `a` is not below `b`, in one line; empty if it is. A lattice that cannot say more names both."""
+    """The reason why `a` is not below `b`, in one line; empty if it is. Without `why_not_leq` it names both."""
     if isinstance(lattice, ExplainedOrder):
         return lattice.why_not_leq(a, b)
     return "" if lattice.leq(a, b) else f"must be below {b}, found {a}"

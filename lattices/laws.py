@@ -1,7 +1,7 @@
 """The laws of an abstract domain, executable: the promises of `lattice.py`, and soundness against concrete values.
 
-Whoever writes a domain calls `check_laws` with a dozen elements in a test of it. `LAWS` are the laws one by one, for
-tests that draw elements at random.
+A test of a domain calls `check_laws` with a dozen elements. `LAWS` are the laws one by one, for tests that draw
+elements at random.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 CHAIN_LIMIT: Final = 60
-"""How often a chain of widenings may change, beyond once for each of the elements that are given."""
+"""Most changes of a chain of widenings, beyond one for each given element."""
 
 
 class LawError(AssertionError):
@@ -24,7 +24,7 @@ class LawError(AssertionError):
 
 
 class Domain(Generic[T]):
-    """A lattice, and what its elements mean: which values of a finite universe each of them allows.
+    """A lattice and the meaning of its elements: the values of a finite universe that each allows.
 
     `factors` splits an element of a product into its parts with their lattices, where meet works factor by factor.
     """
@@ -42,7 +42,7 @@ class Domain(Generic[T]):
         self.factors = factors
 
     def values(self, element: T) -> set[int]:
-        """What the element allows, as places in the universe."""
+        """The values that the element allows, as places in the universe."""
         return {place for place, value in enumerate(self.universe) if self.allows(element, value)}
 
 
@@ -54,12 +54,12 @@ def check_laws(
     allows: Callable[[T, V], bool] = lambda element, value: False,
     rising: Callable[[int], T] | None = None,
 ) -> None:
-    """Hold a domain against every law, for every three of `elements`; bottom and top are added to them.
+    """Check a domain against every law, for every three of `elements`; bottom and top are added to them.
 
-    `universe` are some concrete values, and `allows(element, value)` says what an element means: then leq, join, meet
-    and widen are held against that too. `rising` gives the n-th of a sequence of elements that goes on forever, for a
-    domain that has one: widening must come to rest on it. Raises LawError for the first law that does not hold. The
-    time grows with the cube of the number of elements.
+    `universe` are some concrete values, and `allows(element, value)` gives the meaning of an element: then leq, join,
+    meet and widen are checked against it too. `rising` gives the n-th of an infinite ascending sequence of elements,
+    for a domain that has one: widening must become stable on it. Raises LawError for the first law that does not hold.
+    The time grows with the cube of the number of elements.
     """
     domain = cast("Domain[object]", Domain(lattice, tuple(universe), cast("Callable[[T, object], bool]", allows)))
     every = [lattice.bottom, lattice.top, *elements]
@@ -173,7 +173,7 @@ def concretisation_is_sound(d: Domain[T], a: T, b: T, c: T) -> None:
 def widening_comes_to_rest(
     lattice: Lattice[T], start: T, elements: Sequence[T], rising: Callable[[int], T] | None = None
 ) -> None:
-    """Whatever is fed, and however long, the chain changes a bounded number of times."""
+    """A chain of widenings changes a bounded number of times, for any elements and any length."""
     forever = [rising(n) for n in range(5 * CHAIN_LIMIT)] if rising is not None else []
     current, changes = start, 0
     for new in chain(forever, elements, forever, elements):
@@ -182,11 +182,11 @@ def widening_comes_to_rest(
         _below(lattice, new, wider, "widening is an upper bound", current, new)
         changes += wider != current
         current = wider
-        _hold(changes <= CHAIN_LIMIT + len(elements), "widening comes to rest", start, current)
+        _hold(changes <= CHAIN_LIMIT + len(elements), "widening becomes stable", start, current)
 
 
 def _below(lattice: Lattice[T], below: T, above: T, law: str, *elements: object) -> None:
-    """Demand leq, and say why it does not hold."""
+    """Demand leq, and give the reason if it does not hold."""
     if not lattice.leq(below, above):
         raise LawError(f"not so: {law}, for {_listed(elements)}: {why_not_leq(lattice, below, above)}")
 

@@ -12,18 +12,18 @@ RLIMIT: Final = 3_000_000
 """Z3's budget for one question: steps, the same on every machine."""
 
 SECONDS: Final = 10.0
-"""Of one query."""
+"""Seconds of one query."""
 
 LONG: Final = 60.0
 """Seconds of an answer that takes many questions: a contract, a box of sizes, classes."""
 
 
 class Limits(NamedTuple):
-    """Limits of an answer. Past `seconds` the answer is what has been found by then; the rest bounds Z3 alone."""
+    """Limits of an answer. Past `seconds` the answer is the one found by then; the rest bounds Z3 alone."""
 
     seconds: float = SECONDS
     rlimit: int = RLIMIT
-    """Of one question; 0 is no limit."""
+    """Z3's steps for one question; 0 is no limit."""
     memory: int = MEMORY
     """Bytes that the Z3 process may allocate."""
 

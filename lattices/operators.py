@@ -1,7 +1,7 @@
 """The functions behind Python's operators, `str()` and `Dim(text)`.
 
-`terms.dim` and `logic.formula` define the classes; the arithmetic, the connectives and the text stand in rooms above
-them. This is the only module that those two import from above.
+`terms.dim` and `logic.formula` define the classes; arithmetic, connectives and text belong to rooms above them. This is
+the only module that those two import from above.
 """
 
 from __future__ import annotations

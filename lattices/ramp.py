@@ -1,4 +1,4 @@
-"""Elements that grow evenly along the axes of a tensor, as positions do: what Range makes, and what is added to it."""
+"""Elements that grow evenly along the axes of a tensor, as positions do: those of Range, and sums with them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Ramp(NamedTuple):
 
 
 Ramps = tuple[Ramp, ...]
-"""One ramp over all axes; or one for each index of the last axis, over the others. Empty: the elements are none."""
+"""One ramp over all axes; or one for each index of the last axis, over the others. Empty: no ramp is known."""
 
 NO_RAMPS: Ramps = ()
 
@@ -68,7 +68,7 @@ def replaced(ramps: Ramps, mapping: Mapping[Symbol, Dim]) -> Ramps:
 
 
 def realigned(ramps: Ramps, source: Shape, target: Shape) -> Ramps:
-    """The ramp of a tensor whose elements stay in order, and whose axes of size 1 alone come and go."""
+    """The ramp of a tensor whose elements keep their order, and which gains or loses only axes of size 1."""
     if len(ramps) != 1 or source.rank is None or target.rank is None:
         return NO_RAMPS
     kept = [(d, step) for d, step in zip(source, ramps[0].steps, strict=True) if d is not ONE_EXPR]
@@ -80,7 +80,7 @@ def realigned(ramps: Ramps, source: Shape, target: Shape) -> Ramps:
 
 
 def spread(ramps: Ramps, source: Shape, target: Shape) -> Ramps:
-    """The ramp of a tensor that is broadcast to a shape, where each axis is its own, or was of size 1."""
+    """The ramp of a tensor that is broadcast to a shape: each axis keeps its size, or had size 1."""
     if len(ramps) != 1 or source.rank is None or target.rank is None or source.rank > target.rank:
         return NO_RAMPS
     missing = target.rank - source.rank

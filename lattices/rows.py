@@ -1,4 +1,4 @@
-"""Tuples of elements of a domain, compared place by place: what is known of the outputs of one node."""
+"""Tuples of elements of a domain, compared place by place: the state of the outputs of one node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rows(Generic[T]):
         return len(a) == len(b) and all(map(self.places.leq, a, b))
 
     def why_not_leq(self, a: tuple[T, ...], b: tuple[T, ...]) -> str:
-        """Why `a` is not below `b`: `output 1, dim 0 must be 3, found N`."""
+        """The reason why `a` is not below `b`: `output 1, dim 0 must be 3, found N`."""
         if self.leq(a, b):
             return ""
         if not b:

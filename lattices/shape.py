@@ -28,7 +28,7 @@ class Shape:
     _dims: tuple[Dim, ...] | None
     _hash: int
     rank: int | None
-    """The number of dims, if it is known."""
+    """The number of dims; None if unknown."""
 
     def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
         if dims is None:
@@ -140,12 +140,12 @@ def _build(dims: tuple[Dim, ...] | None) -> Shape:
 
 TOP_SHAPE: Final = _build(None)
 BOTTOM_SHAPE: Final = _build(None)
-SCALAR: Final = _SHAPES.add((), lambda: _build(()))  # of no dims, and so of no identities
+SCALAR: Final = _SHAPES.add((), lambda: _build(()))  # it has no dims, and so no identities
 
 
 def shape_of(dims: tuple[Dim, ...]) -> Shape:
     """The interned shape of these dims: bottom if one of them is, unknown rank past the rank limit."""
-    # Dims are interned too, and the shape keeps them, so that their identities tell shapes apart.
+    # Dims are interned too, and the shape keeps them, so their identities are a key.
     key = tuple(map(id, dims))
     found = _SHAPES.get(key)
     if found is not None:
@@ -171,7 +171,7 @@ class ShapeLattice:
         return all(map(DIMS.leq, a, b))
 
     def why_not_leq(self, a: Shape, b: Shape) -> str:
-        """Why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
+        """The reason why some tensor of shape `a` is none of shape `b`: `dim 1 must be 3, found N`."""
         if self.leq(a, b):
             return ""
         if b.is_bottom:

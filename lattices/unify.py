@@ -1,8 +1,7 @@
-"""Unification: two shapes merged, and the policies by which tools choose between two dims.
+"""Unification: two shapes merged, and the policies of tools that choose between two dims.
 
-A policy is an argument of an analysis. `sound`, the default, claims only what every run shows. The others follow the
-tools of the field; the same engine runs them, so that their claims can be counted and judged. Such a claim is never a
-constraint.
+A policy is an argument of an analysis. `sound`, the default, claims only what every run shows. The others follow other
+tools; the same engine runs them, so that their claims can be counted and judged. Their claims are never constraints.
 """
 
 from __future__ import annotations
@@ -66,16 +65,16 @@ Choice = Callable[[Dim, Dim, Fresh], Dim]
 
 @dataclass(frozen=True)
 class UnificationPolicy:
-    """How to choose between two dims. A choice that is None is made soundly."""
+    """Choices between two dims. A choice that is None is made soundly."""
 
     name: str
     summary: str
     equal: Choice | None = None
-    """Which of two dims that must be equal to show; the target is the first, the source the second."""
+    """The dim to show for two that must be equal; the target is the first, the source the second."""
     broadcasting: Choice | None = None
     """The size to show for two different dims that broadcast; neither is a constant."""
     anchoring: Callable[[Dim, Dim], Dim] | None = None
-    """Which to show of the inferred dim and the one that the author declared."""
+    """The dim to show for the inferred one and the author's declared one."""
     renames: bool = False
     """A declared name takes the place of the inferred dim in every other value too."""
     records: bool = False
@@ -83,7 +82,7 @@ class UnificationPolicy:
 
     @property
     def sound(self) -> bool:
-        """Everything that it shows holds in every run."""
+        """Every dim that it shows holds in every run."""
         return self.equal is None and self.broadcasting is None and self.anchoring is None
 
     @property
@@ -108,7 +107,7 @@ class UnificationPolicy:
         return a if _is_constant(a) else b if _is_constant(b) else self.broadcasting(a, b, fresh)
 
     def adopt(self, inferred: Dim, declared: Dim) -> Dim:
-        """The dim to show where the author declared one."""
+        """The dim to show if the author declared one."""
         return inferred if self.anchoring is None else self.anchoring(inferred, declared)
 
     def claim(self, a: Dim, b: Dim) -> Relation:

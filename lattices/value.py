@@ -16,7 +16,7 @@ from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.substitution import substitute
 
 MAX_ITEMS: Final = 64
-"""Elements of a sequence that are told apart."""
+"""Most elements of a sequence that are described one by one."""
 
 
 class Value:
@@ -52,7 +52,7 @@ TOP: Final = Top()
 
 
 class Tensor(Value):
-    """A dense tensor: element type, shape, and what is known of the elements (None: nothing)."""
+    """A dense tensor: element type, shape, and the known elements (None: none)."""
 
     __slots__ = ("contents", "dtype", "ramps", "shape")
 
@@ -60,12 +60,12 @@ class Tensor(Value):
     shape: Shape
     contents: Contents | None
     ramps: Ramps
-    """How the elements grow along the axes, where that is known and they are too many to be listed."""
+    """The growth of the elements along the axes, if known and if they are too many to be listed."""
 
     def __new__(
         cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None, ramps: Ramps = NO_RAMPS
     ) -> Tensor:
-        # The tensor keeps its parts, which are interned, so that their identities tell tensors apart.
+        # The tensor keeps its parts, which are interned, so their identities are a key.
         found = _VALUES.get((Tensor, dtype, id(shape), id(contents), ramps))
         if found is not None:
             return cast(Tensor, found)
@@ -130,11 +130,11 @@ class Container(Value):
 
     @property
     def parts(self) -> tuple[Value, ...]:
-        """The descriptions of the values that it holds: one for each if they are told apart, else one for all."""
+        """The descriptions of the values that it holds: one for each, or one for all."""
         return (self.element,)
 
     def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> Container:
-        """The container with what it holds changed, and the length of a sequence."""
+        """The container with its elements changed, and the length of a sequence."""
         raise NotImplementedError
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Container:
@@ -168,7 +168,7 @@ class SequenceOf(Container):
 
     @staticmethod
     def of(items: Iterable[Value], empty: Value) -> SequenceOf:
-        """The sequence of these elements; `empty` is the element where there is none."""
+        """The sequence of these elements; `empty` describes the elements of an empty one."""
         known = tuple(items)
         element = reduce(joined, known) if known else empty
         return SequenceOf(element, const(len(known)), known)
@@ -186,7 +186,7 @@ class SequenceOf(Container):
         return (self.element,) if self.items is None else self.items
 
     def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> SequenceOf:
-        """The sequence with its elements changed, and its length if they are not told apart."""
+        """The sequence with its elements changed, and its length if one description stands for all."""
         if self.items is not None:
             return SequenceOf.of(map(change, self.items), self.element)
         return SequenceOf(change(self.element), length(self.length))
@@ -198,7 +198,7 @@ class SequenceOf(Container):
 
 
 class OptionalOf(Container):
-    """An optional: what it holds where it holds something, and whether it does (None: either)."""
+    """An optional: its element if there is one, and `present` (None: either)."""
 
     __slots__ = ("present",)
 
@@ -299,7 +299,7 @@ def map_tensors(
 
 
 def parts(value: Value) -> Iterator[Value]:
-    """The value, and all that it holds at any depth, in order: what holds comes before what is held."""
+    """The value, and all that it holds at any depth, in order: containers before their elements."""
     yield value
     if isinstance(value, Container):
         for part in value.parts:
@@ -312,5 +312,5 @@ def tensors(value: Value) -> Iterator[AnyTensor]:
 
 
 def without_elements(value: Value) -> Value:
-    """The value with its type and shape only: nothing is said of the elements of any tensor in it."""
+    """The value with its type and shape only: no element of a tensor in it is known."""
     return map_tensors(value, lambda t: Tensor(t.dtype, t.shape) if isinstance(t, Tensor) else t)

@@ -1,4 +1,6 @@
-"""The order of abstract values: of one kind part by part, of two kinds unrelated but for bottom and top."""
+"""The order of abstract values: part by part within a kind; values of two kinds are unrelated, except bottom and
+top.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ class ValueLattice:
         return False
 
     def why_not_leq(self, a: Value, b: Value) -> str:
-        """Why some value that `a` describes is none that `b` does: `element type must be INT64, found FLOAT`."""
+        """The reason why some value of `a` is none of `b`: `element type must be INT64, found FLOAT`."""
         if self.leq(a, b):
             return ""
         if type(a) is not type(b):
@@ -68,7 +70,7 @@ class ValueLattice:
         return next(filter(None, self._reasons(a, b)))
 
     def _reasons(self, a: Value, b: Value) -> Iterator[str]:
-        """For each part of two values of one kind, why that of `a` is not below that of `b`."""
+        """For each part of two values of one kind, the reason why that of `a` is not below that of `b`."""
         if isinstance(a, AnyTensor) and isinstance(b, AnyTensor):
             yield placed("element type", DTYPES.why_not_leq(a.dtype, b.dtype))
             yield SHAPES.why_not_leq(a.shape, b.shape)
@@ -100,7 +102,7 @@ class ValueLattice:
         return BOTTOM if BOTTOM in items else SequenceOf.of(items, BOTTOM)
 
     def meet(self, a: Value, b: Value) -> Value:
-        """What both descriptions say together; bottom where they contradict each other."""
+        """Both descriptions together; bottom if they contradict each other."""
         if a is b or b is TOP or a is BOTTOM:
             return a
         if a is TOP or b is BOTTOM:

@@ -10,8 +10,8 @@ export/       constraint sets in the forms of other tools
 How a proof is encoded:
 
 translate     the meaning of dims and relations, in the operations of an abstract algebra
-smtlib        its algebra of SMT-LIB text: what Z3 and any other solver are given
+smtlib        its algebra of SMT-LIB text, for Z3 and any other solver
 encode        its algebra of Z3 terms, for queries of your own; the only file but z3_process that imports z3
-backend       the Z3 process as seen from here: start it, ask it, kill it past a time limit
+backend       the client of the Z3 process: start it, ask it, kill it past a time limit
 z3_process    the program that runs in that process
 """

@@ -1,4 +1,4 @@
-"""The Z3 process as its parent sees it: it stays warm between queries and can be killed in the middle of one.
+"""The client of the Z3 process, which stays warm between queries and can be killed in the middle of one.
 
 >>> from absint.lattices.text import parse_relation
 >>> from absint.solver.smtlib import query
@@ -45,9 +45,9 @@ class Answer:
     core: tuple[str, ...] = ()
     """If unsat, the names of assertions that contradict each other and the assertions without a name."""
     reason: str = ""
-    """Why it is unknown."""
+    """The reason why it is unknown."""
     spent: int = 0
-    """Of the rlimit, reading included."""
+    """Steps of the rlimit that it took, reading included."""
     seconds: float = 0.0
 
 
@@ -74,7 +74,7 @@ class Backend:
         """Ask whether the assertions of an SMT-LIB 2 script are satisfiable together.
 
         `rlimit` is Z3's own budget, the same on every machine; 0 is none. Past `seconds` the process is killed and the
-        answer is unknown; the next query starts another. `minimize` spends more, on a core with nothing to leave out.
+        answer is unknown; the next query starts another. `minimize` spends more on a core without redundant members.
 
         Raises SolverError if Z3 cannot be used, ValueError for a script that it cannot read or an rlimit out of range.
         """
@@ -189,7 +189,7 @@ class _Process:
         )
         thread.start()
         self.end = weakref.finalize(self, _end, self._popen, self._queries, thread, self._owner)
-        """Kill the child and wait for it; also when nothing refers to this object, and when the interpreter ends."""
+        """Kill the child and wait for it; called too when this object is garbage, and when the interpreter ends."""
 
     @property
     def pid(self) -> int:
@@ -197,7 +197,7 @@ class _Process:
 
     @property
     def alive(self) -> bool:
-        """It runs, and is a child of this very process, not of one that this was forked from."""
+        """It runs, and is a child of this process, not of one that this was forked from."""
         return self._owner == os.getpid() and self._popen.poll() is None
 
     @property
@@ -260,7 +260,7 @@ else:
 
 
 def _converse(popen: subprocess.Popen[bytes], queries: SimpleQueue[bytes | None], answers: SimpleQueue[bytes]) -> None:
-    """Pass on the first message, then one for each query; a line that is not whole says that the process has ended."""
+    """Pass on the first message, then one for each query; an incomplete line means that the process has ended."""
     stdin, stdout = cast(BinaryIO, popen.stdin), cast(BinaryIO, popen.stdout)
     line = stdout.readline()
     answers.put(line)
@@ -291,7 +291,7 @@ _shared: dict[tuple[int, int], Backend] = {}
 
 
 def shared(memory: int = MEMORY) -> Backend:
-    """The backend that all of this process uses, for each limit of memory."""
+    """The backend that this process shares, one for each limit of memory."""
     return _shared.setdefault((os.getpid(), memory), Backend(memory=memory))
 
 

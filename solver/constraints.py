@@ -1,4 +1,6 @@
-"""Constraints: what a run requires, and what holds of what it computes, each with the node that says so."""
+"""Constraints: the requirements of a run, and relations that hold for computed values, each with the node that states
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from absint.lattices.text.escapes import plain
 
 Role = Literal["required", "defined", "assumed", "declared"]
 """`required`: the node fails without it. `defined`: holds of what the node computes. `assumed`: a numeric premise, or
-an assumption of the user. `declared`: what the declarations of the inputs take for granted."""
+an assumption of the user. `declared`: a premise in the declarations of the inputs."""
 
 
 class Origin(NamedTuple):
     """The node that states a constraint."""
 
     node: int
-    """Its place in execution order; -1 for what no node states."""
+    """Its place in execution order; -1 if no node states the constraint."""
     path: str
     """The subgraph or inlined function, as `loop1/body`; empty for the main graph."""
     name: str
@@ -54,7 +56,7 @@ class Constraint:
 
     @property
     def is_premise(self) -> bool:
-        """A node takes it for granted of its arithmetic; no run requires it."""
+        """A node assumes it of its arithmetic; no run requires it."""
         return self.role == "assumed" and self.origin.node >= 0
 
     @property
@@ -127,7 +129,7 @@ class ConstraintSet(Sequence[Constraint]):
 
     @cached_property
     def of_needed(self) -> ConstraintSet:
-        """The constraints of nodes that some output depends on: what a proof may rest on."""
+        """The constraints of nodes that some output depends on: a proof may rest on these."""
         if all(c.needed for c in self):
             return self
         return ConstraintSet(

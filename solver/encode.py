@@ -10,7 +10,7 @@
 >>> solver.check()
 unsat
 
-All that an analysis recorded, with names for unsat cores, in which `c3` stands for `result.constraints[3]`:
+All constraints of an analysis, with names for unsat cores, in which `c3` stands for `result.constraints[3]`:
 
     for name, formula in encoder.constraints(result.constraints).items():
         solver.assert_and_track(formula, name)
@@ -32,8 +32,8 @@ from absint.solver.translate import Comparison, Translator
 class Encoder:
     """Translates expressions over one set of symbols; equal atoms share one term.
 
-    Floor and truncating division are spelled out for all signs. A quotient by what is no constant is a variable of its
-    own; it is any number where the divisor is 0, so that nothing follows from its being there. The definitions of these
+    Floor and truncating division are spelled out for all signs. A quotient whose divisor is no constant is a variable
+    of its own; it is any number where the divisor is 0, so it implies nothing there. The definitions of these
     variables, and the bounds of every symbol that was met, are `side_conditions`: assert them with the terms.
     """
 
@@ -99,7 +99,7 @@ class _Z3:
         return z3.If(condition, a, b)
 
     def quotient(self, a: z3.ArithRef, b: z3.ArithRef | int) -> z3.ArithRef:
-        """Z3's own division by a literal; else a fresh variable, which Z3 solves faster and which is free at 0."""
+        """Z3's own division if by a literal; else a fresh variable, which Z3 solves faster and which is free at 0."""
         if isinstance(b, int):
             return a / b
         q = z3.FreshInt("quotient")

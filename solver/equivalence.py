@@ -51,7 +51,7 @@ def partition(terms: Iterable[Expr], prover: Prover) -> Partition:
 
 
 class _Grouping:
-    """Terms that are compared one after the other with those before them."""
+    """Terms, each compared with those before it."""
 
     def __init__(self, terms: Sequence[Expr], prover: Prover) -> None:
         self._terms, self._prover = terms, prover
@@ -95,7 +95,7 @@ class _Grouping:
         return None
 
     def found(self, reason: str = "") -> Partition:
-        """The classes so far; what was not compared stands apart."""
+        """The classes so far; each term that was not compared is a class of its own."""
         apart = [(term,) for term in self._terms[self._compared :]]
         return Partition((*map(tuple, self._groups), *apart), tuple(self._bindings), tuple(self._undecided), reason)
 

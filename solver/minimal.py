@@ -15,10 +15,10 @@ def minimal(
     order: Sequence[T] | None = None,
     chunk: int = 1,
 ) -> list[T]:
-    """The items that are left when nothing more can be dropped, in their order.
+    """The items that remain when no more can be dropped, in their order.
 
-    `redundant(rest, dropped)` says that the rest does without what is dropped. Items are tried in `order` (their own if
-    there is none), `chunk` of them at a time at first, then half as many, and singly in the end.
+    `redundant(rest, dropped)` is True if the rest is enough without the dropped ones. Items are tried in `order` (their
+    own if there is none), `chunk` of them at a time at first, then half as many, and singly in the end.
 
     >>> minimal([2, 3, 4, 6], lambda rest, dropped: all(any(n % r == 0 for r in rest) for n in dropped))
     [2, 3]

@@ -53,7 +53,7 @@ class Decision:
     model: Mapping[str, int] = field(default_factory=dict)
     """Values that meet the connected premises and falsify the relation, if it is not entailed."""
     reason: str = ""
-    """Why it was not decided."""
+    """The reason why it was not decided."""
     asked: int = 0
     """Premises that were sent to Z3."""
 
@@ -299,7 +299,7 @@ class Proof:
     invented: Mapping[str, int] = field(default_factory=dict)
     """The values that the counterexample assumes for data-dependent sizes."""
     reason: str = ""
-    """Why it is unknown, or why a candidate is no refutation."""
+    """The reason why it is unknown, or why a candidate is no refutation."""
     tier: Tier = "normal form"
     confirmed: bool = False
     """The counterexample was run, and the relation was false in that run."""
@@ -330,7 +330,7 @@ class Proof:
 
 
 class Stopwatch:
-    """Seconds since it was made."""
+    """Seconds since its creation."""
 
     def __init__(self) -> None:
         self._start = perf_counter()

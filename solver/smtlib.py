@@ -14,8 +14,8 @@
 (assert (=> (>= M 1) (and (<= (* M $1) N) (< N (+ (* M $1) M)))))
 (assert (= $1 3))
 
-Names of dims may be anything, and SMT-LIB's may not. `quote` can be undone: an identifier stays, and what SMT-LIB or a
-solver would take for something else is written as `%` and two hex digits.
+Dims may have any name, symbols of SMT-LIB may not. `quote` is reversible: an identifier stays, and characters or words
+that SMT-LIB or a solver would misread are written as `%` and two hex digits.
 
 >>> quote("batch"), quote("past seq"), quote("a|b"), quote("div")
 ('batch', '|past seq|', '|a%7cb|', '|%64iv|')
@@ -38,8 +38,8 @@ from absint.solver.translate import Comparison, Translator
 class Script:
     """Declarations, definitions and assertions over one set of symbols.
 
-    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient by what is no constant is a variable
-    of its own, which the assertion after its declaration defines where the divisor is not 0.
+    A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is no constant is a
+    variable of its own; the assertion after its declaration defines it where the divisor is not 0.
     """
 
     def __init__(self) -> None:
@@ -198,7 +198,7 @@ _TAKEN: Final = frozenset({
     "xor", "abs", "div", "div_total", "divisible", "int.log2", "int.pow2", "is_int", "mod", "mod_total", "piand",
     "to_int", "to_real", "select", "store",
 })  # fmt: skip
-"""Words of SMT-LIB and operations of Z3 and cvc5; bars around them do not make other names of them."""
+"""Words of SMT-LIB and operations of Z3 and cvc5, which even bars do not turn into plain names."""
 
 
 def quote(name: str) -> str:
@@ -207,7 +207,7 @@ def quote(name: str) -> str:
 
 
 def quote_label(name: str) -> str:
-    """The SMT-LIB symbol of a named assertion, which is none of a dim."""
+    """The SMT-LIB symbol of a named assertion, which is never that of a dim."""
     return _barred(f"?{_escape(name)}")
 
 

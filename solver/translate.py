@@ -1,8 +1,8 @@
 """The meaning of dims and relations, encoded once in the few operations of an `Algebra`.
 
-An algebra writes literals, sums and comparisons down: `encode` as Z3 terms, `smtlib` as SMT-LIB text.
-`Translator` does the rest, the same for both: `max`, `min` and `broadcast` become choices, and division of any sign
-becomes division by a natural number.
+An algebra builds literals, sums and comparisons: `encode` as Z3 terms, `smtlib` as SMT-LIB text. `Translator` does the
+rest, the same for both: `max`, `min` and `broadcast` become choices, and division of any sign becomes division by a
+natural number.
 
 >>> from absint.lattices.text import parse
 >>> from absint.solver.smtlib import Script

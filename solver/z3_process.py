@@ -93,7 +93,7 @@ _DECLARATION: Final = re.compile(
     | \( \s* declare-(?:const|fun) \s+ (\|[^|]*\| | [^\s()|;]+) \s+ (?:\(\s*\)\s+)? Int \s* \)""",
     re.VERBOSE,
 )
-"""A declared integer; before that what only looks like one: names, texts and comments."""
+"""A declared integer; first the lookalikes: names, texts and comments."""
 
 
 def _values(model: z3.ModelRef, script: str) -> dict[str, int]:
@@ -118,7 +118,7 @@ def main(memory: int) -> None:
     threading.Thread(target=_serve, args=(queries, _private_output(), memory), daemon=True).start()
     for line in sys.stdin.buffer:
         queries.put(line)
-    os._exit(0)  # a query that is being answered is not waited for
+    os._exit(0)  # do not wait for a query that is being answered
 
 
 _STACK: Final = 256 << 20
@@ -126,14 +126,14 @@ _STACK: Final = 256 << 20
 
 
 def _private_output() -> BinaryIO:
-    """The standard output; what anything else writes there goes where errors go."""
+    """The standard output; anything else that is written there goes to stderr."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return output
 
 
 def _serve(queries: SimpleQueue[bytes], output: BinaryIO, memory: int) -> None:
-    """Answer until Z3 gives up: once it is out of memory, it may do anything."""
+    """Answer until Z3 gives up: once out of memory, it may do anything."""
     try:
         _limit(memory)
         _write(output, {"ready": True})
@@ -159,7 +159,7 @@ def _write(output: BinaryIO, message: object) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Z3 gives up a little below the limit; what goes above it ends the process."""
+    """Z3 gives up a little below the limit; more memory ends the process."""
     z3.set_param("memory_max_size", memory * 3 // 4 >> 20)
     with suppress(ImportError, ValueError, OSError):  # not on this platform, or a lower limit is set
         import resource

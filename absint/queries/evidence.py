@@ -62,7 +62,7 @@ class Executions:
     def first_against(
         self, query: str | Relation, candidates: Sequence[Mapping[str, int]]
     ) -> tuple[Mapping[str, int] | None, str]:
-        """The first sizes at which a run makes the query false; else None, and the reason. / Ordinary sizes go first,
+        """The first sizes at which a run makes the query false; else None, and the reason. Ordinary sizes go first,
         since some runtimes fail on empty tensors alone.
         """
         try:

@@ -1,6 +1,6 @@
-"""How much memory a process may hold that runs a model: 4 GB, or what the environment variable ABSINT_RUN_MEMORY says.
+"""The memory limit of a process that runs a model: 4 GB, or the value of the environment variable ABSINT_RUN_MEMORY.
 
-The limit is of what the process holds of its own (RLIMIT_DATA): Linux keeps it, other platforms may not.
+It limits the private memory of the process (RLIMIT_DATA): Linux enforces it, other platforms may not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOLD: Final = ("bad_alloc", "Failed to allocate memory", "MemoryError", "bad al
 
 
 def allowed() -> int:
-    """The limit in bytes. Raises UsageError for a variable that says no amount."""
+    """The limit in bytes. Raises UsageError if the variable is no amount."""
     text = os.environ.get(VARIABLE, "")
     return amount(text, VARIABLE) if text else DEFAULT
 
@@ -47,7 +47,7 @@ def environment() -> Mapping[str, str]:
 
 @contextmanager
 def allowing(text: str | None) -> Iterator[None]:
-    """Another limit meanwhile, if one is given."""
+    """Another limit within the block, if one is given."""
     if text is None:
         yield
         return
@@ -62,7 +62,7 @@ def allowing(text: str | None) -> Iterator[None]:
 
 
 def explained(reason: str) -> str:
-    """The reason of a run that failed, with the limit where it ran out of memory."""
+    """The reason of a failed run, with the limit if it ran out of memory."""
     if not any(text in reason for text in _TOLD):
         return reason
     return f"it needs more than {_in_words(allowed())} of memory (--run-memory or {VARIABLE} allows more): {reason}"

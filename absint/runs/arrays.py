@@ -1,4 +1,4 @@
-"""Real tensors as users hand them over by name: any array, or no more than its sizes."""
+"""Real tensors as users pass them by name: an array, or its sizes alone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from absint.model.dtypes import dtype_of_array
 
 
 class Array:
-    """A tensor of a run: its sizes, and what else is known of it."""
+    """A tensor of a run: its sizes, and its type and elements if known."""
 
     __slots__ = ("_source", "dtype", "shape")
 
     shape: tuple[int, ...]
     dtype: DType | None
-    """None if it is not known, or no type of ONNX."""
+    """None if unknown, or not a type of ONNX."""
 
     def __init__(self, shape: tuple[int, ...], dtype: DType | None = None, source: object = None) -> None:
         self.shape = shape
@@ -45,7 +45,7 @@ class Array:
 
 
 Actual = Union[Array, "list[Actual]", "Mapping[object, object]", None]
-"""A value of a run: a tensor, a sequence, a map, or an optional that holds nothing."""
+"""A value of a run: a tensor, a sequence, a map, or an empty optional."""
 
 
 def read_actual(what: str, given: object) -> Actual:
@@ -87,7 +87,7 @@ def _sizes(what: str, sizes: Sequence[object]) -> tuple[int, ...]:
 
 
 def check_names(what: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Raises UsageError, with the nearest names, for a given name that is not one of these."""
+    """Raises UsageError, with the nearest names, for a given name that is none of these."""
     there = set(names)
     for name in given:
         if name not in there:

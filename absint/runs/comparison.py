@@ -1,4 +1,4 @@
-"""Holding what an analysis claims against the tensors of one run."""
+"""The claims of an analysis compared with the tensors of one run."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _VALUES: Final = 40
 
 @dataclass(frozen=True)
 class Comparison:
-    """The claims of an analysis beside the tensors of one run."""
+    """The claims of an analysis, and the tensors of one run."""
 
     model: str
     binding: Mapping[str, int]
     """The sizes that the tensors show, of input symbols and of invented ones."""
     rows: tuple[Row, ...]
-    """A row for each type, dim and known element of what was given, and for each constraint that does not hold."""
+    """A row for each type, dim and known element of the given values, and for each constraint that does not hold."""
     unchecked: tuple[str, ...]
     """Claims that could not be compared, and why."""
     constraints: int
-    """Constraints that the tensors settle."""
+    """Constraints that the tensors decide."""
     label: str = ""
     """The unsound policy that makes the claims; empty for a sound result."""
 
@@ -79,7 +79,7 @@ class Comparison:
                 lines.append(f"  and {len(wrong) - _SHOWN} more")
             if any(row.premise for row in wrong):
                 lines.append(
-                    "the inputs or assumptions are not as the analysis took them: it claims nothing of this run"
+                    "the inputs break a declaration or an assumption of the analysis: it claims nothing of this run"
                 )
         else:
             lines.append(f"right: {counted(len(self.rows), 'claim')} and {counted(self.constraints, 'constraint')}")
@@ -88,7 +88,7 @@ class Comparison:
         return "\n".join(lines)
 
     def _values(self) -> Iterator[str]:
-        """A line for each value: its claimed shape, and the one it has."""
+        """A line for each value: its claimed shape, and the actual one."""
         shapes: dict[str, list[Row]] = {}
         for row in self.rows:
             if row.part == "dim":
@@ -109,14 +109,14 @@ class Comparison:
 
 
 def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
-    """Hold the claims of an analysis against the tensors of one run that succeeded.
+    """Compare the claims of an analysis with the tensors of one run that succeeded.
 
     `inputs` and `outputs` map names to arrays (anything with `shape` and `dtype`), to tuples of sizes, or for sequences
-    to lists of these; `outputs` may hold any value of the main graph. Symbols get their sizes from the inputs, and what
-    these leave open from the first place where it shows; every other place must agree.
+    to lists of these; `outputs` may hold any value of the main graph. Symbols get their sizes from the inputs, and
+    others from the first place that shows them; every other place must agree.
 
-    Raises UsageError for a name that the model does not have and for what is no tensor. Tensors that contradict
-    a claim are rows of the result.
+    Raises UsageError for an unknown name, and for a value that is no tensor. Tensors that contradict a claim are rows
+    of the result.
     """
     check_names("the model has no input", inputs, [info.name for info in result.model.graph.input])
     check_names("the main graph has no value", outputs, list(result.values))
@@ -149,13 +149,13 @@ def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str
 
 
 def _refuted(claim: Claimed) -> Row:
-    """The row of what a policy took for granted and the tensors do not show."""
+    """The row of a relation that a policy took for granted and the tensors contradict."""
     note = f"the policy takes {claim.relation} for granted ({claim.reason})"
     return Row(claim.node, "constraint", None, str(claim.relation), True, False, False, note)
 
 
 def _finding(constraints: Sequence[Constraint], sizes: Sizes, ran: bool) -> Row:
-    """The row of a formula that does not hold, and of the nodes that state it."""
+    """The row of a formula that does not hold, with the nodes that state it."""
     first = constraints[0]
     formula, others = first.formula, len(constraints) - 1
     at = sizes.told(formula.free_symbols)

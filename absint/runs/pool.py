@@ -1,4 +1,6 @@
-"""Jobs in processes of their own: one that dies or hangs costs the job it was at, and another takes its place."""
+"""Jobs in processes of their own: a process that dies or hangs loses its current job only, and another takes its
+place.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ class Done:
     answer: Json = None
     """The result, if it is done."""
     failure: str = ""
-    """In one line why it gave nothing."""
+    """One line on why it gave nothing."""
     seconds: float = 0.0
 
 
 class Finished(NamedTuple):
-    """A job and what became of it."""
+    """A job and its outcome."""
 
     job: Job
     done: Done
@@ -81,10 +83,10 @@ def seconds_of(job: Job) -> float:
 
 
 def run(groups: Iterable[Sequence[Job]], perform: str, *, jobs: int) -> Generator[Finished]:
-    """Do all jobs in that many processes; they are given as they finish.
+    """Do all jobs in that many processes, and yield each as it finishes.
 
-    Jobs of a group are done by one process, in their order, which can so keep what they share; one that has nothing
-    else to do takes from the longest group that is left.
+    One process does the jobs of a group in order, and so can keep what they share; an idle one takes jobs from the
+    longest group that is left.
     """
     schedule, finished = Schedule(groups), SimpleQueue[Finished | BaseException | None]()
     workers = [worker_for(perform) for _ in range(max(1, min(jobs, schedule.count)))]
@@ -124,7 +126,7 @@ def _drive(
 
 
 class Schedule:
-    """Which worker does which job; threads may ask at once."""
+    """The assignment of jobs to workers; safe for threads."""
 
     def __init__(self, groups: Iterable[Sequence[Job]]) -> None:
         self._waiting = deque(deque(group) for group in groups)
@@ -133,7 +135,9 @@ class Schedule:
         self.count = sum(map(len, self._waiting))
 
     def next(self, worker: int) -> Job | None:
-        """The next job of the worker's group; of a new group; the last one of the longest group; None."""
+        """The next job of the worker's group, else of a new group, else the last one of the longest group; None if none
+        is left.
+        """
         with self._lock:
             own = self._begun.get(worker)
             if own:
@@ -146,7 +150,7 @@ class Schedule:
             return longest.pop() if longest else None
 
     def stop(self) -> None:
-        """Give out no more jobs."""
+        """Assign no more jobs."""
         with self._lock:
             self._waiting.clear()
             self._begun.clear()

@@ -1,4 +1,4 @@
-"""One claim held against a run."""
+"""One claim compared with a run."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from absint.runs.statements import Number, Part, Statement
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One claim held against the run."""
+    """One claim compared with the run."""
 
     value: str
     """The name of the value; for a constraint, the node that states it."""
     part: Part
     axis: int | None
-    """Of a dim; the row-major place of an element, None where the claim is about all elements."""
+    """The axis of a dim, or the row-major place of an element; None if the claim is about all elements."""
     expression: str
-    """The claim; `?` for a size of which only bounds are known."""
+    """The claim; `?` for a size known by its bounds alone."""
     predicted: Number | None
-    """The value of the expression at the sizes of the run; None where they do not determine it."""
+    """The value of the expression at the sizes of the run; None if they do not determine it."""
     actual: Number
     ok: bool
     note: str = ""
     premise: bool = False
-    """It is about an input or an assumption: what the claims rest on, not what they say."""
+    """It is about an input or an assumption: a premise of the claims, not a claim."""
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Its place, in words."""
         return self.value if self.part == "constraint" else Statement(self.value, self.part, self.axis, "", "").place
 
     def __str__(self) -> str:

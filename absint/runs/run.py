@@ -1,4 +1,4 @@
-"""Running a model with onnxruntime, to hold an answer of the analysis against what happens."""
+"""Running a model with onnxruntime, to compare answers of the analysis with a real run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECONDS: Final = 60.0
 """The limit of a run in a process of its own, in seconds."""
 
 MAX_ELEMENTS: Final = 1 << 28
-"""Of one array that is made for a run."""
+"""Most elements of one array that is made for a run."""
 
 _LONGEST: Final = 300
 
@@ -83,7 +83,7 @@ def feeds_for(
 ) -> dict[str, Array]:
     """Arrays for the inputs of a model at these sizes. Random integers are 0 to 3, random floats normal.
 
-    Raises UsageError for a size that is missing or negative, and for an input that is no tensor of declared rank.
+    Raises UsageError for a missing or negative size, and for an input that is no tensor of declared rank.
     """
     rng = np.random.default_rng(seed)
     return {name: _array(name, _declared(result, name), binding, rng, values) for name in result.inputs}
@@ -141,11 +141,11 @@ def run(
     """Execute the model and return its outputs, and the named inner values of the main graph.
 
     onnxruntime runs on the CPU in one thread, without optimisations. With `isolated` it does so in a process of its
-    own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or what the environment
-    variable ABSINT_RUN_MEMORY says (`8GB`). An inner value that cannot be handed over as an array (bfloat16, 4-bit
-    integers) is left out.
+    own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or the value of the environment
+    variable ABSINT_RUN_MEMORY (`8GB`). An inner value that cannot be returned as an array (bfloat16, 4-bit integers) is
+    left out.
 
-    Raises RunError if the run fails, UsageError for a name that is not there, MissingRuntimeError without onnxruntime.
+    Raises RunError if the run fails, UsageError for an unknown name, MissingRuntimeError without onnxruntime.
     """
     check_names("the model has no input", feeds, [info.name for info in result.model.graph.input])
     missing = [name for name in result.inputs if name not in feeds]
@@ -179,11 +179,11 @@ def sizes_at(
 
 
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-5
-"""Floats that are this close are the same: they may have been computed elsewhere."""
+"""Floats this close count as equal: they may come from another machine."""
 
 
 def differences(given: Mapping[str, object], computed: Mapping[str, object]) -> Iterator[str]:
-    """The arrays that differ from what a run computed under their names, in words."""
+    """The arrays that differ from those that a run computed, in words."""
     for name, array in given.items():
         actual = computed.get(name)
         if not isinstance(actual, np.ndarray) or not isinstance(array, np.ndarray):
@@ -227,7 +227,7 @@ def _run(
 
 
 def with_outputs(result: Analysed, names: Sequence[str]) -> bytes:
-    """The model with further outputs. Protobuf reads two messages in a row as one, their lists joined."""
+    """The model with further outputs. Protobuf reads two concatenated messages as one, their lists joined."""
     more = type(result.model)()
     for name in names:
         more.graph.output.add(name=name)
@@ -285,7 +285,7 @@ _SOURCE: Final = re.compile(r"\S+\.(?:h|cc|cpp|hpp|cu):\d+ ")
 
 
 def in_one_line(message: str) -> str:
-    """The message of onnxruntime, shortened, without places in its own source code."""
+    """The message of onnxruntime, shortened, without references to its source code."""
     text = _PREFIX.sub("", " ".join(message.split()))
     node = _NODE.search(text)
     if node is not None:

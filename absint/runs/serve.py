@@ -1,7 +1,7 @@
-"""The process that answers. `absint.runs.worker` starts it, sends it requests and, past a time limit, kills it.
+"""The process that serves requests. `absint.runs.worker` starts it, sends it requests and, past a time limit, kills it.
 
-Requests and replies are pickles after their lengths, on the standard streams, which nothing else may use. The first
-reply says that the process is ready. It ends when its input does: when its parent ends, in whatever way.
+Requests and replies are pickles, each after its length, on the standard streams, which nothing else may use. The first
+reply says that the process is ready. The process ends when its input ends, so at the latest with its parent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(name: str, limited: bool) -> None:
     A limited process may hold as much memory as `absint.runs.allowance` says.
     """
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as replies:
-        os.dup2(2, 1)  # what tools print goes where errors go
+        os.dup2(2, 1)  # output of tools goes to stderr
         waiting: SimpleQueue[bytes] = SimpleQueue()
         threading.Thread(target=_read, args=(requests, waiting), daemon=True).start()
         module, _, function = name.partition(":")
@@ -61,7 +61,7 @@ def main(name: str, limited: bool) -> None:
 def _read(requests: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
     while length := requests.read(8):
         waiting.put(requests.read(int.from_bytes(length, "big")))
-    os._exit(0)  # a request that is being served is not waited for
+    os._exit(0)  # do not wait for a request that is being served
 
 
 def _write(replies: BinaryIO, reply: bytes) -> None:
@@ -78,7 +78,7 @@ def _reply(work: Callable[[object], object], request: bytes) -> bytes:
 
 
 def limit_memory() -> None:
-    """Let this process hold no more of its own than the environment says, where the platform can."""
+    """Limit the private memory of this process as the environment says, if the platform can."""
     try:
         import resource
     except ImportError:  # Windows

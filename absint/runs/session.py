@@ -1,4 +1,4 @@
-"""One model in onnxruntime, without optimisations, so that every value is computed as the model says."""
+"""One model in onnxruntime, without optimisations, so that every value is computed as the model states."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ RAW_CODES: Final[Mapping[str, int]] = {
 """Types of ml_dtypes that onnxruntime takes as raw bytes only, with their number in ONNX."""
 
 NOT_FETCHED: Final = ("bfloat16", "int4", "int2", "float4", "float6")
-"""Parts of the names of types that onnxruntime does not hand over as arrays."""
+"""Parts of the names of types that onnxruntime does not return as arrays."""
 
 Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
-"""Which attempt succeeded, the types of the values by name, as onnxruntime writes them, and the values."""
+"""The number of the attempt that succeeded, and the types (as onnxruntime writes them) and values by name."""
 
 
 def execute(
@@ -28,7 +28,7 @@ def execute(
 ) -> Outcome:
     """The named outputs of the first attempt that succeeds; `folder` holds the external data.
 
-    Outputs of types that cannot be fetched are left out. Raises what onnxruntime raises of the last attempt.
+    Outputs of types that cannot be fetched are left out. Raises the exception of onnxruntime at the last attempt.
     """
     session = Session(model, names, folder)
     for number, feeds in enumerate(attempts):

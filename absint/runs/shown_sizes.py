@@ -1,4 +1,4 @@
-"""Sizes of symbols that the tensors of a run show, and claims judged at them."""
+"""Sizes of symbols that the tensors of a run show, and claims judged at these sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROUNDING: Final = Fraction(1, 1 << 10)
 
 
 class Sizes:
-    """The sizes of symbols that the tensors of a run show, and where."""
+    """The sizes of symbols that the tensors of a run show, with their places."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
@@ -40,7 +40,7 @@ class Sizes:
     # Learning
 
     def learn(self, claims: Iterable[Statement]) -> None:
-        """Symbols that stand alone first; then what is linear in the only symbol without a size."""
+        """Symbols that stand alone first; then terms that are linear in the only symbol without a size."""
         shown = [(claim.place, *pair) for claim in claims if (pair := claim.shown) is not None]
         for place, expr, number in shown:
             if isinstance(atom := sole_atom(expr), Symbol):
@@ -62,7 +62,7 @@ class Sizes:
             pending = remaining
 
     def learn_conditions(self, result: Analysed, actual: Mapping[str, Actual]) -> None:
-        """Data-dependent truths: conditions of Ifs, where they were given."""
+        """Data-dependent truths: conditions of Ifs, if given."""
         names = {operand: name for name, operand in result.operands.items() if name in actual}
         for number, node in enumerate(result.nodes):
             if isinstance(node.step, IfJoin) and node.operands[0] in names:
@@ -79,7 +79,7 @@ class Sizes:
             self.places[symbol.name] = place
 
     def _partly(self, expr: Expr) -> Dim:
-        """The expression with the sizes that are known."""
+        """The expression with the known sizes."""
         return substitute(expr, {s: const(self.known[s.name]) for s in expr.symbols if s.name in self.known})
 
     # Judging
@@ -116,7 +116,7 @@ class Sizes:
                     return None, False, str(error)
                 return predicted, predicted == actual, "" if predicted == actual else self._why(claim, stated)
             partly = self._partly(stated)
-            if isinstance(partly, Expr) and partly.const is not None:  # a size of 0 has made the rest irrelevant
+            if isinstance(partly, Expr) and partly.const is not None:  # a factor of 0 makes the rest irrelevant
                 return partly.const, partly.const == actual, "" if partly.const == actual else self._why(claim, stated)
         if actual not in partly.bounds:
             return None, False, f"it is {_between(partly)}"
@@ -161,14 +161,14 @@ class Sizes:
     # Constraints
 
     def truth(self, relation: Relation) -> bool | None:
-        """The truth of a relation; None if the sizes do not settle it."""
+        """The truth of a relation; None if the sizes do not decide it."""
         try:
             return relation.evaluate(self.known)
         except (KeyError, ValueError, UndefinedError):
             return None
 
     def settle(self, constraint: Constraint) -> bool | None:
-        """The truth of a constraint, counted; None if the sizes do not settle it."""
+        """The truth of a constraint, counted; None if the sizes do not decide it."""
         is_off = constraint.guard is not TRUE and self.truth(constraint.guard) is False
         truth = True if is_off else self.truth(constraint.formula)
         if truth is None:
@@ -178,7 +178,7 @@ class Sizes:
         return truth
 
     def open_constraints(self) -> Iterator[str]:
-        """A line for the constraints that are not settled."""
+        """A line for the constraints that are not decided."""
         missing = sorted({name for c in self.open for name in c.formula.free_symbols} - self.known.keys())
         if self.open:
             over = f" over {', '.join(missing)}" if missing else ""

@@ -1,4 +1,4 @@
-"""An abstract value taken apart into statements about a real one: one for each dim, type and element."""
+"""An abstract value as statements about a real one: one for each dim, type and element."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ KINDS: Final[Mapping[type, str]] = {
 }
 
 MAX_PLACES: Final = 4096
-"""Elements of a ramp that are looked at."""
+"""Most elements of a ramp that are checked."""
 
 
 class Statement(NamedTuple):
-    """One statement about one real value, and what the value is."""
+    """One statement about one real value, and the actual one."""
 
     value: str
     part: Part
     axis: int | None
-    """Of a dim; the row-major place of an element, None where the statement is about all elements."""
+    """The axis of a dim, or the row-major place of an element; None if the statement is about all elements."""
     stated: Dim | Relation | Real | str
     """A text states itself: a type, or a kind of value."""
     actual: Number
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Its place, in words."""
         if self.part == "dim":
             return f"{self.value}[{self.axis}]"
         if self.part == "element":
@@ -55,7 +55,7 @@ class Statement(NamedTuple):
 
     @property
     def shown(self) -> tuple[Expr, int] | None:
-        """An expression and the number that it is in this run, if the claim is about one."""
+        """An expression and its number in this run, if the claim is about one."""
         if not isinstance(self.actual, (int, float)) or self.actual != (number := _integer(self.actual)):
             return None
         if isinstance(self.stated, Expr):
@@ -72,7 +72,7 @@ def _integer(number: float) -> int | None:
 
 
 class Statements:
-    """Takes values apart; what could not be compared is noted."""
+    """Makes statements of values, and notes what could not be compared."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -147,7 +147,7 @@ def _growing(name: str, ramps: Ramps, actual: Array) -> Iterator[Statement]:
 
 
 def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
-    """The smallest and the largest element: where both are what a fill claims, all are."""
+    """The smallest and the largest element: if both are the fill's element, all are."""
     if not elements.size:
         return []
     ends: list[Number] = [elements.min().item(), elements.max().item()]

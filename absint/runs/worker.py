@@ -1,4 +1,4 @@
-"""A process that does what a function of this package does, and may crash or hang without harm."""
+"""A process that runs a function of this package, and may crash or hang without harm."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from absint.runs.serve import READY, Failure
 Lost = Literal["failed", "timed out", "died", "not started"]
 
 START: Final = 120.0
-"""Seconds in which a process must have started; they are not the request's."""
+"""Seconds in which a process must start; they do not count for the request."""
 
 STARTS: Final = 3
-"""So often a process is started that something kills before it is ready."""
+"""Most starts of a process that is killed before it is ready."""
 
 _ENDING: Final = 5.0
 _LONGEST: Final = 300
@@ -37,7 +37,7 @@ main({name!r}, {limited!r})
 
 
 class WorkerError(Exception):
-    """The process gave no answer: one line that says why."""
+    """The process gave no answer, for the reason in the message, one line."""
 
     def __init__(self, reason: str, outcome: Lost, *, failure: Failure | None = None, code: int | None = None) -> None:
         super().__init__(reason)
@@ -53,8 +53,8 @@ class Worker:
     process finds, and works in a folder of its own.
 
     It is started by the first request, serves any number of them, and is started again after it ended, or when the
-    limit of memory for runs is another one. `subject` begins the reasons of its errors. One that is not `limited` may
-    hold any amount of memory; one in a `group` is killed with all that it started.
+    memory limit of runs changes. `subject` begins the messages of its errors. One that is not `limited` may hold any
+    amount of memory; one in a `group` is killed together with its descendants.
     """
 
     def __init__(self, name: str, *, subject: str = "it", limited: bool = True, group: bool = False) -> None:
@@ -145,7 +145,7 @@ class Worker:
         return process
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes | None, seconds: float) -> object:
-        """Send a request, if there is one, and read what comes back."""
+        """Send a request, if there is one, and read the reply."""
         expired = threading.Event()
 
         def expire() -> None:
@@ -158,7 +158,7 @@ class Worker:
         try:
             return _exchange(process, request)
         except (OSError, EOFError, pickle.UnpicklingError):
-            with suppress(subprocess.TimeoutExpired):  # it is about to end by itself, in a way of its own
+            with suppress(subprocess.TimeoutExpired):  # it is ending by itself: its exit code says why
                 process.wait(_ENDING)
             self.end()
             if expired.is_set():
@@ -172,7 +172,7 @@ class Worker:
             timer.cancel()
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is not None:  # its number may be another's by now
+        if process.poll() is not None:  # its number may belong to another process by now
             return
         with suppress(OSError):
             if self._group and hasattr(os, "killpg"):

@@ -1,14 +1,14 @@
 """The shape analysis: a run of the engine over a program.
 
 analysis        the transfer function, and MEANINGS: step of control flow -> the function that interprets it
-interpretation  the state that these functions see: what is known of each node
+interpretation  the state that these functions see: the knowledge about each node
 application     operators: a rule applied, its result checked, typed and named; folding evaluates constants
 summaries       what one application gives, with holes for fresh symbols
-branches        gates and joins of an If; body_types: what branches and bodies may give
+branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs; assumptions: those of the user
 refinement      rounds: requirements of one round become facts of the next
 policies        one run under another tool's choice between two dims
-names           how fresh symbols are printed; profiling: where the time goes
+names           printed names of fresh symbols; profiling: times of phases and rules
 memo/           speed only
 """

@@ -91,10 +91,9 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         policy: UnificationPolicy = SOUND,
         profile: Profile | None = None,
     ) -> None:
-        """`inputs` are values that stand for those of input nodes. `simplify` is applied to what a rule gives, and
-        equal ones do the same. `policy` says which of two dims is shown where a rule has to decide.
-
-        Without `memoise` every rule is run at every node.
+        """`inputs` are values that stand for those of input nodes. `simplify` is applied to the outputs of rules; equal
+        ones do the same. `policy` chooses between two dims where a rule must. Without `memoise` every rule is run at
+        every node.
         """
         super().__init__(
             program,
@@ -128,11 +127,11 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         sweep(self.nodes, order, states, self.applied, self.transfer, known)
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
-        """A head accelerates by itself: what it gives is stable after finitely many visits (`Invariants`)."""
+        """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""
         return new
 
     def abandon(self, nodes: Iterable[int], states: list[State]) -> None:
-        """Let nothing be known of nodes that were not analysed to the end, and each of them may fail."""
+        """Forget all of nodes that were not analysed to the end; each of them may fail."""
         self.unfinished = True
         known: dict[Operation, RuleSummary] = {}
         for node in nodes:

@@ -1,4 +1,4 @@
-"""Operators: the rule of an operation applied to the inputs of a node, and what it gives checked and named."""
+"""Operators: the rule of an operation applied to the inputs of a node, and its outputs checked and named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Inputs = tuple[Value | None, ...]
 
 
 def computed(run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State]) -> State:
-    """The state of an operator: what is known of equal ones, or what its rule gives."""
+    """The state of an operator: a remembered result, or the one of its rule."""
     summary = None
     if item.gate < 0 and run.first_round is not None:
         summary = run.first_round.summary(node)
@@ -51,13 +51,13 @@ def _applied(
         run.applications += 1
         with nullcontext() if run.profile is None else run.profile.rule(operation.operator):
             summary = _checked(run, node, operation, inputs, facts)
-        if run.memo is not None and node not in run.crashes:  # a failure may lie in the process: it is met anew
+        if run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
             run.memo.remember(operation, key, summary)
     return summary
 
 
 def _checked(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
-    """Run the rule and hold its result against the types of the operator."""
+    """Run the rule and check its result against the types of the operator."""
     types = operation.types
     if types is None:
         return _ruled(run, node, operation, inputs, facts)
@@ -74,7 +74,7 @@ def _checked(run: Interpretation, node: int, operation: Operation, inputs: Input
 
 
 def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSummary:
-    """A node that breaks the types of its operator: what its rule says of shapes is kept."""
+    """The summary of a node that violates the types of its operator; the shapes of its rule are kept."""
     known = schemas.top_outputs(operation.domain, operation.op_type, operation.version, (), operation.outputs)
     outputs = tuple(map(_of_type, summary.outputs, known))
     refused = Statement(FALSE, wrong, "required")
@@ -82,11 +82,11 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
-    """Run the rule. A failure is noted at the node."""
+    """Run the rule. A failure is recorded at the node."""
     unknown = (TOP,) * operation.outputs
     if operation.form is not None:
         wrong = next(iter(operation.malformed), None) or operation.form.refused_arity(inputs, operation.outputs)
-        if wrong is not None:  # no runtime loads the node, whatever its inputs are
+        if wrong is not None:  # no runtime loads the node, whatever its inputs
             refused = Statement(FALSE, wrong, "required")
             outputs = typed(operation, inputs, unknown)
             return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-formed")
@@ -97,7 +97,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
     op = Op(operation.rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
     try:
         result = apply(operation.rule, op)
-    except Exception as error:  # a rule, perhaps a user's, must not take the analysis down with it
+    except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
         run.crashes[node] = operation.rule.failure(error)
         return name_unknowns(typed(operation, inputs, unknown), possible_failures=("its rule failed",))
     outputs = typed(operation, inputs, result.outputs)
@@ -121,7 +121,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
 
 
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:
-    """Outputs of unknown type take what the schema says of it."""
+    """The outputs; unknown types are filled in from the schema."""
     for output in outputs:
         if output is TOP or (isinstance(output, Tensor) and output.dtype is DType.UNDEFINED):
             break
@@ -132,14 +132,14 @@ def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:
 
 
 def _of_type(output: Value, known: Value) -> Value:
-    """The type that is known, with the shape that a rule gave."""
+    """The known type, with the shape that a rule gave."""
     if isinstance(output, Tensor) and (known is TOP or isinstance(known, Tensor)):
         return Tensor(known.dtype if isinstance(known, Tensor) else DType.UNDEFINED, output.shape)
     return known
 
 
 def _with_type(output: Value, known: Value) -> Value:
-    """The output of a rule, its type filled in from what is known of it."""
+    """The output of a rule, its type filled in from the known one."""
     if output is TOP:
         return known
     if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:

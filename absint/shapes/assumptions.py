@@ -1,4 +1,4 @@
-"""Assumptions of the caller about input symbols, and what follows from them and from the declarations together."""
+"""Assumptions of the caller about input symbols, and the facts that they and the declarations imply together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Assumption = str | Relation
 
 
 _TRUTHS: Final = (0, 1)
-"""Bounds of a name that a text has in the place of a condition."""
+"""Bounds of a name that stands for a condition in a text."""
 
 
 def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symbols: Sequence[str]) -> list[Relation]:

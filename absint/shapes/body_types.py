@@ -1,7 +1,7 @@
-"""Types of control flow: conditions, trip counts, and what branches and bodies give back.
+"""Types of control flow: conditions, trip counts, and the results of branches and bodies.
 
-Each node that ends a construct knows the types of its operator. What a branch or a body gives must be of the type that
-the other branch gives, or that the construct carries; after no trip at all there is nothing that could break it.
+Each node that ends a construct knows the types of its operator. A result of a branch or a body must have the type of
+the other branch's, or the type that the construct carries; without a trip nothing can violate it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Values = Sequence[Value | None]
 
 
 def check_types(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> None:
-    """State how a construct breaks its types, at the node that ends it."""
+    """State the violations of a construct's types, at the node that ends it."""
     step = item.step
     if step is None or step.types is None:
         return
@@ -38,14 +38,14 @@ def check_types(run: Interpretation, node: int, item: Node, states: Sequence[Sta
 
 
 def _wrong_condition(run: Interpretation, node: int, item: Node, values: Values) -> str | None:
-    """A loop whose body gives a condition that is no BOOL: a runtime does not look at it before the first trip."""
+    """A body that gives a condition that is no BOOL: runtimes check it only after the first trip."""
     assert isinstance(item.step, LoopExit)
     back = values[2 + 2 * item.step.count]
     loop = run.nodes[item.step.head].step
     if not isinstance(back, Tensor) or back.dtype in (DType.BOOL, DType.UNDEFINED):
         return None
     if isinstance(loop, LoopHead) and loop.condition is not DType.BOOL:
-        return None  # it may be the BOOL that the body got; that it may fail is said
+        return None  # it may be the BOOL that the body got; `may fail` is stated
     wrong = f"the body must give a BOOL as its condition, found {back.dtype}"
     initially, most = condition_of(values[1]), integer_of(values[0])
     enters = TRUE if most is None else ge(most, 1)
@@ -104,7 +104,7 @@ def _wrong_body(item: Node, starts: Values, results: Values) -> str | None:
 
 
 def _carries(start: Value, back: Value) -> bool:
-    """A body may give back what the optional that it starts with holds; runtimes compare nothing then."""
+    """A body may give back the element of the optional that it starts with; runtimes then compare nothing."""
     return isinstance(start, OptionalOf) or isinstance(back, OptionalOf) or agree(start, back)
 
 

@@ -1,4 +1,6 @@
-"""The meaning of If: gates at the entry of branches, and the join. And how steps read their operands."""
+"""The meaning of If: gates at the entry of branches, and the join; and the operands of steps as relations and
+integers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from absint.transfer.op import Statement
 
 
 def condition_of(value: Value | None) -> Relation | None:
-    """A condition tensor as a relation, or None if nothing is known of it. A condition that is left out is true."""
+    """A condition tensor as a relation, or None if unknown. A condition that is left out is true."""
     if value is None:
         return TRUE
     if isinstance(value, Tensor) and value.contents is not None:
@@ -55,14 +57,14 @@ def integer_of(value: Value | None) -> Dim | None:
 
 
 class Stated(NamedTuple):
-    """Requirements of a node, and reasons why it may fail besides."""
+    """Requirements of a node, and further reasons why it may fail."""
 
     statements: list[Statement]
     possible_failures: list[str]
 
 
 def single(what: str, value: Value | None, dtype: DType) -> Stated:
-    """An operand, if it is given, must be one element of this type."""
+    """Require that an operand, if given, is one element of this type."""
     reason = f"the {what} must be one element of type {dtype}"
     if value is None or value is BOTTOM:
         return Stated([], [])
@@ -89,7 +91,7 @@ def may_lie(declared: Value, actual: Value | None) -> bool:
 
 
 def enter_branch(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
-    """A gate: reachable or not, and what holds below it."""
+    """A gate: its reachability, and the facts below it."""
     gate = item.step
     assert isinstance(gate, Gate)
     value = run.operand(item.operands[0], states)
@@ -151,7 +153,7 @@ class _Join:
         return Tensor(dtype, shape_of(tuple(dims)), self._contents(tag, a, b))
 
     def _held(self, tag: str, a: OptionalOf, b: OptionalOf) -> Value:
-        """The element that the optional may hold: an absent one says nothing of it."""
+        """The element that the optional may hold; an absent one does not restrict it."""
         held = [optional.element for optional in (a, b) if optional.present is not False]
         return held[0] if len(held) == 1 else self.value(tag, a.element, b.element)
 

@@ -1,7 +1,7 @@
-"""Nodes whose inputs are all known: onnx.reference computes what their rule does not follow.
+"""Nodes whose inputs are all known: onnx.reference computes the elements that their rule leaves open.
 
-Only where it gives what onnxruntime gives: operators that compare numbers or move them about, and products of small
-integers, each held against random and degenerate nodes by a test. What rounds or may overflow is left to the rules.
+Only where it agrees with onnxruntime: operators that compare or move numbers, and products of small integers, each
+tested on random and degenerate nodes. Rounding and overflow are left to the rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from absint.model.initialisers import element_maker
 from absint.program.operations import Operation
 
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
-"""Operators that only compare floats, or move them about."""
+"""Operators that only compare or move floats."""
 
 EXACT: Final = COMPARING | frozenset(
     {
@@ -37,20 +37,20 @@ EXACT: Final = COMPARING | frozenset(
         "Pad",
     }
 )
-"""Operators that give one answer on integers: none of small tensors can overflow, where onnxruntime may saturate."""
+"""Operators that are exact on integers: small tensors cannot overflow them, where onnxruntime may saturate."""
 
 ADDING: Final = frozenset({"ConvInteger", "MatMulInteger"})
-"""Operators that onnxruntime lets write nothing where there is nothing to add up."""
+"""Operators whose output onnxruntime leaves unwritten if there is nothing to add up."""
 
 FLAGS: Final = frozenset({"keepdims", "largest", "select_last_index", "sorted"})
-"""Attributes of these operators that are 0 or 1. Of other numbers kernels and onnx.reference make different things."""
+"""Attributes of these operators that must be 0 or 1: kernels and onnx.reference differ on other numbers."""
 
 SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
 """Operators whose output is never larger than rank times the input."""
 
 
 def evaluated(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The outputs of a rule, with elements where the inputs decide them; as they are where nothing can be added."""
+    """The outputs of a rule, with the elements that the inputs decide; unchanged if there are none."""
     name = operation.op_type
     if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
         return outputs
@@ -66,7 +66,7 @@ def evaluated(operation: Operation, inputs: Sequence[Value | None], outputs: tup
     if operation.op_type in ADDING and any(v.contents is not None and not v.contents.elements for v in known):
         return outputs
     if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
-        return outputs  # in an order of the runtime's choice
+        return outputs  # in an order that the runtime chooses
     if any(operation.attributes.get(name, 1) not in (0, 1) for name in FLAGS):
         return outputs
     given = iter(known)
@@ -117,14 +117,14 @@ def _run(operation: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> lis
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return list(ReferenceEvaluator(_model(operation, arrays)).run(None, {}))
-    except Exception:  # whatever it cannot run stays unknown
+    except Exception:  # what it cannot run stays unknown
         return None
 
 
 def _model(operation: Operation, arrays: Sequence[npt.NDArray[Any] | None]) -> ModelProto:
     """The node alone, its inputs as initialisers."""
     names = ["" if array is None else f"i{at}" for at, array in enumerate(arrays)]
-    # All outputs are asked for: alone, the first one of Unique comes in another order.
+    # All outputs are requested: alone, the first one of Unique comes in another order.
     count = max(operation.outputs, 4 if operation.op_type == "Unique" else 1)
     outputs = [f"o{at}" for at in range(count)]
     attributes: dict[str, Any] = {

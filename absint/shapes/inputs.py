@@ -1,4 +1,4 @@
-"""The inputs of a model as abstract values: what their declared dims mean, and what that takes for granted."""
+"""The inputs of a model as abstract values: the meaning of their declared dims, and its premises."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Inputs:
 def read_inputs(lowered: Lowered) -> Inputs:
     """Read the declared dims as expressions or names.
 
-    An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is taken to be defined and a
-    natural number. Elements of small integer vectors get names of their own, so that two uses of one input agree.
+    An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is assumed to be defined and
+    a natural number. Elements of small integer vectors get names of their own, so that two uses of one input agree.
     """
     found = Inputs()
     nodes = lowered.program.nodes
@@ -86,7 +86,7 @@ def _read(found: Inputs, name: str, value: Value, standalone: set[str], used: se
 
 
 def _anonymous(value: Value) -> Value:
-    """The type of every element of a sequence: each may have sizes of its own, so no symbol can stand for them."""
+    """The type of every element of a sequence: elements may differ in size, so no symbol can stand for a dim."""
     if isinstance(value, Tensor):
         return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
     return value

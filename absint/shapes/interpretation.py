@@ -1,6 +1,6 @@
-"""The state of the shape analysis: what it knows of each node so far, as the functions of steps and rules see it.
+"""The state of the shape analysis: its knowledge about each node so far, as the functions of steps and rules see it.
 
-Steps and operations are data that no analysis changes. What is learnt of them stands here, by the number of the node.
+Steps and operations are data that no analysis changes. Knowledge about them is kept here, by node.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Budget:
 
 
 class Interpretation:
-    """One reading of a program: the facts it starts from, and what it has found."""
+    """One interpretation of a program: the facts it starts from, and its findings."""
 
     def __init__(
         self,
@@ -64,16 +64,16 @@ class Interpretation:
         self.inputs = inputs
         """Values that stand for those of input nodes."""
         self.simplify = simplify
-        """Applied to what a rule gives."""
+        """Applied to the outputs of rules."""
         self.policy = policy
-        """Which of two dims is shown where a rule has to decide."""
+        """The choice between two dims where a rule must choose."""
         self.memo = memo
-        """Results of rules that are kept; None to run every rule."""
+        """Results of rules to reuse; None to run every rule."""
         self.first_round = first_round
         """Results of the first round, in a further one."""
         self.profile = profile
         self.context = self._context()
-        """The part of a memo's key beside the inputs of a node; None if there is none."""
+        """The part of a memo's key besides the inputs of a node; None if there is none."""
         self.applied: dict[int, RuleSummary] = {}
         """The summary of each node's last visit."""
         self.crashes: dict[int, str] = {}
@@ -101,9 +101,9 @@ class Interpretation:
         return self._interpret(self, node, states)
 
     def fork(self, *, knowing: bool = False) -> Interpretation:
-        """An interpretation beside this one: it begins with the same facts, and keeps what it finds to itself.
+        """A separate interpretation: it begins with the same facts, and keeps its findings to itself.
 
-        With `knowing` it begins with all that this one has found, and runs every rule again.
+        With `knowing` it begins with all findings of this one, and runs every rule again.
         """
         other = Interpretation(
             self.program,
@@ -162,7 +162,7 @@ class Interpretation:
         return [s._replace(relation=s.relation.substitute(mapping)) for s in summary.statements]
 
     def caveats(self, node: int) -> list[Caveat]:
-        """Where the node may fail, as its rule said at the last visit, over symbols of the result."""
+        """The possible failures of the node, as its rule stated at the last visit, over symbols of the result."""
         summary = self.applied.get(node)
         if summary is None or not summary.caveats:
             return []
@@ -172,7 +172,7 @@ class Interpretation:
     def record(
         self, node: int, outputs: State, statements: Sequence[Statement] = (), possible_failures: Sequence[str] = ()
     ) -> State:
-        """Keep what a step said, and name its unknown dims."""
+        """Keep the statements of a step, and name its unknown dims."""
         if self.simplify is not None:
             outputs = tuple(map(self.simplify, outputs))
         rejected = next((s.reason for s in statements if s.relation is FALSE and s.role == "required"), None)
@@ -183,7 +183,7 @@ class Interpretation:
     # Guards
 
     def guard(self, gate: int, relation: Relation) -> None:
-        """Let a relation hold below a gate, beside all that holds outside it."""
+        """Let a relation hold below a gate, besides the facts outside it."""
         self.guards[gate] = self.facts_at(self.nodes[gate].gate).assume(relation)
 
     def facts_at(self, gate: int) -> Facts:

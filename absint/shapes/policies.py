@@ -1,6 +1,6 @@
 """One run of the shape analysis under an unsound policy, whose results are claims to be judged.
 
-Nothing is refined: what nodes require is stated over dims that may be wrong, and teaches nothing.
+There is no refinement: requirements over dims that may be wrong are no facts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
 
 
 def policy_of(policy: str | UnificationPolicy) -> UnificationPolicy:
-    """A policy by its name. Raises UsageError for a name that is none."""
+    """A policy by its name. Raises UsageError for an unknown name."""
     if isinstance(policy, UnificationPolicy):
         return policy
     if policy not in POLICIES:
@@ -71,7 +71,7 @@ class PolicyAnalysis(ShapeAnalysis):
         self._told = trace
         self._anchors: Anchors = {} if policy.anchoring is None else _anchors(lowered)
         self.adopted: dict[Dim, Dim] = {}
-        """Inferred dims -> the declared ones that are shown for them."""
+        """Inferred dims -> the declared ones that replace them."""
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
         state = super().transfer(node, states)
@@ -116,7 +116,7 @@ def _anchors(lowered: Lowered) -> Anchors:
 
 
 def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
-    """The states with every inferred dim under the name that was declared for it; symbols of the inputs stay."""
+    """The states with every inferred dim under its declared name; symbols of the inputs stay."""
     whole = {dim: name for dim, name in adopted.items() if not _is_input(dim)}
     symbols = {symbol: name for dim, name in whole.items() if (symbol := _symbol(dim)) is not None}
 

@@ -1,4 +1,4 @@
-"""Where the time of an analysis goes: its phases, and the rules by operator."""
+"""Times of an analysis: of its phases, and of the rules by operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import perf_counter
 
 @dataclass
 class Tally:
-    """How often something ran, and for how long altogether."""
+    """A number of runs, and their time altogether."""
 
     count: int = 0
     seconds: float = 0.0
@@ -23,9 +23,9 @@ class Profile:
     phases: dict[str, Tally] = field(default_factory=dict)
     """`load`, `lower`, `rounds`, and of these `fixpoint`, which each round runs once."""
     rules: dict[str, Tally] = field(default_factory=dict)
-    """Operator -> its rules, where they were really run."""
+    """Operator -> the runs of its rules."""
     visits: int = 0
-    """Of operators, in all rounds."""
+    """Visits of operators, in all rounds."""
 
     def __repr__(self) -> str:
         times = ", ".join(f"{name} {1000 * tally.seconds:,.1f} ms" for name, tally in self.phases.items())
@@ -33,7 +33,7 @@ class Profile:
 
     @property
     def applications(self) -> int:
-        """Rules that were really run."""
+        """The number of rules run, remembered results not counted."""
         return sum(tally.count for tally in self.rules.values())
 
     @property

@@ -81,9 +81,8 @@ def run_rounds(
     refine: bool,
     profile: Profile | None = None,
 ) -> Rounds:
-    """Run the analysis until the requirements teach nothing new. `order` are the input symbols.
-
-    Where a limit stops the first run, what it did not reach is unknown; a later run that is stopped counts for nothing.
+    """Run the analysis until the requirements give no new facts. `order` are the input symbols. If a limit stops the
+    first run, what it did not reach is unknown; a later run that is stopped is discarded.
     """
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
@@ -148,7 +147,7 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
 
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:
-    """Of requirements that contradict the facts, or each other, some that are enough and none that can be left out."""
+    """A minimal set of requirements that contradict the facts, or each other."""
     core = list(learned)
     step = max(len(core) // 2, 1)
     while True:
@@ -199,9 +198,9 @@ class Open(NamedTuple):
 
 
 def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
-    """Facts that nodes of every run teach about single symbols, or about `wanted`, over the symbols of round 0."""
+    """Facts about single symbols, or about `wanted`, from the nodes of every run, over the symbols of round 0."""
     back = narrowed(analysis.facts)
-    known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been said
+    known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
     for node, summary in analysis.applied.items():
         if not summary.statements:
             continue
@@ -225,7 +224,9 @@ def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> It
 
 @remembered
 def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
-    """The parts that are about the same numbers in every round, and whether each says something of a single symbol."""
+    """The parts that are about the same numbers in every round, each with a flag: it is a fact about a single
+    symbol.
+    """
     parts = whole.parts if whole.op == "and" else (whole,)
     return tuple((part, _teaches(part)) for part in parts if all(map(_lasting, part.symbols)))
 
@@ -244,7 +245,7 @@ def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
 
 
 def _lasting(symbol: Symbol) -> bool:
-    """Of the inputs, or the size or element at a place of an output: the same number in every round."""
+    """It is of the inputs, or the size or element at a place of an output: the same number in every round."""
     if symbol.origin is None or symbol.origin_node is None:
         return True
     place = symbol.origin.tag.replace(".", "").replace("[", "").replace("]", "")
@@ -270,13 +271,13 @@ def _divides(e: Expr) -> bool:
 
 
 def _worthwhile(facts: Facts, left: Open) -> bool:
-    """The facts change some value, or some size was left open that another run may settle."""
+    """The facts change some value, or another run may settle an open size."""
     if any(symbol.origin_node is not None for symbol in left.symbols()):
         return True
     back = Substitution(narrowed(facts))
     if facts.remainders:
         return not all(_stays(number, facts, back) for number in left.numbers)
-    # A sum stays if its atoms do, but for congruences.
+    # A sum stays if its atoms do, except for congruences.
     atoms = dict.fromkeys(chain.from_iterable([number.atoms() for number in left.numbers]))
     return not all(_stays(expr_of(atom), facts, back) for atom in atoms)
 
@@ -288,13 +289,13 @@ def _stays(dim: Expr, facts: Facts, back: Substitution) -> bool:
 
 
 def _decides(facts: Facts, left: Open) -> bool:
-    """The facts decide a condition that was open."""
+    """The facts decide an open condition."""
     return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
 
 
 @dataclass(frozen=True)
 class Choosing:
-    """Makes the choices in a value whose conditions are held. Equal ones do the same, as the memo needs it."""
+    """Resolves the choices in a value whose conditions hold. Equal ones do the same, as the memo demands."""
 
     held: frozenset[Relation]
 

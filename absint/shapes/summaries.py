@@ -1,4 +1,4 @@
-"""The summary of one application of a rule, with holes for the symbols that it invents, and how the holes are filled.
+"""The summary of one application of a rule, with holes for the symbols that it invents, and the filling of holes.
 
 A summary is memoised, and serves many nodes. Each fills its holes with symbols of its own: sharing them would assert an
 equality that need not hold.
@@ -38,9 +38,9 @@ class RuleSummary(NamedTuple):
     rejected: str | None = None
     caveats: tuple[Caveat, ...] = ()
     refusal: str = ""
-    """Why no runtime loads the node, as the code of a diagnostic; empty if one may."""
+    """The reason why no runtime loads the node, as the code of a diagnostic; empty if one may."""
     load_risks: tuple[str, ...] = ()
-    """Why type inference may refuse the node, which kernels run."""
+    """The reason why type inference may refuse the node, though kernels run it."""
     """It is rejected because of types: no runtime loads the model."""
 
 
@@ -50,7 +50,7 @@ def own_symbols(node: int, summary: RuleSummary, kind: SymbolKind = SymbolKind.F
 
 
 def is_named(value: Value) -> bool:
-    """Nothing in what a rule gave is left to be named, but for symbols that it named itself."""
+    """No unknown of a result is left without a name."""
     if not isinstance(value, Tensor):
         return value is TOP or value is BOTTOM
     shape, contents = value.shape, value.contents
@@ -135,7 +135,7 @@ class _Namer:
         return Contents.of(contents.shape or (), elements)
 
     def _invented(self, tag: str, shape: Shape, dtype: DType) -> Contents | None:
-        """Names for the elements of a small integer vector or a single boolean of which nothing is known."""
+        """Names for the unknown elements of a small integer vector or a single boolean."""
         sizes = shape.concrete
         if sizes is None:
             return None

@@ -1,11 +1,11 @@
-"""The findings of an analysis, and no question about them. Questions import `analysed`, never the facade in api.
+"""The findings of an analysis, without questions about them. Questions import `analysed`, never the facade in api.
 
 analysed            a model, its program, the states of its nodes, and a memo for what questions derive from them
 by_name             values and shapes of one graph by name
-constraints         what the nodes state, each with its origin and the condition of its path
-load_errors         why no runtime loads the model, though no run meets the error
+constraints         statements of the nodes, each with its origin and the condition of its path
+load_errors         errors that keep every runtime from loading the model, though no run meets them
 node_diagnostics    nodes that cannot run, and operators without a rule
-claimed             what an unsound policy takes for granted
+claimed             relations that an unsound policy takes for granted
 described           values as text
 verify              the states are a post-fixpoint
 """

@@ -1,4 +1,4 @@
-"""The findings of an analysis, and no question about them."""
+"""The findings of an analysis, without questions about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MISSING: Final = object()
 class Analysed:
     """A model, its lowered program, and the states of all nodes. Indexing gives the value of a name of the main graph.
 
-    A question is a function of an `Analysed`. What several questions derive from it is kept by `once`.
+    A question is a function of an `Analysed`. `once` keeps what several questions derive from it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Analysed:
         self.declared_inputs = inputs
         """The inputs as abstract values, their premises, and hints on texts of dims."""
         self.rounds = rounds
-        """The runs of the analysis: on the declarations alone, then with what the requirements teach."""
+        """The runs of the analysis: on the declarations alone, then with facts from requirements."""
         self.assumptions = tuple(assumptions)
         """Assumptions of the caller about the input symbols."""
         self.symbols = tuple(inputs.symbols)
@@ -82,7 +82,7 @@ class Analysed:
 
     @property
     def origin(self) -> str:
-        """Where the model came from."""
+        """The origin of the model: its path, or a word for it."""
         return self.loaded.origin
 
     @property
@@ -99,7 +99,8 @@ class Analysed:
     def graph(self) -> ProgramGraph:
         """The lowered model, for NetworkX and for `absint.fixpoint`.
 
-        Nodes have a `name`, an `operator`, a `path` and `outputs`; edges a `role`, and the `values` that go along them.
+        Nodes have a `name`, an `operator`, a `path` and `outputs`; edges a `role`, and the `values` that flow along
+        them.
         """
         return self.program.graph
 
@@ -115,7 +116,7 @@ class Analysed:
 
     @property
     def operands(self) -> Mapping[str, Operand]:
-        """For each name of the main graph the node that computes the value, and which of its outputs it is."""
+        """For each name of the main graph the node that computes the value, and the index among its outputs."""
         return self.program.main.names
 
     @property
@@ -130,7 +131,7 @@ class Analysed:
 
     @property
     def needed(self) -> Sequence[int]:
-        """For each node whether some output depends on it. A run executes the others too."""
+        """A flag for each node that some output depends on. A run executes the others too."""
         return self.lowered.needed
 
     @property
@@ -191,13 +192,13 @@ class Analysed:
 
     @cached_property
     def unruled(self) -> Counter[str]:
-        """Operators without a rule, and how many nodes have one."""
+        """Operators without a rule, and the number of their nodes."""
         operations = (node.operation for node in self.nodes)
         return Counter(k.operator for k in operations if k is not None and k.rule is None)
 
     @cached_property
     def inferred(self) -> Counter[str]:
-        """Operators without a rule of which the inference function of an onnx schema is asked, and how many nodes."""
+        """Operators without a rule that use the inference function of an onnx schema, and the number of their nodes."""
         operations = (node.operation for node in self.nodes)
         return Counter(k.operator for k in operations if k is not None and k.rule is not None and k.rule.inferred)
 
@@ -244,16 +245,16 @@ class Analysed:
         return self.value_of(self.producer(name))
 
     def producer(self, name: str) -> Operand:
-        """The id of the node that computes a value of the main graph, and which of its outputs the value is.
+        """The id of the node that computes a value of the main graph, and the index among its outputs.
 
-        Raises UsageError for a name that is not there.
+        Raises UsageError for an unknown name.
         """
         return self._main.operand(name)
 
     def tensor(self, name: str) -> Tensor:
         """A value of the main graph that is a tensor: its `dtype`, `shape` and known `contents`.
 
-        Raises UsageError for a name that is not there, and for a value of another kind or of which nothing is known.
+        Raises UsageError for an unknown name, and for a value of another kind or of which nothing is known.
         """
         return self._main.tensor(name)
 

@@ -70,7 +70,7 @@ class View(Mapping[str, Value]):
         return self._value_of(self.operand(name))
 
     def operand(self, name: str) -> Operand:
-        """The node that computes a value, and which of its outputs it is."""
+        """The node that computes a value, and the index among its outputs."""
         found = self._scope.names.get(name)
         if found is None:
             raise UnknownNameError(f"{self.place} has no value", name, self._scope.names)

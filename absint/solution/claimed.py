@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Claimed(NamedTuple):
-    """A relation that an unsound policy takes for granted, and the node where it does."""
+    """A relation that an unsound policy takes for granted, and the node that needs it."""
 
     relation: Relation
     node: str

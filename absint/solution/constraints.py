@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
 NOT_NEGATIVE: Final = "a size is not negative"
-"""The reason of what is taken for granted of the sizes of every value that is computed."""
+"""The reason of the premise on the sizes of every value that is computed."""
 
 
 class Recorder:
-    """Reads the constraints of one round: of every node, as a run executes all of them, needed or not."""
+    """Reads the constraints of one round, of every node, since a run executes all of them, needed or not."""
 
     def __init__(self, lowered: Lowered, round_: Round) -> None:
         self._nodes = lowered.program.nodes
@@ -77,7 +77,7 @@ class Recorder:
         return self
 
     def refused(self, node: int, reason: str) -> None:
-        """No runtime loads the model because of the node, whether a run gets there or not."""
+        """No runtime loads the model because of the node, even if no run reaches it."""
         self.constraints.append(Constraint(FALSE, TRUE, self.origin(node), "required", reason))
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
@@ -88,7 +88,7 @@ class Recorder:
             return
         varies = relation is UNKNOWN_RELATION or self._varies(node, relation)
         if role == "assumed" and not varies and (guard is UNKNOWN_RELATION or self._varies(node, guard)):
-            guard = TRUE  # more than needs to be assumed
+            guard = TRUE  # stronger than necessary
         if varies or guard is UNKNOWN_RELATION or self._varies(node, guard):
             if role == "required":
                 self._may_fail(node, reason)
@@ -149,7 +149,7 @@ class Recorder:
         return condition.substitute(self._back) if self._back else condition
 
     def _varies(self, node: int, relation: Relation) -> bool:
-        """It mentions a symbol that means another number in each trip of a loop around the node."""
+        """It mentions a symbol whose number changes with the trip of a loop around the node."""
         if relation is UNKNOWN_RELATION:
             return True
         places = [place for s in relation.symbols if (place := s.origin_node) is not None]
@@ -164,7 +164,7 @@ class Recorder:
                 yield item.step
 
     def origin(self, node: int) -> Origin:
-        """The node as users know it."""
+        """The node in words of the model."""
         found = self._origins.get(node)
         if found is None:
             item = self._nodes[node]
@@ -174,7 +174,7 @@ class Recorder:
 
 
 def _is_of_a_node(symbol: Symbol) -> bool:
-    """Some node invented it, other than a loop for its iterations."""
+    """Some node invented it, but no loop for its iterations."""
     return symbol.origin_node is not None and symbol.kind is not SymbolKind.ITERATION
 
 
@@ -204,13 +204,13 @@ class Recorded(NamedTuple):
     """Constraints over internal symbols."""
 
     base: ConstraintSet
-    """Of the first round: nothing in it was simplified by another requirement."""
+    """Constraints of the first round: no requirement simplified another."""
     every: ConstraintSet
-    """Of all rounds."""
+    """Constraints of all rounds."""
 
 
 def recorded(analysed: Analysed) -> Recorded:
-    """The constraints of all rounds, and those that no run meets because the model cannot be loaded."""
+    """The constraints of all rounds, and unsatisfiable ones for errors that keep the model from loading."""
     return analysed.once(_recorded)
 
 
@@ -254,7 +254,7 @@ def _recorded(analysed: Analysed) -> Recorded:
 
 
 def merged(first: Sequence[Constraint], later: Sequence[Sequence[Constraint]]) -> list[Constraint]:
-    """The constraints of the first round and what later ones add, in execution order."""
+    """The constraints of the first round and those that later ones add, in execution order."""
     known = {(c.formula, c.needed) for c in first}
     added = []
     for constraints in later:

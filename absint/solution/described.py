@@ -33,7 +33,7 @@ def described(value: Value) -> str:
 
 
 def _elements(contents: Contents) -> str:
-    """The elements if they are few and short, else how many there are."""
+    """The elements if they are few and short, else their number."""
     elements = contents.elements
     if not contents.is_fill and len(elements) > 1 and all(e == elements[0] for e in elements):
         return f"all {_element(elements[0])}"
@@ -52,7 +52,7 @@ def _size(element: Element) -> int:
 
 
 def brief(shape: Shape) -> str:
-    """A shape; a dim too large to read shows as its size. JSON has it whole."""
+    """A shape; a dim too large to read appears as its size. JSON has all of it."""
     if shape.rank is None:
         return "of unknown rank" if shape.is_top else str(shape)
     return f"[{', '.join(map(_brief_dim, shape.dims))}]"

@@ -1,8 +1,8 @@
-"""Errors that keep a runtime from loading a model though no run gets there: types in dead code, declared types.
+"""Errors that keep a runtime from loading a model though no run reaches them: types in dead code, declared types.
 
-Types are checked before anything runs, in branches that are never taken too. The analysis computes nothing there, so it
-runs once more on types alone, where no condition is known and every body is entered. A declared type counts where a
-node computes the value; runtimes do not compare those of inputs, of initialisers and of what a body hands through.
+Runtimes check types before a run, in branches that are never taken too. The analysis computes nothing there, so it runs
+once more on types alone, with no condition known and every body entered. A declared type counts if a node computes the
+value; runtimes do not compare those of inputs, of initialisers and of values that a body passes through.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class LoadError(NamedTuple):
-    """Why no runtime loads the model."""
+    """A reason why no runtime loads the model."""
 
     node: int
     reason: str
     code: str = "ill-typed"
-    """Of its diagnostic."""
+    """The code of its diagnostic."""
     declaration: tuple[str, str] | None = None
     """Path and name of the value whose declared type it is."""
 
@@ -47,13 +47,13 @@ def _load_errors(result: Analysed) -> tuple[LoadError, ...]:
 
 
 def _lowered(lowered: Lowered) -> Iterator[LoadError]:
-    """Inputs and initialisers that no runtime takes."""
+    """Inputs and initialisers that no runtime accepts."""
     for node, reason in lowered.refused:
         yield LoadError(node, reason, "ill-formed")
 
 
 def _inferred(result: Analysed) -> Iterator[LoadError]:
-    """Nodes that kernels run and type inference refuses, if it sees what it takes for that."""
+    """Nodes that kernels run and type inference refuses, if it sees the shapes that make it do so."""
     risks = {node: t.load_risks for node, t in result.base.analysis.applied.items() if t.load_risks}
     if not risks:
         return
@@ -72,7 +72,7 @@ def _inferred(result: Analysed) -> Iterator[LoadError]:
 def _is_hidden(result: Analysed, node: int) -> bool:
     """Some shape that reaches the node passes through a sequence or an optional.
 
-    onnxruntime keeps the shapes of elements only where the type of the sequence is declared.
+    onnxruntime keeps the shapes of elements only if the type of the sequence is declared.
     """
     declared = {operand for found in result.lowered.declaring for _, operand, _ in _compared(result, found)}
     stack, seen = [node], {node}
@@ -89,7 +89,7 @@ def _is_hidden(result: Analysed, node: int) -> bool:
 
 
 def _unreached(result: Analysed) -> Iterator[LoadError]:
-    """Nodes that break their types where the analysis does not get."""
+    """Nodes that violate their types where the analysis computes nothing."""
     nodes, states = result.nodes, result.base.states
     gates = {item.gate for item in nodes if item.gate >= 0} if len(result.scopes) > 1 else ()
     if not any(states[gate][0] is BOTTOM for gate in gates):
@@ -101,7 +101,7 @@ def _unreached(result: Analysed) -> Iterator[LoadError]:
 
 
 def _wrong_types(lowered: Lowered) -> Iterator[LoadError]:
-    """Nodes that break the types or the form of their operators, found from types alone."""
+    """Nodes that violate the types or the form of their operators, found from types alone."""
     nodes = enumerate(lowered.program.nodes)
     inputs = {node: type_only(item.value) for node, item in nodes if item.value is not None}
     analysis = ShapeAnalysis(lowered.program, inputs=inputs, simplify=type_only)
@@ -148,7 +148,7 @@ def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Ope
     graph = declaring.graph
     inputs = frozenset(info.name for info in graph.input)
     for info in graph.input if declaring.path else ():
-        operand = names.get(info.name)  # the branches of an If have no inputs that anything is bound to
+        operand = names.get(info.name)  # nothing is bound to inputs of an If's branches
         if (
             operand is not None
             and operand[0] >= 0
@@ -156,7 +156,7 @@ def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Ope
             and not _is_free(result, operand, info.type)
         ):
             yield info.name, operand, info.type
-    # Of several declarations of a value the last counts, and that of an output before all others.
+    # The last of several declarations of a value counts, but one of an output precedes all others.
     types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}
     for name, proto in types.items():
         operand = names.get(name, (-1, 0))
@@ -165,13 +165,14 @@ def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Ope
 
 
 def _is_computed(item: Node) -> bool:
-    """It is neither an input nor an initialiser, and no Constant, which onnxruntime makes an initialiser of."""
+    """It is neither an input nor an initialiser, nor a Constant, which onnxruntime turns into an initialiser."""
     return item.value is None and (item.operation is None or item.operation.operator != "Constant")
 
 
 def _is_free(result: Analysed, operand: Operand, proto: TypeProto) -> bool:
-    """The declared type of the input of a body is not compared: of a condition that the loop does not have, and where
-    there is an optional."""
+    """Runtimes do not compare the declared type of this input of a body: the condition of a loop without one, and
+    optionals.
+    """
     item = result.nodes[operand[0]]
     if not isinstance(item.step, LoopBody):
         return True

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 DEFAULTS_FAIL: Final = "defaults-fail"
-"""The code of a node that fails wherever no caller replaces an initialiser."""
+"""The code of a node that fails unless a caller replaces an initialiser."""
 
 
 def beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
-    """All diagnostics but false declarations and failures with default values: every error that holds in all runs."""
+    """All diagnostics except false declarations and failures with default values: every error that holds in all
+    runs.
+    """
     return analysed.once(_beside_declarations)
 
 

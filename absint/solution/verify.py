@@ -1,4 +1,4 @@
-"""Is what an analysis found a post-fixpoint?"""
+"""The check that the findings of an analysis are a post-fixpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def verify(result: Analysed) -> None:
-    """Every rule applied once more, without the memo, stays below the stored states. Raises AssertionError if not."""
+    """Apply every rule once more, without the memo. Raises AssertionError unless all results stay below the stored
+    states.
+    """
     result.require_sound("verification")
     states = result.last.states
     fork = result.last.analysis.fork(knowing=True)

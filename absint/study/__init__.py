@@ -1,10 +1,10 @@
-"""Studies over folders of models: what authors, unification policies and tools claim, and what the claims are worth.
+"""Studies over folders of models: the claims of authors, unification policies and tools, and the verdicts on them.
 
-sources        who makes claims
-tasks          the pairs of a study, a model and a source, and how one is done
+sources        the makers of claims
+tasks          the pairs of a study, a model and a source, and the work of one
 known_runs     runs of the models that are known
 distributed    the jobs on a Dask cluster; here they run in `absint.runs.pool`
-results        what became of each pair, in a file that a later run continues from
+results        the outcome of each pair, in a file that a later run continues from
 study          the study
 tables         its table as text, CSV and JSON; plots as pictures
 queries        the equality queries of a pair as SMT-LIB scripts

@@ -1,8 +1,8 @@
 """The jobs of a study on a Dask cluster, for corpora that outgrow one machine.
 
 A group of jobs is one Dask task, so that a worker keeps what the jobs share. The worker does them in a process of its
-own, as on one machine: a job that dies or hangs costs itself. A worker that is lost costs its group nothing but
-time: Dask gives the group to another. The client alone writes results, each group's once.
+own, as on one machine: a job that dies or hangs harms no other. If a worker is lost, Dask gives its group to another.
+Only the client writes results, those of each group once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from absint.runs.worker import Worker
 
 TIMEOUT: Final = "20s"
-"""In which the scheduler must answer."""
+"""Seconds in which the scheduler must answer."""
 
 
 class OtherVersionError(RuntimeError):
@@ -31,7 +31,7 @@ class OtherVersionError(RuntimeError):
 
 
 def run_distributed(groups: Sequence[Sequence[Job]], perform: str, scheduler: str) -> Generator[Finished]:
-    """Do all jobs on the cluster of a scheduler; they are given as groups finish.
+    """Do all jobs on the cluster of a scheduler, and yield them as groups finish.
 
     Raises UsageError if Dask is not installed, the scheduler does not answer, or a worker has another version.
     """

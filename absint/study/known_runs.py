@@ -1,8 +1,8 @@
-"""Runs that are known of the models of a folder: `sizes.json` beside them says at which sizes, and on which data.
+"""Known runs of the models of a folder: `sizes.json` in it gives their sizes and data.
 
     {"decoder": {"sizes": [{"batch": 1, "seq": 4}], "data": [{"use_cache": true}, {"use_cache": false}]}}
 
-is of `decoder.onnx`: every size with every choice of data; inputs that a choice leaves out have random data. Judging
+is about `decoder.onnx`: every size with every choice of data; inputs that a choice leaves out get random data. Judging
 tries these runs before any other.
 """
 

@@ -1,4 +1,4 @@
-"""The table of a study as stacked bars: what claims are worth, and how many dims are resolved."""
+"""The table of a study as stacked bars: the verdicts on claims, and the share of resolved dims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 def claims(table: Sequence[Row]) -> list[Part]:
-    """The claims of each source by what became of them."""
+    """The claims of each source by verdict."""
     return [
         Part("proved", "#4c9f70", tuple(row.proved for row in table)),
         Part("open", "#c9ccd3", tuple(row.open for row in table)),
@@ -34,7 +34,7 @@ def claims(table: Sequence[Row]) -> list[Part]:
 
 
 def dims(table: Sequence[Row]) -> list[Part]:
-    """The dims of each source by whether it resolves them."""
+    """The dims of each source, resolved and not."""
     return [
         Part("resolved", "#3d6fb6", tuple(row.resolved for row in table)),
         Part("not resolved", "#c9ccd3", tuple(row.dims - row.resolved for row in table)),
@@ -56,7 +56,7 @@ def write_plots(table: Sequence[Row], folder: Path, form: str = "png") -> list[P
 
 
 def _bars(sources: Sequence[str], parts: Sequence[Part], remarks: Sequence[str], title: str) -> Figure:
-    """One bar a source, from the top down, with a remark behind it: a few of many thousand are not seen."""
+    """One bar a source, from the top down, with a remark behind it: a few of many thousand would be invisible."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,8 +1,8 @@
 """The equality queries of a study as SMT-LIB 2 scripts: premises of the model, and the negation of a claim.
 
-The answer to a script is known: `unsat` for a claim that is proved, `sat` for one that the premises do not entail,
-where an assignment was evaluated that meets them all and makes the claim false. Symbols are renamed to `x0`, `x1`, ...
-by first appearance, so that the same question about two layers is the same text.
+The answer to a script is known: `unsat` for a proved claim, `sat` for one that the premises do not entail, confirmed by
+an assignment that meets them all and makes the claim false. Symbols are renamed to `x0`, `x1`, ... by first appearance,
+so that the same question about two layers is the same text.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PERFORM: Final = "absint.study.queries:perform"
 """The function that collects the queries of a pair."""
 
 RLIMIT: Final = 3_000_000
-"""Z3's budget when it is asked about the text that is written."""
+"""Z3's budget for checking the text before it is written."""
 
 DENIED: Final = "denied by Z3"
-"""Why there is no query where Z3 contradicts what was found: a mistake, here or there."""
+"""The reason for no query if Z3 contradicts the verdict: one of them is mistaken."""
 
 _PLACES: Final = 8
-"""Places of a query that are listed; all are counted."""
+"""Most places of a query that are listed; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Query:
 
 
 class NoQueryError(Exception):
-    """There is no question, or no answer: in one word why."""
+    """There is no question, or no answer, for the reason in the message."""
 
 
 def perform(job: Job) -> Json:
-    """The queries of what a source claims of a model."""
+    """The queries behind the claims of a source about a model."""
     task = Task.from_job(job)
     result = analysed(task)
     claims = claims_of(task, result)
@@ -73,7 +73,7 @@ def _claims(result: Result, claims: Claims) -> Iterable[Claim]:
 
 
 def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict[str, Json]]:
-    """The distinct queries with their places, and how many claims have none, by reason."""
+    """The distinct queries with their places, and the number of claims without one, by reason."""
     groups: dict[Relation, list[Claim]] = {}
     for claim in claims:
         groups.setdefault(claim.relation, []).append(claim)
@@ -104,7 +104,7 @@ def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict
 def query_of(result: Result, relation: Relation) -> Query:
     """Decide whether the requirements and definitions of a model entail a relation over the symbols of its states.
 
-    Raises NoQueryError where normal forms alone decide it, it is not decided, or Z3 denies what was found.
+    Raises NoQueryError if normal forms alone decide it, if it is not decided, or if Z3 contradicts the verdict.
     """
     from absint.queries.provers import prover as prover_of
     from absint.solver.prove import connected
@@ -133,7 +133,7 @@ def canonical_names(formulas: Sequence[Relation]) -> dict[str, str]:
 
 
 def renamed(formulas: Sequence[Relation], names: Mapping[str, str]) -> list[Relation]:
-    """The formulas over symbols of these names, with the bounds that they have."""
+    """The formulas over symbols of these names, with the same bounds."""
     symbols = frozenset[Symbol]().union(*(formula.symbols for formula in formulas))
     mapping: dict[Symbol, Dim] = {s: expr_of(Symbol(names[s.name], *s.bounds)) for s in symbols}
     return [formula.substitute(mapping) for formula in formulas]

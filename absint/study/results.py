@@ -1,4 +1,4 @@
-"""The records of a study, in a file that only grows: an interrupted study continues from it."""
+"""The records of a study, in an append-only file: an interrupted study continues from it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Outcome = Literal["judged", "tool failed", "unreadable", "error", "timed out", "
 model cannot be read. `error`, `timed out`, `died`: the study itself failed at this pair."""
 
 LOST: Final = ("error", "timed out", "died")
-"""Outcomes of pairs of which nothing is known; another run may know more."""
+"""Outcomes of pairs without a result; another run may give one."""
 
 FILE: Final = "results.jsonl"
 
 
 class Key(NamedTuple):
-    """Which pair a record is of."""
+    """The pair of a record."""
 
     model: str
     source: str
@@ -44,9 +44,9 @@ class Record:
     outcome: Outcome
     failure: str = ""
     seconds: float = 0.0
-    """Of the whole pair: the source's, the analysis if this pair had to make it, and judging."""
+    """Seconds of the whole pair: of the source, of the analysis if this pair had to make it, and of judging."""
     tool_seconds: float = 0.0
-    """Of the source alone."""
+    """Seconds of the source alone."""
     dims: int = 0
     resolved: int = 0
     claimed: int = 0
@@ -57,9 +57,9 @@ class Record:
     unproved: int = 0
     solver_calls: int = 0
     refutations: list[dict[str, object]] = field(default_factory=list)
-    """Refuted claims with their counterexamples; not more than a few dozen."""
+    """Refuted claims with their counterexamples; a few dozen at most."""
     needs: str = ""
-    """One line where claims are open because nothing there could run the model."""
+    """One line if claims are open because nothing could run the model."""
 
     @property
     def key(self) -> Key:
@@ -72,11 +72,11 @@ class Record:
 
     @property
     def failed(self) -> bool:
-        """There is no complete answer of the source."""
+        """The source gave no complete answer."""
         return self.outcome != "judged"
 
     def answers(self, task: Task) -> bool:
-        """It is a result for this pair, of this very model file and these versions."""
+        """It is a result for this pair, with the same model file and the same versions."""
         same = (self.sha256, self.versions, self.confirm) == (task.sha256, task.versions, task.confirm)
         return same and bool(task.sha256)
 
@@ -97,7 +97,7 @@ def record(task: Task, done: Done) -> Record:
 
 
 class Store:
-    """Records in a file, one a line. A line that was cut off when a study was killed counts for nothing."""
+    """Records in a file, one a line. A line that is cut off, because a study was killed, is ignored."""
 
     def __init__(self, folder: Path) -> None:
         """Raises UsageError if the folder cannot be made, or another study is writing to it."""
@@ -189,7 +189,7 @@ def _parsed(line: bytes) -> Record | None:
 
 
 def _is_consistent(found: Record) -> bool:
-    """The record is one that a study can have written: a line may have been changed since."""
+    """A study can have written the record: a line may have been changed since."""
     counts = [getattr(found, name) for name, kind in _FIELDS.items() if kind == "int"]
     if any(type(count) is not int or count < 0 for count in counts):
         return False

@@ -1,6 +1,6 @@
 """A folder of SMT-LIB 2 files with an index: a benchmark family for solvers.
 
-Each text is there once, under `LOGIC/STATUS-DIGEST.smt2`; the index says which claims it stands for.
+Each text is one file, `LOGIC/STATUS-DIGEST.smt2`; the index lists the claims that it stands for.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Export:
     entries: Sequence[Entry]
     """By file."""
     claims: int
-    """Equalities that they stand for; one that several sources make counts for each."""
+    """Equalities that they stand for; one that several sources claim counts for each."""
     left_out: Mapping[str, int]
     """Claims without a query, by reason."""
     failures: Sequence[str]
-    """Pairs of model and source that gave no queries or not all, one line each."""
+    """Pairs of model and source without all of their queries, one line each."""
 
     def count(self, status: Status) -> int:
         """Files of a status."""
@@ -76,7 +76,7 @@ def export(
     progress: Progress | None = None,
     perform: str = PERFORM,
 ) -> Export:
-    """The queries of what each source claims of each model below a folder; arguments as those of `study`.
+    """The queries behind the claims of each source about each model below a folder; arguments as for `study`.
 
     Raises UsageError as `study` does.
     """
@@ -134,7 +134,7 @@ def _add(entries: dict[str, Entry], task: Task, query: Mapping[str, Any]) -> Non
 
 
 def write_export(found: Export, folder: Path) -> None:
-    """Write the files, then the index; files of an earlier export that are no more are removed.
+    """Write the files, then the index, and remove outdated files of an earlier export.
 
     Raises UsageError for a folder that holds something else.
     """
@@ -170,7 +170,7 @@ def is_export(folder: Path) -> bool:
 
 
 def read_index(folder: Path) -> dict[str, Status]:
-    """File -> status of an export. Raises UsageError for an index that is none."""
+    """File -> status of an export. Raises UsageError for an invalid index."""
     path = folder / INDEX
     try:
         found = json.loads(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Z3 and cvc5 on a script, each with a time limit that holds whatever they do."""
+"""Z3 and cvc5 on a script, each with an enforced time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal["sat", "unsat", "unknown"]
 PERFORM: Final = "absint.study.solvers:perform"
 SOLVERS: Final = ("z3", "cvc5")
 GRACE: Final = 10.0
-"""Seconds past its limit after which the process of a solver is killed."""
+"""Seconds past its limit until the process of a solver is killed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Checked:
     """The status that the script states."""
     verdicts: Mapping[str, Verdict]
     reasons: Mapping[str, str]
-    """Why a solver has no verdict."""
+    """The reason of each solver without a verdict."""
 
     @property
     def decided(self) -> bool:
@@ -41,14 +41,14 @@ class Checked:
 
     @property
     def agrees(self) -> bool:
-        """No solver says other than the status."""
+        """No solver contradicts the status."""
         return set(self.verdicts.values()) <= {self.status, "unknown"}
 
 
 def check(folder: Path, statuses: Mapping[str, str], *, seconds: float, jobs: int) -> Iterator[Checked]:
     """Ask both solvers about each file of a folder, within that many seconds each; files come as they are answered.
 
-    Raises UsageError if a solver is not installed or a file is not there.
+    Raises UsageError if a solver is not installed or a file is missing.
     """
     for solver in SOLVERS:
         if find_spec(solver) is None:
@@ -93,14 +93,14 @@ def _answer(finished: Finished) -> tuple[Verdict, str]:
 
 
 def perform(job: Job) -> Json:
-    """The verdict of a solver on a script, and why there is none."""
+    """The verdict of a solver on a script, or the reason for none."""
     script = Path(str(job["path"])).read_text("ascii")
     limit = cast(float, job["limit"])
     return list(by_z3(script, limit) if job["solver"] == "z3" else by_cvc5(script, limit))
 
 
 def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
-    """Z3's verdict, and why it has none."""
+    """Z3's verdict, or the reason for none."""
     from absint.solver.backend import shared
 
     answer = shared().check(script, rlimit=0, seconds=seconds, core=False)
@@ -108,7 +108,7 @@ def by_z3(script: str, seconds: float) -> tuple[Verdict, str]:
 
 
 def by_cvc5(script: str, seconds: float) -> tuple[Verdict, str]:
-    """cvc5's verdict, and why it has none."""
+    """cvc5's verdict, or the reason for none."""
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())

@@ -1,4 +1,4 @@
-"""Whose claims a study holds against the sound analysis: the models' authors, unification policies, installed tools."""
+"""The sources of claims that a study judges: the models' authors, unification policies, installed tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True)
 class Source:
-    """Somebody who makes claims."""
+    """A maker of claims."""
 
     kind: Kind
     name: str
@@ -39,7 +39,7 @@ DECLARED: Final = Source("declared", "declared")
 
 
 def available() -> list[Source]:
-    """Everybody: the authors, each policy, each tool that is installed."""
+    """All sources: the authors, each policy, each installed tool."""
     return [DECLARED, *(Source("policy", name) for name in policies()), *(Source("tool", t) for t in installed())]
 
 
@@ -49,9 +49,8 @@ def installed() -> list[str]:
 
 
 def read_sources(names: Sequence[str]) -> list[Source]:
-    """The sources of these names, each once; all that are available for none.
-
-    Raises UsageError for a name that nobody has, and for a tool that is not installed.
+    """The sources of these names, each once; without names, all that are available. Raises UsageError for an unknown
+    name, and for a tool that is not installed.
     """
     if not names:
         return available()
@@ -73,14 +72,14 @@ def _read(name: str) -> Source:
 
 
 def policies() -> Mapping[str, UnificationPolicy]:
-    """The policies that there are."""
+    """The names of all policies."""
     from absint.lattices.unify import POLICIES
 
     return POLICIES
 
 
 def versions(source: Source) -> str:
-    """Versions that a result for this source depends on; with other versions it is made again."""
+    """Versions that a result for this source depends on; with other versions it is computed again."""
     found = [ours(), _version("onnx"), _version("onnxruntime")]
     if source.kind == "tool":
         found.append(_version(TOOLS[source.name].package))

@@ -1,4 +1,4 @@
-"""A study: every model of a folder, everybody who makes claims."""
+"""A study: every model of a folder, every source of claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS: Final = 120.0
 """Time limit of a pair."""
 
 Progress = Callable[[int, int, str], None]
-"""Told of the pairs that are finished, of all pairs, and what was finished last."""
+"""Called with the number of finished pairs, that of all pairs, and the pair finished last."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Study:
 
     records: tuple[Record, ...]
     reused: int = 0
-    """Records that an earlier run has made."""
+    """Records from an earlier run."""
     damaged: int = 0
-    """Lines of the file of results that are no record, and were ignored."""
+    """Lines in the file of results that are no record, and were ignored."""
 
     def __repr__(self) -> str:
         return f"<Study: {len(self.records):,} records, {len(self.lost):,} lost>"
@@ -59,14 +59,14 @@ def study(
     progress: Progress | None = None,
     perform: str = PERFORM,
 ) -> Study:
-    """Hold what each source claims of each model below a folder against the sound analysis.
+    """Judge the claims of each source about each model below a folder.
 
-    `sources` are `declared`, names of policies and of tools; all that are available without. Pairs run in `jobs`
-    processes, one per core without, or on the Dask cluster of a `scheduler`, whose workers see the same files. One that
-    takes more than `seconds` is given up. Results go to a file in `out`, and those that are there already are not made
-    again, unless the model or a version changed; `retry` makes those again at which the study failed.
+    `sources` are `declared`, names of policies and of tools; by default all that are available. Pairs run in `jobs`
+    processes, by default one per core, or on the Dask cluster of a `scheduler`, whose workers see the same files. A
+    pair that takes more than `seconds` is given up. Results go to a file in `out`; those already there are not computed
+    again, unless the model or a version changed; `retry` repeats pairs at which the study failed.
 
-    Raises UsageError for a folder without models, a source that is not there, a scheduler that does not answer.
+    Raises UsageError for a folder without models, an unknown source, a scheduler that does not answer.
     """
     groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm)
     store = Store(Path(out)) if out is not None else None
@@ -112,7 +112,7 @@ def _studied(
 def finished(
     groups: Sequence[Sequence[Job]], perform: str, jobs: int | None, scheduler: str | None
 ) -> Generator[Finished]:
-    """Do the jobs here or on a cluster; each says in `seconds` what it may take."""
+    """Do the jobs here or on a cluster; `seconds` of each is its time limit."""
     groups = [group for group in groups if group]
     if scheduler is not None:
         from absint.study.distributed import run_distributed

@@ -29,13 +29,13 @@ class Row:
     """Equalities that the source claims."""
     proved: int
     refuted: int
-    """Claims that are false: `confirmed` ones, and ones that are false by proof alone."""
+    """False claims: `confirmed` ones, and those refuted by proof alone."""
     confirmed: int
-    """Refuted claims that an execution showed to be false."""
+    """Refuted claims that a run showed to be false."""
     open: int
     """Claims that were neither proved nor refuted."""
     failed: int
-    """Models on which the source failed, or the study did."""
+    """Models on which the source or the study failed."""
     solver_calls: int
     seconds: float
     """Time that the source took."""

@@ -1,6 +1,6 @@
-"""The pairs of a study, a model and a source, and how one of them is done.
+"""The pairs of a study, a model and a source, and the work of one.
 
-A pair travels to the process that does it as a JSON object.
+A pair is sent to its process as a JSON object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PERFORM: Final = "absint.study.tasks:perform"
 """The function that does a pair."""
 
 EXAMPLES: Final = 50
-"""Refuted claims of a pair that are kept with their counterexample; all are counted."""
+"""Most refuted claims of a pair that are kept with their counterexample; all are counted."""
 
 _TOOL: Final = 0.4
 _PROVING: Final = 0.25
@@ -35,13 +35,13 @@ _PROVING: Final = 0.25
 
 @dataclass(frozen=True)
 class Task:
-    """A model and a source. A result for it is good as long as none of the fields has changed."""
+    """A model and a source. A result for it is valid as long as no field has changed."""
 
     model: str
     """The path below the folder of the study, with slashes."""
     path: str
     sha256: str
-    """Of the file at the path."""
+    """SHA-256 of the file at the path."""
     source: Source
     versions: str
     seconds: float
@@ -67,7 +67,7 @@ def pairs(
 ) -> list[list[Task]]:
     """The pairs of each model below a folder, models in the order of their paths.
 
-    Raises UsageError for a folder that is none or has no model, and for known runs that do not parse.
+    Raises UsageError for a path that is no folder or has no model, and for known runs that do not parse.
     """
     known = {source: versions(source) for source in sources}
     found = []
@@ -119,12 +119,12 @@ def digest_of(path: Path) -> str:
 
 
 def perform(job: Job) -> Json:
-    """Judge what the source says of the model: counts, and the refuted claims."""
+    """Judge the claims of the source about the model: counts, and the refuted claims."""
     return answer(audit(Task.from_job(job)))
 
 
 def audit(task: Task) -> Audit:
-    """Judge what the source says of the model. Raises ModelError if it cannot be read or is another by now."""
+    """Judge the claims of the source about the model. Raises ModelError if it cannot be read or has changed."""
     from absint.auditing import judge
 
     result = analysed(task)
@@ -134,7 +134,7 @@ def audit(task: Task) -> Audit:
 
 
 _latest: dict[tuple[str, str], Result] = {}
-"""The analysis of the model that was asked about last: its pairs come one after the other."""
+"""The analysis of the last model: its pairs come one after the other."""
 
 
 def analysed(task: Task) -> Result:

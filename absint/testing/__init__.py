@@ -1,9 +1,9 @@
-"""A conformance kit for rules: hold what a rule claims against real runs, in the tests of those who write rules.
+"""A conformance kit for rules: compare the claims of a rule with real runs, in the tests of those who write rules.
 
-    check_rule   everything that a rule must keep to, over a list of cases
+    check_rule   all that a rule must obey, over a list of cases
     Case Arg     a node, its symbolic inputs, the sizes to try it at; `sizes` makes every combination
     run_case     one case of a table, against onnxruntime or onnx.reference
-    apply_case   what a rule says of a case, without a run
+    apply_case   the answer of a rule to a case, without a run
 
 `cases` describes nodes, `runs` executes them, `checks` holds claims against a run,
 `elements` makes inputs whose elements the rule knows, `laws` needs no run.

@@ -47,7 +47,7 @@ class Arg:
     fed: bool = False
     unknown_rank: bool = False
     ramp: Sequence[str] | None = None
-    """The first element, and how much the elements grow along each axis."""
+    """The first element, and the growth along each axis."""
 
     def __post_init__(self) -> None:
         if self.dims is None and self.elements is None:
@@ -130,7 +130,7 @@ class Case:
     contents: str | None = None
     """Text of the first output's contents."""
     may_differ: bool = False
-    """The runtime is known to reject (or accept) what the spec does not: failures are not held against completeness."""
+    """The runtime rejects (or accepts) what the spec does not: failures do not count against completeness."""
     ranked: bool = False
     """The model of a run declares the ranks of its inputs: onnxruntime needs them inside some function bodies."""
 

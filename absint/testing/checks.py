@@ -1,4 +1,6 @@
-"""Statements held against the values of one run. What is wrong raises AssertionError, with the claim and what ran."""
+"""Statements compared with the values of one run. A wrong one raises AssertionError, with the claim and the actual
+value.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from absint.transfer.op import Applied
 
 
 def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Sequence[object], given: str = "") -> None:
-    """Hold everything that an application of a rule claims against the outputs of a run. `given` goes into messages."""
+    """Compare all claims of an application of a rule with the outputs of a run. `given` goes into messages."""
     where = f"{case} at {dict(binding)}{given}"
     if applied.rejected is not None:
         raise AssertionError(f"{where}: rejected ({applied.rejected}) but it runs")
@@ -35,12 +37,12 @@ def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Seque
 
 
 def check_value(where: str, value: Value, actual: object, known: Binding) -> None:
-    """Hold one abstract value against one concrete value."""
+    """Compare one abstract value with one concrete value."""
     judge(where, list(claims_of("value", value, actual)), known)
 
 
 def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
-    """Hold one dim against a number."""
+    """Compare one dim with a number."""
     judge(where, [Statement("dim", "length", None, claim, actual)], known)
 
 

@@ -1,7 +1,7 @@
-"""Inputs of which more is known: what a rule says of elements is held against runs too.
+"""Inputs of which more is known, to compare claims about elements with runs too.
 
 A rule sees few known elements in its cases. Here it knows every element of a run's inputs, or that all elements of an
-input are the same, or that they grow along its axes: then it says the most of the elements of its outputs.
+input are equal, or that they grow along its axes: then it claims the most about the elements of its outputs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _is_followed(dtype: DType) -> bool:
 
 
 def special(case: Case, binding: Binding, seed: int) -> Iterator[tuple[str, Case, Inputs]]:
-    """Cases whose data are special, with what is then known of symbolic inputs: fills, and ramps."""
+    """Cases with special data, and the symbolic inputs that describe them: fills, and ramps."""
     arrays = arrays_of(case, binding, seed)
     for what, change in (("all elements of an input alike", _alike), ("growing elements", _growing)):
         changed = [None if arg is None else change(arg, array) for arg, array in zip(case.inputs, arrays, strict=True)]

@@ -22,7 +22,7 @@ Inputs = Sequence[Value | None]
 
 
 def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, again: Callable[[], Op]) -> None:
-    """The rule says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only."""
+    """The rule gives the same answer twice, changes none of its inputs, and invents symbols by `op.fresh` only."""
     op = again()
     before = (tuple(op.inputs), repr(sorted(op.attributes.items())))
     second = apply(rule, op)
@@ -42,7 +42,7 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
 
 
 def weaker(inputs: Inputs) -> Iterator[tuple[str, list[Value | None]]]:
-    """The same inputs, with less known of them: of each alone, then of all."""
+    """The same inputs with less known: of each alone, then of all."""
     for index, value in enumerate(inputs):
         if isinstance(value, Tensor):
             for what, less in _weaker(value):
@@ -82,7 +82,7 @@ def check_weaker(case: str, what: str, applied: Applied, less: Applied) -> None:
 
 
 def _lost(less: Value, value: Value) -> str:
-    """Why `value`, of an application that knew more, does not have the type, rank or a dim that `less` has."""
+    """The type, rank or dim of `less` that `value`, of an application that knew more, lacks, in words."""
     if isinstance(less, Container) and type(less) is type(value):
         assert isinstance(value, Container)
         return placed("each element", _lost(less.element, value.element))

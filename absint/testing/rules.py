@@ -1,4 +1,4 @@
-"""Checking a rule: apply it once to symbolic inputs, then hold every claim against real runs at many sizes."""
+"""Checking a rule: apply it once to symbolic inputs, then compare every claim with real runs at many sizes."""
 
 from __future__ import annotations
 
@@ -39,19 +39,17 @@ def check_rule(
     run: Runner | None = None,
     seeds: int = 2,
 ) -> int:
-    """Hold a rule against real runs, and against what every rule must keep to; the number of runs that succeeded.
+    """Check a rule against real runs and the laws of every rule; the number of runs that succeeded.
 
     Cases run by `reference`, a function on arrays (attributes are keywords; an exception is a run that fails); by
-    `kernels` for onnx.reference; by `run`, whatever it does; else in onnxruntime. Each binding runs with `seeds`
-    different random data. Checked are
+    `kernels` for onnx.reference; by any function `run`; else in onnxruntime. Each binding runs with `seeds` different
+    random data. Checked are
 
-    - type, rank, dims, known elements and statements of every run that succeeds;
-    - of a `complete` rule, that a requirement is false where a run fails;
-    - the same with inputs whose elements are all known, alike, or growing along the axes; only a rule that declares
-      `elements` may hand any on;
-    - the same with less known inputs (a dim, a rank, a type or elements unknown), which must not make the rule fail
-      nor say more;
-    - that it says the same twice, changes nothing that it is given, and invents symbols by `op.fresh` only.
+    - type, rank, dims, known elements and statements of every run that succeeds; - of a `complete` rule, that a
+    requirement is false where a run fails; - the same with inputs whose elements are all known, alike, or growing along
+    the axes; only a rule that declares `elements` may pass any on; - the same with less known inputs (a dim, a rank, a
+    type or elements unknown), which must not make the rule fail or claim more; - that it gives the same answer twice,
+    changes none of its inputs, and invents symbols by `op.fresh` only.
 
     Raises AssertionError for the first thing that is wrong; also if no binding of a case runs, which proves nothing.
     """
@@ -96,7 +94,7 @@ def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
 
 
 def _check_elements(rule: Rule, case: Case, runs: Sequence[Run], runner: Runner) -> None:
-    """Apply the rule where elements of its inputs are known: all, that they are alike, or how they grow."""
+    """Apply the rule with known elements of its inputs: all, equal ones, or growing ones."""
     for binding, outputs, seed in runs:
         check_outputs(case, _with(rule, case, known(case, binding, seed), _KNOWN), binding, outputs, f" with {_KNOWN}")
         for what, changed, inputs in special(case, binding, seed):
@@ -109,7 +107,7 @@ _KNOWN: Final = "all elements known"
 
 
 def _with(rule: Rule, case: Case, inputs: Sequence[Value | None], what: str) -> Applied:
-    """The rule applied to inputs with elements. Raises AssertionError if it hands on some and does not say so."""
+    """The rule applied to inputs with elements. Raises AssertionError if it passes on some without declaring it."""
     applied = _applied(rule, case, inputs, what)
     if not rule.elements and _applied(replace(rule, elements=True), case, inputs, what).outputs != applied.outputs:
         raise AssertionError(
@@ -146,7 +144,9 @@ def _op(rule: Rule, case: Case, inputs: Sequence[Value | None]) -> Op:
 
 
 def _applied(rule: Rule, case: Case, inputs: Sequence[Value | None], what: object = "") -> Applied:
-    """The rule applied. Raises AssertionError, with the place, if it fails or asks for what is not there."""
+    """The rule applied. Raises AssertionError, with the place, if it fails or reads an input or attribute that does not
+    exist.
+    """
     at = f" with {what}" if what else ""
     try:
         applied = apply(rule, _op(rule, case, inputs))
@@ -180,7 +180,9 @@ def _runs(
     seeds: Iterable[int] | None = None,
     failures: list[str] | None = None,
 ) -> Iterator[Run]:
-    """The runs that succeed, checked; those that fail are collected, and checked if the rule promises to say why."""
+    """The runs that succeed, checked; failures are collected, and checked if the rule promises to state their
+    reasons.
+    """
     for number, binding in enumerate(case.bindings):
         for seed in seeds if seeds is not None else (number,):
             outputs, failure = runner(case, binding, seed)

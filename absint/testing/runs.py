@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
 
 Outcome = tuple[list[object] | None, str]
-"""The outputs of a run, or None and why it failed."""
+"""The outputs of a run, or None and the reason of its failure."""
 
 Runner = Callable[[Case, Binding, int], Outcome]
 """Runs a case at a binding, with random data from a seed."""
@@ -111,7 +111,7 @@ def in_reference(kernels: Sequence[type[OpRun]]) -> Runner:
 def by_function(function: Callable[..., object]) -> Runner:
     """Runs by calling a function with the arrays (None for one left out), and the attributes by name.
 
-    It returns an array, or a tuple of them; a run fails by an exception.
+    The function returns an array, or a tuple of them; an exception is a run that fails.
     """
 
     def run(case: Case, binding: Binding, seed: int) -> Outcome:

@@ -1,4 +1,4 @@
-"""Relations over symbolic integers, and what is known of symbols.
+"""Relations over symbolic integers, and facts about symbols.
 
     relation      the constructors: eq, ge, conjunction, divisible, ite, ...
     formula       Relation: a comparison with 0, or `and`, `or` over relations
@@ -7,7 +7,7 @@
     ranges        sets of integers, for comparisons of one term with constants
     truth         three-valued truth: YES, NO, UNKNOWN
     facts         relations that hold: `simplify` and `decide`
-    piecewise     choices: made where a condition decides them, dropped where they make no difference
+    piecewise     choices: resolved if a condition decides them, dropped if they make no difference
     definedness   where relations with quotients are true, and where false
 
 It builds on terms, and knows nothing of texts.

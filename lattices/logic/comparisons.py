@@ -1,4 +1,4 @@
-"""Comparisons in normal form: what e == 0, e != 0 and e >= 0 say, written down plainly.
+"""Comparisons in normal form: e == 0, e != 0 and e >= 0 in their plainest form.
 
 A comparison is kept as one expression against 0 (content divided out, sign fixed for equalities), so that `a + 1 <= b`
 and `a < b` are one object.
@@ -182,7 +182,7 @@ def _whole_quotient(e: Expr) -> Relation | None:
             continue
         b, m = cast(tuple[Expr, Expr], node.args)
         if m.const is None or m.const < 1 or coef % m.const or any(atom.op in ("max", "min") for atom in b.atoms()):
-            continue  # an extreme in b would be settled by what follows from it, without end
+            continue  # an extreme in b would be rewritten without end
         if coef > 0:
             e, coef = cast(Expr, -e), -coef
         a = add(e, mul(const(-coef), expr_of(node)))
@@ -340,7 +340,7 @@ def _where(condition: Relation, relation: Relation) -> Relation:
 def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
     """The expression with this operand of each choice of the condition, wherever it occurs.
 
-    Were one left inside a quotient, what the quotient says could bring back the relation that is being settled.
+    One left inside a quotient could bring back the relation that is being settled.
     """
     values: dict[Atom, Dim] = {}
     for node in postorder(e.atoms()):

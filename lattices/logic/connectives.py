@@ -57,9 +57,9 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
 
 
 def _redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool | None]:
-    """Operands of an `and` or `or` that the others make redundant, and the truth of the whole where that is settled.
+    """Operands of an `and` or `or` that the others make redundant, and the truth of the whole if that is settled.
 
-    Compares only operands that hold the same term against constants: in `N == 1 or N <= 64` the first says nothing.
+    Compares only operands that hold the same term against constants: in `N == 1 or N <= 64` the first is redundant.
     """
     groups: dict[object, list[Relation]] = {}
     for part in parts:
@@ -76,7 +76,7 @@ def _redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool 
         join = union if op == "or" else intersection
         ordered = sorted(group, key=lambda p: p.op == ">=")
         kept: Range = () if op == "or" else possible
-        later = [kept]  # what the parts from a place on say together, the last place first
+        later = [kept]  # the meaning of the parts from a place on, the last place first
         for part in reversed(ordered):
             on_time()
             later.append(join(later[-1], ranges[part]))

@@ -1,7 +1,7 @@
 """Truth and falsity of relations that divide: a comparison over a quotient by 0 is neither true nor false.
 
 As in `Relation.truth`, the parts of a connective that have a truth may settle it, and a choice needs only the
-alternative that it makes.
+alternative that it takes.
 
 >>> from absint.lattices.text import parse_relation
 >>> str(falsity(parse_relation("N//M >= 2 or N == 7")))
@@ -35,7 +35,7 @@ def truth(relation: Relation) -> Relation:
 
 
 def falsity(relation: Relation) -> Relation:
-    """A relation that holds exactly where the given one is false: where it has no truth, only the negation holds."""
+    """A relation that holds exactly where the given one is false; the negation also holds where it has no truth."""
     return _settled(relation, False) if _divides(relation.atoms()) else negation(relation)
 
 
@@ -48,10 +48,10 @@ def computed(relation: Relation) -> Relation:
 
 
 def undivided(relation: Relation, divisors: Iterable[Expr]) -> Relation:
-    """No divisor of the text is 0, those left out that the relation still divides by.
+    """No divisor of the text is 0, except those that the relation still divides by.
 
     The normal form cancels: `N*M // M` is N, though the text has no value at M == 0. It also splits: a product is 0
-    where a factor is, so another part of a connective may settle what divides by 0 in the text.
+    where a factor is, so another part of a connective may settle a part that divides by 0 in the text.
     """
     shown = {_divisor(node) for node in postorder(relation.atoms())} if relation.op in ("==", "!=", ">=") else ()
     return conjunction(TRUE, *(ne(divisor, 0) for divisor in dict.fromkeys(divisors) if divisor not in shown))

@@ -1,7 +1,7 @@
 """Facts about symbols: the cheap, exact tier behind `decide` and `simplify`.
 
 Facts come from relations: an equality that solves a symbol, bounds, a finite set, a congruence; everything else is kept
-as it stands and used as a premise. Nothing here searches: an answer costs a few normal forms.
+as a premise. Nothing here searches: an answer costs a few normal forms.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Facts:
     __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations", "replaced")
 
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
-        """`order` names symbols that an equality keeps, the first before the second; it solves for another one."""
+        """`order` lists symbols by priority: an equality is solved for a symbol that is not in it, or late in it."""
         self._order = order
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
@@ -145,7 +145,7 @@ class Facts:
             self._limit(symbol, self._sets.get(symbol, frozenset(values)) & values)
 
     def _limit(self, symbol: Symbol, values: frozenset[int]) -> None:
-        """The symbol has one of the values."""
+        """Learn that the symbol has one of the values."""
         values = frozenset(v for v in values if v in symbol.bounds)
         if not values:
             self.contradiction = True
@@ -169,7 +169,7 @@ class Facts:
 
     @property
     def narrows_only(self) -> bool:
-        """The replacements carry every fact: none is left that bounds do not show."""
+        """The replacements carry every fact: bounds show all others."""
         return all(relation.map(self.replaced) is TRUE for relation in self.relations)
 
     @property

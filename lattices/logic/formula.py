@@ -71,7 +71,7 @@ class Relation(Condition):
         return self.negated
 
     def __bool__(self) -> bool:
-        raise TypeError(f"the truth of {self} is open: ask decide()")
+        raise TypeError(f"the truth of {self} depends on its symbols: ask decide()")
 
     def __str__(self) -> str:
         return _algebra().format_relation(self)
@@ -229,8 +229,9 @@ def relation_of(op: str, *args: Expr | Relation) -> Relation:
 TRUE: Final = relation_of("true")
 FALSE: Final = relation_of("false")
 UNKNOWN_RELATION: Final = relation_of("unknown")
-"""A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided
-and can only be forgotten."""
+"""A relation over an unknown dim, or with more terms than the budget allows: it has no form, so it is never decided and
+can only be dropped.
+"""
 
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Line", "Relation", "leads_negative", "relation_of",

@@ -35,7 +35,7 @@ _MAX_CHOICES: Final = 6
 _LARGE: Final = 400
 
 _MAX_STEPS: Final = 16
-"""Of one simplification: two choices can take turns in making each other redundant."""
+"""Most passes of one simplification: two choices can make each other redundant in turns."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -50,7 +50,7 @@ def choices(root: Dim | Relation) -> tuple[Relation, ...]:
 
 @lru_cache(maxsize=1 << 13)
 def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
-    """The dim simplified where the condition holds: choices made, and symbols replaced that the condition fixes.
+    """The dim simplified where the condition holds: choices resolved, and symbols replaced that the condition fixes.
 
     With `extremes`, the larger or smaller of two is a choice too.
     """
@@ -65,7 +65,7 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
 
 @lru_cache(maxsize=1 << 13)
 def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
-    """The dim with the choices made whose conditions are among these, or whose negations are."""
+    """The dim with the choices resolved whose conditions, or their negations, are among these."""
     if not isinstance(dim, Expr) or dim.size > _LARGE or not any(atom.args for atom in dim.atoms()):
         return dim
     values: dict[Atom, Dim] = {}
@@ -92,7 +92,7 @@ def excludes(condition: Relation, relation: Relation) -> bool:
 
 
 def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, Dim]:
-    """Each atom with the choices made that the facts decide."""
+    """Each atom with the choices resolved that the facts decide."""
     values: dict[Atom, Dim] = {}
     for node in postorder(roots):
         condition = _condition(node) if extremes or node.op == "ite" else None
@@ -145,7 +145,7 @@ def _settled_once(dim: Dim) -> Dim:
 
 @lru_cache(maxsize=1 << 13)
 def product_settled(dim: Dim) -> Dim:
-    """The dim without choices that matter only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
+    """The dim without choices that differ only where a factor beside them is 0: `S*ite(S == 0, 1, N)` is `S*N`."""
     if not isinstance(dim, Expr) or not (choices(dim) or _extremes(dim)):
         return dim
     total: Dim = ZERO_EXPR
@@ -182,7 +182,7 @@ def _extremes(dim: Dim) -> tuple[Relation, ...]:
 
 @remembered
 def given(premise: Relation, dim: Dim) -> Dim:
-    """The dim in the runs that meet the premise, without the choices that the premise decides.
+    """The dim in the runs that meet the premise, without the choices that it decides.
 
     A table of 64 positions that is cut to `min(seq, 64)` and added to `seq` rows can only run as `seq`.
     """

@@ -1,4 +1,4 @@
-"""The constructors of relations: what an operator requires, what a condition says.
+"""The constructors of relations, for requirements and conditions.
 
 Each returns the normal form, and negation stays within the language: `a + 1 <= b` and `a < b` are one object, and so
 are `not a < b` and `a >= b`.
@@ -26,7 +26,7 @@ def boolean(name: str) -> Relation:
 
 
 def truth_of(symbol: Symbol) -> Relation:
-    """The condition that a symbol of bounds (0, 1) stands for."""
+    """The condition of a symbol with bounds (0, 1)."""
     return eq(expr_of(symbol), 1)
 
 

@@ -1,4 +1,4 @@
-"""Three-valued truth: what an abstract comparison can honestly answer."""
+"""Three-valued truth: the answer of an abstract comparison."""
 
 from __future__ import annotations
 

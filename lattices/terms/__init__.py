@@ -1,7 +1,7 @@
 """Symbolic integers in normal form: interned polynomials over atoms, their constructors and rewrites.
 
     atoms          symbols, and operations without a polynomial form: floordiv, truncdiv, max, min, broadcast, ite
-    dim            Dim: what a dim answers, and Python's operators
+    dim            Dim: the methods of a dim, and Python's operators
     expr           Expr and Unknown: polynomials, with + - *, products and bounds
     monomials      products of atoms: order, product, exact quotient, bounds
     normal         every constructor of a composite atom in one table
@@ -15,7 +15,7 @@
     rewriting      statements of rewrites as data, which a test proves
     interval       integer intervals and congruences
     real           floats that are exact: an expression over a constant
-    kinds          what a symbol stands for, and where it comes from
+    kinds          kinds of symbols, and their origins
     intern         one object for each structure
 
 Nothing here knows of relations or texts.

@@ -18,7 +18,7 @@ Values = Mapping["Atom", int]
 
 
 class Interned:
-    """There is one object of each structure, so a copy is the object itself."""
+    """One object for each structure, so a copy is the object itself."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ class Symbol(Atom):
     name: str
     kind: SymbolKind
     origin: Origin | None
-    """Where a symbol that a node invents, or a hole for one, comes from."""
+    """The origin of a symbol that a node invents, or of a hole for one."""
 
     def __new__(cls, name: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
         found = _SYMBOLS.get((name, lo, hi))
@@ -114,7 +114,7 @@ class Symbol(Atom):
 
     @staticmethod
     def hole(tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Symbol:
-        """A hole for a symbol that each node invents for itself."""
+        """A hole for a symbol that each node invents on its own."""
         return Symbol(f"{HOLE_NAME}{tag}", lo, hi)
 
     @staticmethod
@@ -129,7 +129,7 @@ class Symbol(Atom):
 
     @property
     def is_by_data(self) -> bool:
-        """A data-dependent truth: it is no part of a size."""
+        """It stands for a data-dependent truth, and is no part of a size."""
         return self.kind is not SymbolKind.INPUT and self.bounds == (0, 1)
 
     def filled(self, node: int, kind: SymbolKind = SymbolKind.FRESH) -> Symbol:
@@ -159,7 +159,7 @@ def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         return self
 
-    key = (op, *map(id, args))  # operands are interned, and the atom keeps them
+    key = (op, *map(id, args))  # operands are interned, and the atom keeps them alive
     found = _ATOMS.get(key)
     return found if found is not None else _ATOMS.add(key, build)
 
@@ -174,7 +174,7 @@ def short_key(text: str, op: str) -> str:
 def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
     """Every atom reachable from the roots, operands first, each once; iterative, so depth is no limit.
 
-    Atoms in `known` are left out, with everything that is reached through them alone.
+    Atoms in `known` are left out, with all atoms that are reached through them alone.
     """
     done: dict[Atom, None] = {}
     stack: list[tuple[Atom, bool]] = [(root, False) for root in roots]

@@ -17,7 +17,7 @@ from absint.lattices.terms.sign import nonneg
 def broadcast(*dims: Dim | int) -> Dim:
     """The size of an axis after numpy broadcasting: the first operand that is not 1, else 1.
 
-    Symmetric and associative under the requirement that goes with it: the operands are pairwise equal or 1.
+    Symmetric and associative under its requirement: the operands are pairwise equal or 1.
     """
     return _broadcast(tuple(as_dim(d) for d in dims))
 

@@ -1,4 +1,4 @@
-"""Dim: what a dim answers, and Python's operators on it."""
+"""Dim: the methods of a dim, and Python's operators on it."""
 
 from __future__ import annotations
 

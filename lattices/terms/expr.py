@@ -4,7 +4,7 @@ An `Expr` is a sum of integer-coefficient monomials; a monomial is a product of 
 are one object, so equality is identity. `normal` has the constructors of composite atoms, `absint.lattices.text` the
 grammar.
 
-`Unknown` is a dim of which only an interval and a congruence are known. It absorbs arithmetic, and every constructor
+`Unknown` is a dim with a known interval and congruence, and no expression. It absorbs arithmetic, and every constructor
 returns it when a result would outgrow the size budget: nothing here ever invents a symbol.
 """
 
@@ -26,7 +26,7 @@ MAX_TERMS: Final = 256
 MAX_DEGREE: Final = 32
 MAX_SIZE: Final = 100_000
 MAX_BITS: Final = 2048
-"""Of a coefficient: repeated squaring would double its length each time."""
+"""Longest coefficient: repeated squaring would double its length each time."""
 
 _CACHE: Final = 1 << 14
 
@@ -35,7 +35,7 @@ _UNKNOWNS: InternTable[Unknown] = InternTable()
 
 
 class Unknown(Dim):
-    """A dim of which only bounds and a congruence are known; two of them are never known to be the same size."""
+    """A dim with known bounds and congruence, and no expression; two of them never count as the same size."""
 
     __slots__ = ("__weakref__", "_bounds", "_congruence")
 
@@ -164,7 +164,9 @@ class Expr(Dim, Operand):
 
 
 class Constant(Expr):
-    """An expression without symbols. It equals the int; apart from the rest so that theirs is the plain, fast hash."""
+    """An expression without symbols, which equals the int. A class of its own, so that others keep the plain, fast
+    hash.
+    """
 
     __slots__ = ()
 

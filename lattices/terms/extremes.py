@@ -27,7 +27,7 @@ def minimum(*dims: Dim | int) -> Dim:
 
 
 _MAX_OPERANDS: Final = 64
-"""Of max and min, whose operands are compared pairwise."""
+"""Most operands of max and min, which are compared pairwise."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -83,7 +83,7 @@ def _flatten(op: str, exprs: tuple[Expr, ...]) -> list[Expr]:
 @states("max(a, b) -> a", when="a >= b")
 @states("min(a, b) -> a", when="a <= b")
 def _undominated(op: str, exprs: list[Expr]) -> list[Expr]:
-    """Drop every operand that another one is known to dominate."""
+    """Drop every operand that another one provably dominates."""
     kept: list[Expr] = []
     for e in exprs:
         if any(_dominates(op, k, e) for k in kept):

@@ -16,12 +16,12 @@ P = ParamSpec("P")
 
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """The function of interned or plain arguments, its latest results kept. True is not taken for 1."""
+    """The function of interned or plain arguments, with its latest results kept. True differs from 1."""
     return cast("Callable[P, T]", lru_cache(maxsize=1 << 12, typed=True)(function))
 
 
 class _Entry(weakref.ref[T]):
-    """A weak reference that knows where it is kept."""
+    """A weak reference that knows its table and key."""
 
     __slots__ = ("key", "refs")
 

@@ -155,7 +155,7 @@ def _times_open(a: Interval, b: Interval) -> Interval:
 
 
 MAX_BOUND = 1 << 512
-"""Products go no further out than this: repeated squaring would double the length of a bound each time."""
+"""Largest bound of a product: repeated squaring would double the length of a bound each time."""
 
 
 def clamped(lo: Bound, hi: Bound) -> Interval:

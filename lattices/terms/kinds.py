@@ -1,7 +1,7 @@
-"""Kinds of symbols, and the nodes that they come from.
+"""Kinds of symbols, and the nodes that invent them.
 
 A name that begins with `%` is internal: it spells the kind, the node and the tag of a symbol that some node invents.
-Names of models never do, whatever their files say: the text of a dim is escaped where it is read.
+Names of models never do, whatever a file contains: the text of a dim is escaped when it is read.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Final, NamedTuple
 
 
 class SymbolKind(Enum):
-    """What a symbol stands for."""
+    """The meaning of a symbol."""
 
     INPUT = "input"
     """A size that the model names, or a name that is printed for another symbol."""
     DATA = "data"
     """An element of an input, or a size that the declaration of the input leaves out."""
     FRESH = "fresh"
-    """A number that a node computes from data, or that its rule does not know."""
+    """A number that a node computes from data, or that its rule leaves open."""
     ITERATION = "iteration"
-    """The number of an iteration of a loop, or what a loop carries, in one iteration."""
+    """The number of a loop's iteration, or a number that the loop carries, in one iteration."""
     PROBE = "probe"
-    """What a loop carries, while its closed form is guessed: no claim rests on it."""
+    """A number that a loop carries, while its closed form is guessed: no claim rests on it."""
     HOLE = "hole"
-    """A number that any node with the same rule, attributes and inputs will name as its own."""
+    """A number that every node with the same rule, attributes and inputs names on its own."""
     PLACEHOLDER = "placeholder"
-    """A number while one question is answered; no result mentions it."""
+    """A number within one question; no result mentions it."""
 
 
 class Origin(NamedTuple):
-    """Where a symbol comes from: the node, None for a hole, and the tag, which tells apart the symbols of one node."""
+    """The origin of a symbol: the node, None for a hole, and the tag, which distinguishes the symbols of one node."""
 
     node: int | None
     tag: str
@@ -56,7 +56,7 @@ def name_of(kind: SymbolKind, node: int, tag: str) -> str:
 
 
 def kind_of(name: str) -> tuple[SymbolKind, Origin | None]:
-    """The kind and the origin that a name spells; only what a node invents has an origin."""
+    """The kind and the origin that a name spells; only symbols that a node invents have an origin."""
     if not name.startswith(INTERNAL):
         return SymbolKind.INPUT, None
     if name.startswith(HOLE_NAME):

@@ -18,7 +18,7 @@ from absint.lattices.terms.polynomials import common_factor, exact_quotient
 
 
 class Condition(Operand):
-    """The condition of a choice. This room knows no more of it; `absint.lattices.logic` has the relations."""
+    """The condition of a choice, as far as this room needs it; `absint.lattices.logic` has the relations."""
 
     __slots__ = ()
 

@@ -62,11 +62,11 @@ def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) 
             if b.const is not None and b.const > 0:
                 lost = 0 if coef < 0 else coef * (b.const - 1)
                 return _shown_nonneg(_replaced(terms, mono, a, b.const, lost), budget, scale * b.const)
-            # One budget for all of it: with a fresh one for each premise the work would grow with the depth.
+            # One budget in total: with a fresh one for each premise the work would grow with the depth.
             if coef < 0 and _shown_nonneg(dict(a.terms), budget, 1) and _shown_nonneg(dict(b.terms), budget, 1):
                 return _shown_nonneg(_replaced(terms, mono, a), budget, scale)
         elif node.op in ("max", "min", "broadcast", "ite"):
-            # One operand is enough where the value is on its far side; else it may be any of them.
+            # One operand is enough if the value is on its far side; else the value may be any of them.
             enough = any if (node.op == "max" and coef > 0) or (node.op == "min" and coef < 0) else all
             operands = [arg for arg in node.args if isinstance(arg, Expr)]
             return enough(_shown_nonneg(_replaced(terms, mono, arg), budget, scale) for arg in operands)
@@ -76,7 +76,7 @@ def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) 
 def _replaced(
     terms: Mapping[Monomial, int], mono: Monomial, by: Expr, factor: int = 1, lost: int = 0
 ) -> Mapping[Monomial, int]:
-    """`factor` times the sum, with `factor` times this atom of it replaced by an expression, less what is lost."""
+    """`factor` times the sum, with `factor` times this atom replaced by an expression, minus `lost`."""
     result = {m: c * factor for m, c in terms.items() if m is not mono}
     coef = terms[mono]
     for m, c in by.terms:

@@ -1,17 +1,17 @@
 """One grammar for dims and relations, published in docs/grammar.md, that reads every dialect. This is the entry.
 
     reading           `parse`, `parse_relation`: a text to its dim or relation
-    printer           `format_dim`, `format_relation`: what they print reads back as the identical object
+    printer           `format_dim`, `format_relation`: their output reads back as the identical object
     dim_params        the `dim_param` of a model: mostly names, and never an error
     parser            operator precedence over the tokens, with explicit stacks
     reference_parser  the same with references to values: `X[1]`, `shape(X)`, `size(X)`, `rank(X)`
-    operations        what operators and functions make of their operands
+    operations        operators and functions applied to operands
     functions         the table of functions; exact quotients
     syntax            operators, operands, brackets, references, as data
     tokens            tokens, names in backquotes, `TextError` with its caret
-    value_names       where the name of a value ends in a text
+    value_names       the extent of a value's name in a text
     nearest           suggestions for a misspelt name
-    escapes           text of strangers, made safe to show
+    escapes           untrusted text, made safe to print
 
 It builds on terms and logic; nothing there imports it but through `absint.lattices.operators`.
 """

@@ -14,14 +14,14 @@ from absint.lattices.text.tokens import MAX_TEXT, TextError, Token, reads_as_nam
 
 
 class DimParam(NamedTuple):
-    """The dim of a `dim_param`, with a hint where its author may have wanted an expression but got a name."""
+    """The dim of a `dim_param`, with a hint if its author may have wanted an expression but got a name."""
 
     dim: Dim
     hint: str | None = None
 
 
 def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool = False) -> DimParam:
-    """The dim that a `dim_param` of a model denotes; a text that is not an expression is a name as it stands.
+    """The dim that a `dim_param` of a model denotes; a text that is not an expression is a name.
 
     `standalone_names` are the dim_params of the graph's inputs that are names by themselves. `past-seq` and `a/b`,
     without a space at the operator, are expressions only if each of their names is one of them. `total`: see `parse`.
@@ -52,11 +52,11 @@ def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) ->
 
 
 MAX_KEPT: Final = MAX_TEXT
-"""Characters of dim_params that stay parsed: exporters write the same long text at hundreds of values."""
+"""Characters of parsed dim_params that are kept: exporters write the same long text at hundreds of values."""
 
 
 class _Kept:
-    """Parsed texts, bounded by their length in all."""
+    """Parsed texts, bounded by their total length."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, frozenset[str], bool], DimParam] = {}
@@ -89,7 +89,7 @@ def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:
 
 
 _EXPRESSION: Final = re.compile(r"[+*%^(),]|//|/:|\s[-/]|[-/]\s")
-"""Signs of a text meant as an expression; a `-` or `/` without a space is also common inside names."""
+"""Signs that a text is an expression; a `-` or `/` without a space is also common inside names."""
 
 _INTERNAL: Final = re.compile(r"\\*%")
 

@@ -1,4 +1,4 @@
-"""Text of strangers, made safe to show: names in a model may hold line breaks and what steers a terminal."""
+"""Untrusted text, made safe to print: names in a model may hold line breaks and control sequences of terminals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def message(text: str) -> str:
-    """A message in one line; the text and the caret that it may end with keep theirs."""
+    """A message in one line; a text and a caret at its end keep their own."""
     if text.isprintable():
         return text
     lines = text.split("\n")
@@ -36,7 +36,7 @@ def excerpt(text: str, most: int = 80) -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """As JSON, with what is not printable written as escapes, which mean the same there."""
+    """As JSON, with unprintable characters as escapes, which mean the same there."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
 

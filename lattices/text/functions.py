@@ -1,4 +1,4 @@
-"""The functions of the text grammar, and exact quotients: what `/` means inside `floor` and `ceil`."""
+"""The functions of the text grammar, and exact quotients: the meaning of `/` inside `floor` and `ceil`."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ DIVIDING: Final = frozenset(
 def first_not_one(*dims: Dim) -> Dim:
     """The first operand that is not 1, else 1, also where the operands do not broadcast.
 
-    `normal.broadcast` says the same in any order and without choices, but only under the requirement that its operands
-    broadcast: which a rule states beside it, and the author of a query does not.
+    `normal.broadcast` gives the same in any order and without choices, but only if its operands broadcast: a rule
+    states that as a requirement, the author of a query does not.
     """
     result: Dim = ONE_EXPR
     for dim in reversed(dims):
@@ -167,4 +167,4 @@ def first_not_one(*dims: Dim) -> Dim:
 
 
 TOTAL_FUNCTIONS: Final = FUNCTIONS | {"broadcast": Function("d", first_not_one, variadic=True)}
-"""For texts that nothing states requirements beside: queries, assumptions, dims of inputs."""
+"""The functions of texts without requirements: queries, assumptions, dims of inputs."""

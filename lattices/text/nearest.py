@@ -13,18 +13,18 @@ _COMPARED: Final = 200
 _SEARCHED: Final = 200_000
 _CANDIDATES: Final = 50
 SHOWN: Final = 120
-"""Characters of a name in an error."""
+"""Most characters of a name in an error."""
 
 
 class Near(NamedTuple):
-    """A name that is like another one, and how much."""
+    """A name that is similar to another one, and the similarity."""
 
     ratio: float
     name: str
 
 
 def nearest(word: str, names: Iterable[str], count: int = 3) -> list[Near]:
-    """The names most like a word, the nearest first; at most `count`, none if nothing is like it.
+    """The names most similar to a word, the nearest first; at most `count`, none if nothing is similar.
 
     Only those that share the most pairs of characters are compared in full, so a long list costs little.
     """

@@ -1,7 +1,6 @@
 """The operators and functions of the grammar, applied to operands.
 
-Every operation is charged before it is done, against a budget that is linear in the text, so that no short text takes
-long.
+Every operation is charged in advance to a budget that is linear in the text, so that no short text takes long.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Operations:
     def __init__(self, text: str, names: Names, total: bool) -> None:
         self.text, self.names = text, names
         self.table = TOTAL_FUNCTIONS if total else FUNCTIONS
-        self.divisors: list[Expr] = []  # in the text; the normal form may be without them
+        self.divisors: list[Expr] = []  # of the text; the normal form may lack them
         self.exact = False  # inside floor, ceil and trunc, where `/` is exact
         self.depth: dict[Relation, int] = {}
         self.work = _WORK + _WORK_PER_CHARACTER * len(text)
@@ -186,7 +185,7 @@ class Operations:
             self.depth[result] = depth
         return result
 
-    # Operands, converted to the kind that their place wants
+    # Operands, converted to the kind that their place demands
 
     def _dim(self, item: Item) -> Expr:
         number = self._number(item)

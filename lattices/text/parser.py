@@ -55,7 +55,7 @@ class Parser(Operations):
     def __init__(self, text: str, names: Names, relation: bool, total: bool) -> None:
         super().__init__(text, names, total)
         self.infix = INFIX | {"&": AND if relation else MINIMUM}
-        self.at = 0  # where the next token is looked for
+        self.at = 0  # the column of the next token
         self.items: list[Item] = []
         self.stack: list[Infix | Bracket] = []
         self.negated_in: Token | None = None  # the `not` of a `not in`
@@ -83,7 +83,7 @@ class Parser(Operations):
         """The error of a text that does not parse."""
         return self._error(at, reason)
 
-    # Tokens; each method returns whether an operand comes next
+    # Tokens; each method returns True if an operand comes next
 
     def _next(self, wants_operand: bool) -> Token:
         return token_at(self.text, self.at)
@@ -121,7 +121,7 @@ class Parser(Operations):
         raise self._misread(token.at, f"expected a number, a name or '(', found {token.found}")
 
     def _decimal(self, token: Token) -> Expr | Ratio:
-        """A decimal is exact where it is a binary fraction, as float arithmetic would have it."""
+        """A decimal, which must be a binary fraction, and so is exact as a float."""
         if len(token.text) > MAX_DIGITS:
             raise self._error(token.at, f"a number has at most {MAX_DIGITS} digits, this one has {len(token.text) - 1}")
         value = Fraction(token.text)
@@ -195,7 +195,7 @@ class Parser(Operations):
         self.items.append(self._closed(opened, operands))
 
     def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
-        """The operand that a pair of brackets makes."""
+        """The operand of a pair of brackets."""
         value = operands[0].value
         if opened.kind == "call":
             value = self._call(opened, operands)

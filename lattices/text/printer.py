@@ -255,7 +255,9 @@ def _relation(r: Relation) -> tuple[int, list[Piece]]:
 
 
 def _afterthought(alternative: Relation) -> int:
-    """A sort key, what reads best last: `H % 8 == 0 or batch == 0`, `edges <= nodes or nodes >= 2 or edges == 0`."""
+    """A sort key, which puts the alternative that reads best last at the end: `H % 8 == 0 or batch == 0`, `edges <=
+    nodes or nodes >= 2 or edges == 0`.
+    """
     line = alternative.line
     if line is None or _literal(alternative):
         return 0

@@ -20,8 +20,8 @@ def parse(text: str, names: Names = None, references: References | None = None, 
     dims of the values that it knows, and no text denotes the unknown dim.
 
     `broadcast(a, b)` is the size of a value that some node has computed: the node requires that a and b broadcast. In a
-    `total` text, and with `references`, it is the first operand that is not 1 whether or not they do.
-    Raises TextError, which points at the column, for anything else and for whatever is over a limit.
+    `total` text, and with `references`, it is the first operand that is not 1, whether they broadcast or not. Raises
+    TextError, which points at the column, for any other text, and for one beyond a limit.
     """
     whole = text.strip()
     if whole == "?" and references is None:
@@ -41,10 +41,10 @@ def parse_relation(
 ) -> Relation:
     """The relation that a text denotes: `seq % 8 == 0`, `0 <= N <= 7`, `N in {1, 64}`, `c -> M == N`.
 
-    A name that stands where a condition is expected is a boolean symbol. With `references`, relations over values are
-    read too: `X[1] == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`.
-    `total` is as for `parse`; what the text divides by is added to `divisors`.
-    Raises TextError, which points at the column, for any other text and for whatever is over a limit.
+    A name in the place of a condition is a boolean symbol. With `references`, relations over values are read too: `X[1]
+    == Z[0] + 2`, `shape(X) == shape(Z)`, `shape(X) == [N, 3]`, `size(X) == size(Z)`, `rank(X) == 4`. `total` is as for
+    `parse`; the divisors in the text are added to `divisors`. Raises TextError, which points at the column, for any
+    other text, and for one beyond a limit.
     """
     parser = _parser(text, names, references, relation=True, total=total)
     relation = parser.relation()

@@ -32,7 +32,7 @@ class ReferenceParser(Parser):
     # Tokens
 
     def _next(self, wants_operand: bool) -> Token:
-        """The next token: the name of a value where one stands before a `[`."""
+        """The next token; a value's name before a `[` is one."""
         if wants_operand:
             at = after_space(self.text, self.at)
             name = self.values.bare(at)
@@ -156,7 +156,7 @@ class ReferenceParser(Parser):
         return same if infix.op == "==" else rel.negation(same)
 
     def _same(self, x: Dims, y: Dims, at: int) -> Relation:
-        """Both shapes have one rank and equal dims. One pair that differs in every run settles it."""
+        """Both shapes have one rank and equal dims. One pair that differs in every run decides it."""
         if len(x.dims) != len(y.dims):
             return rel.FALSE
         equal = [rel.eq(a, b) for a, b in zip(x.dims, y.dims, strict=True)]

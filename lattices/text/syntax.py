@@ -39,17 +39,17 @@ OPERATIONS: Final[dict[str, Callable[[Dim, Dim], Dim]]] = {
     "&": normal.minimum,
 }
 Names = Collection[str] | Mapping[str, Dim] | None
-"""The symbols that a text may name: any, only these, or only these for the dims that they stand for."""
+"""The symbols that a text may name: any, only these, or only these with the dims that they stand for."""
 
 CLOSING: Final = {"(": ")", "{": "}", "[": "]"}
 
 
 class UnresolvedError(ValueError):
-    """The dims of a value cannot be given; the message says why."""
+    """The dims of a value are unknown, for the reason in the message."""
 
 
 class References(Protocol):
-    """The values that a text may refer to, by name. Iterating gives their names, which errors suggest."""
+    """The values that a text may refer to, by name. Iterating yields their names, for suggestions."""
 
     def __contains__(self, name: object, /) -> bool: ...
 
@@ -60,9 +60,8 @@ class References(Protocol):
 
 
 class Name(NamedTuple):
-    """A name that is a dim or a condition by where it stands; `calls` if an opening parenthesis makes it a function.
-
-    `is_symbol` if the text says that it is one, where there is a value of that name too.
+    """A name, which is a dim or a condition by its place; `calls` if an opening parenthesis makes it a function,
+    `is_symbol` if the text says so, in case a value has the same name.
     """
 
     name: str
@@ -71,7 +70,7 @@ class Name(NamedTuple):
 
 
 class Sum:
-    """A sum that is still being added to: one dictionary, instead of one polynomial for each partial sum."""
+    """A sum under construction: one dictionary, instead of a polynomial for each partial sum."""
 
     __slots__ = ("terms",)
 

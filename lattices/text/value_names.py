@@ -1,4 +1,4 @@
-"""Names of values in a text: the end of a name without backquotes, and suggestions for a misspelt one."""
+"""Names of values in a text: the extent of a name without backquotes, and suggestions for a misspelt one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ValueNames:
 
     def __init__(self, text: str, names: Names, references: References) -> None:
         self.text, self.names, self.references = text, names, references
-        self._end = -1  # the next column that no bare name reaches beyond
+        self._end = -1  # the next column that no bare name crosses
 
-    # Where a name begins and ends
+    # The extent of names
 
     def bare(self, at: int) -> str | None:
         """The value whose name stands at this column without backquotes, right before a `[`."""
@@ -37,7 +37,7 @@ class ValueNames:
         return name if name in self.references and is_bare(name) else None
 
     def argument(self, at: int, what: str) -> tuple[str, int, int]:
-        """The name in a parenthesis that opens before this column, where it begins, and where the parenthesis ends."""
+        """The name in a parenthesis that opens before this column, its first column, and the end of the parenthesis."""
         start = after_space(self.text, at)
         if self.text.startswith("`", start):
             token = token_at(self.text, start)
@@ -54,13 +54,13 @@ class ValueNames:
         return name, start, end + 1
 
     def _bare_end(self, at: int) -> int:
-        """The next column that no name without backquotes reaches beyond; found once for all columns before it."""
+        """The next column that no name without backquotes crosses; found once for all columns before it."""
         if self._end < at:
             self._end = _end_of(_BARE, self.text, at)
         return self._end
 
     def _word(self, at: int) -> tuple[str, int]:
-        """The longest text around a column without spaces and brackets, and where it begins."""
+        """The longest text around a column without spaces and brackets, and its first column."""
         begin = at - _end_of(_WORD, self.text[max(0, at - MAX_BARE_NAME) : at][::-1], 0)
         end = _end_of(_WORD, self.text[: at + MAX_BARE_NAME], at)
         return self.text[begin:end], begin
@@ -74,7 +74,7 @@ class ValueNames:
     # Errors
 
     def check_symbol(self, name: str, at: int, *, alone: bool) -> None:
-        """Raises TextError if the name at this column is no symbol, or a value too (`alone`: that is no matter)."""
+        """Raises TextError if the name at this column is no symbol, or (unless `alone`) a value too."""
         is_symbol = self.names is None or name in self.names
         if name in self.references and not alone:
             if self.names is None or not is_symbol:
@@ -97,7 +97,7 @@ class ValueNames:
         return self._value_at(at) or self._nearer("no value", name, at, nearest(name, self.references))
 
     def misread(self, problem: TextError, *, no_token: bool = False) -> TextError:
-        """A better error, if what does not parse is the name of a value."""
+        """A better error, if the text that does not parse is the name of a value."""
         at = problem.column
         word, begin = self._word(at)
         better = self._value_at(at)
@@ -109,7 +109,7 @@ class ValueNames:
         return problem
 
     def _nearer(self, what: str, name: str, at: int, near: list[Near]) -> TextError:
-        """The error of a name that is not there, or of the word that it is a part of if that is nearer to a value."""
+        """The error of an unknown name, or of the word that contains it, if that is nearer to a value."""
         word, begin = self._word(at)
         if len(word) > len(name) and self._indexed(begin + len(word)):
             wider = nearest(word, self.references)
@@ -118,7 +118,7 @@ class ValueNames:
         return self._error(at, f"{what} {bounded(name)} here{_suggestion(near)}")
 
     def _value_at(self, at: int) -> TextError | None:
-        """The error of a value that stands at this column where its name says too little, or cannot be read."""
+        """The error of a value's name at this column that is not enough there, or that cannot be read."""
         low = max(0, at - MAX_BARE_NAME)
         around = self.text[low : at + MAX_BARE_NAME]
         for name in sorted((name for name in self.references if name and name in around), key=len, reverse=True):
@@ -161,7 +161,7 @@ def is_bare(name: str) -> bool:
 
 
 def _written(name: str) -> str:
-    """A short name as a text has to write it, a placeholder for a long one."""
+    """A short name as it must be written in a text, a placeholder for a long one."""
     return "X" if len(name) > SHOWN // 4 else name if is_bare(name) else quote(name)
 
 

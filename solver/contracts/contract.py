@@ -1,4 +1,4 @@
-"""Contracts: which input sizes are legal, as a short list of clauses none of which can be left out.
+"""Contracts: which input sizes are legal, as a short list of clauses without a redundant one.
 
 The clauses are the requirements over input symbols alone, simplified by one another, without those that the rest
 entail. Several clauses about one symbol become one where it is proved to say the same (`H % 8 == 0` for a chain of
@@ -33,7 +33,7 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """Legal sizes of the inputs: clauses that every run needs. `proviso` says how far they are sufficient."""
+    """Legal sizes of the inputs: clauses that every run needs. `proviso` says if they are sufficient."""
 
     clauses: tuple[Clause, ...]
     possible: bool | None = True
@@ -58,7 +58,7 @@ class Contract:
 
     @property
     def proviso(self) -> str:
-        """The end of a sentence about the clauses: what they leave out; empty if they are sufficient."""
+        """The end of a sentence about the clauses, which says what they leave out; empty if they are sufficient."""
         if self.beyond:
             return " as far as sizes of the inputs alone decide it"
         return ", but nodes may fail on data" if self.possible_failures else ""

@@ -3,11 +3,11 @@
 document    JSON of the schema `absint.constraints/1`, every relation as text and as a tree (trees)
 script      SMT-LIB 2 with named assertions
 metadata    properties of a model file
-guard       source of a Python function that refuses sizes on which the model cannot run
+guard       source of a Python function that rejects sizes at which the model cannot run
 shapes      source of a Python function from input sizes to all output shapes
 torch_dims  source of the `dynamic_shapes` of torch.export
-records, json_text, errors         what the first three share
-python_source, python_text         what the last three share
+records, json_text, errors         shared by the first three
+python_source, python_text         shared by the last three
 """
 
 from absint.solver.export.document import from_json, json_schema, to_json

@@ -59,8 +59,8 @@ def _lines(records: Iterable[Json]) -> str:
 def from_json(text: str) -> ConstraintSet:
     """The set that `to_json` wrote.
 
-    Raises ExportError with one line (where, what) for anything else: another version, a missing or unknown key, a
-    value of another type, a tree that does not say what the text beside it says.
+    Raises ExportError with one line (where, what) for anything else: another version, a missing or unknown key, a value
+    of another type, a tree that differs from the text beside it.
     """
     root = load(text, _WHERE)
     if isinstance(root, dict):

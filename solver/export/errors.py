@@ -1,4 +1,4 @@
-"""ExportError: one line that says what is wrong with a document, or why a set cannot be written."""
+"""ExportError: one line on the fault of a document, or on why a set cannot be written."""
 
 from __future__ import annotations
 

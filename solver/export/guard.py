@@ -1,4 +1,4 @@
-"""Constraints as the source of a Python function that refuses sizes on which the model cannot run."""
+"""Constraints as the source of a Python function that rejects sizes at which the model cannot run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ORIGINS = 3
 
 
 def to_python(constraints: ConstraintSet, name: str = "check") -> str:
-    """Source of `name(sizes)`, which raises ValueError where a constraint over the input sizes does not hold.
+    """Source of `name(sizes)`, which raises ValueError if a constraint over the input sizes does not hold.
 
     The function needs Python alone and no assert statement. Sizes are given as a mapping or as keywords. The error
     names the clause and the nodes that impose it. The docstring lists what cannot be checked before a run: constraints

@@ -14,7 +14,7 @@ def dump(value: Json) -> str:
 
 
 def check_text(text: object, where: str) -> None:
-    """Raises ExportError for what is no text, or too long."""
+    """Raises ExportError for a value that is no text, or too long."""
     if not isinstance(text, str):
         raise ExportError(f"{where}: expected a text, found {shown(text)}")
     if len(text) > MAX_DOCUMENT:

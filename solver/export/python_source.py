@@ -1,7 +1,7 @@
-"""Dims and relations as Python expressions that mean what `evaluate` says.
+"""Dims and relations as Python expressions with the meaning of `evaluate`.
 
 The expressions need Python alone, and the functions in `HELPERS` that they name. Where no value exists they raise
-ZeroDivisionError; a formula with such parts is settled by the others if they can.
+ZeroDivisionError; the other parts of a formula may still decide it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _truncdiv(a, b):
 
 _FLIPPED: Final = {">=": "<=", "==": "==", "!=": "!="}
 
-# How tightly a piece of source binds, loosest first.
+# The binding power of a piece of source, loosest first.
 _CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(8)
 
 _DEEPEST: Final = 30
@@ -72,7 +72,7 @@ _LONGEST_SUM: Final = 12
 
 
 class Piece(NamedTuple):
-    """An expression, how tightly it binds, how deeply it nests, and whether it may divide by zero."""
+    """An expression, its binding power and depth, and a flag: it may divide by zero."""
 
     text: str
     level: int = _ATOM
@@ -89,7 +89,7 @@ class Piece(NamedTuple):
 
 
 class Source:
-    """Writes expressions over local names, and collects what they call."""
+    """Writes expressions over local names, and collects the functions that they call."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         """`names` gives the local name of each symbol."""

@@ -1,4 +1,4 @@
-"""Shared by all generated Python sources: safe names, comments and strings, and the parameter that holds the sizes."""
+"""Shared by all generated Python sources: safe names, comments and strings, and the parameter for the sizes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def excerpt(text: str, longest: int = 200) -> str:
 
 
 def symbol_ranges(names: Iterable[str], symbols: Iterable[Symbol]) -> dict[str, Interval]:
-    """The range of each name: what all symbols of that name share, or any size."""
+    """The range of each name: the common range of all symbols of that name, or any size."""
     found: dict[str, Interval] = {}
     for symbol in symbols:
         found[symbol.name] = symbol.bounds.meet(found.get(symbol.name, symbol.bounds))

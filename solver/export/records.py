@@ -1,6 +1,6 @@
 """Constraints as plain data, which JSON, SMT-LIB and metadata hold: strings, integers, lists, dicts with string keys.
 
-A relation is its text in the grammar of `absint.lattices.text`. What is written here is read back before it leaves.
+A relation is its text in the grammar of `absint.lattices.text`. Every text is read back before it is returned.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ def to_smtlib(constraints: ConstraintSet) -> str:
     """The set as a script that asks whether all constraints can hold at once; `from_smtlib` reads the set back.
 
     Constraint number 12 is the assertion named `?c12`, its guard included. A numeric premise, which no run requires, is
-    `?a12` instead, and only holds where the variable `premises` is 1. What a formula cannot say (origin, role,
-    reason, possible failures, and the relations as text) stands in `set-info` lines, which solvers ignore.
-    Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
+    `?a12` instead, and only holds where the variable `premises` is 1. What a formula cannot express (origin, role,
+    reason, possible failures, and the relations as text) is in `set-info` lines, which solvers ignore. Raises
+    ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
     """
     symbols, script = Symbols.of(constraints), Script()
     infos: dict[str, Json] = {"format": FORMAT, "symbols": symbol_records(symbols)}
@@ -80,7 +80,7 @@ def from_smtlib(text: str) -> ConstraintSet:
     """The set that `to_smtlib` wrote, from its `set-info` lines.
 
     Raises ExportError with one line for another version, a damaged or incomplete script, and one whose named assertions
-    are not those of its constraints. What an assertion says is not read.
+    are not those of its constraints. The formulas of assertions are not read.
     """
     infos, labels, complete = _scan(text)
     read_format(infos.get("format"), f"{_PREFIX}format")
@@ -116,7 +116,7 @@ def _numbered(infos: dict[str, str], letter: str) -> list[str]:
 
 
 def _scan(text: str) -> tuple[dict[str, str], set[str], bool]:
-    """The information under our keys, the names of assertions, and whether the script asks its question."""
+    """The information under our keys, the names of assertions, and a flag: the script ends with (check-sat)."""
     infos: dict[str, str] = {}
     labels: set[str] = set()
     complete = False

@@ -36,8 +36,8 @@ def shapes_function(symbols: Sequence[str], outputs: Mapping[str, Sequence[Dim] 
 
     The function maps each output to a tuple of sizes, or to None if its rank is unknown; a dim that the symbols do not
     decide is None. It needs Python alone. It raises ValueError for a size outside the range of its symbol, and for
-    sizes under which a dim is negative or divides by zero.
-    Raises ExportError for a name that Python cannot give a function.
+    sizes at which a dim is negative or divides by zero. Raises ExportError for a name that Python cannot give a
+    function.
     """
     check_name(name)
     names = local_names(symbols)

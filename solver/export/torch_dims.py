@@ -24,7 +24,7 @@ _NO_SIZES: Final = "no sizes of the inputs meet the constraints, so there is not
 
 
 class _Line(NamedTuple):
-    """scale * symbol + shift, with a scale of at least 1: all that torch can derive from a Dim."""
+    """scale * symbol + shift, with a scale of at least 1: the only form that torch can derive from a Dim."""
 
     symbol: Symbol
     scale: int
@@ -32,7 +32,7 @@ class _Line(NamedTuple):
 
 
 class _Root(NamedTuple):
-    """A symbol as modulus * k + rest. Its Dim is k, which is the symbol itself where the modulus is 1."""
+    """A symbol as modulus * k + rest. Its Dim is k, which is the symbol itself if the modulus is 1."""
 
     name: str
     modulus: int
@@ -59,8 +59,8 @@ _Shapes = Mapping[str, Sequence[Dim] | None]
 def to_torch(constraints: ConstraintSet, inputs: Mapping[str, Sequence[Dim] | None]) -> str:
     """Python source of a `dynamic_shapes` dict for torch.export, with its `Dim` objects.
 
-    Ranges, fixed sizes, multiples, and dims derived from one symbol (`2*Dim + 1`) are written as torch has them; a dim
-    that torch cannot derive is `Dim.AUTO`. Constraints over the inputs that torch cannot say stand in comments.
+    Ranges, fixed sizes, multiples, and dims derived from one symbol (`2*Dim + 1`) are written as torch writes them; a
+    dim that torch cannot derive is `Dim.AUTO`. Constraints over the inputs that torch cannot express are comments.
     Raises ExportError if no sizes meet the constraints.
     """
     constraints = constraints.without_premises()
@@ -115,7 +115,7 @@ def _roots(facts: Facts, lines: Sequence[_Line], order: Sequence[str]) -> dict[S
         uses = [root.over_k(line) for line in lines if line.symbol is symbol]
         lo, hi = symbol.bounds
         least = max(0, *(-(shift // scale) for scale, shift in uses), -((root.rest - (lo or 0)) // modulus))
-        # A Dim from which something is subtracted needs a greatest value: torch 2.13 fails without one.
+        # A Dim in a difference needs a greatest value: torch 2.13 fails without one.
         bounded = (hi is not None and hi < MAX_DIM) or any(shift < 0 for _, shift in uses)
         most = (min(MAX_DIM, MAX_DIM if hi is None else hi) - root.rest) // modulus if bounded else None
         if most is not None and most < least:

@@ -2,7 +2,8 @@
 
 A node is an integer, or an object with `op` and `args`; a symbol has a `name`, an integer beyond 2^53 has `digits`. The
 operations are those of the normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `max min`,
-`broadcast`, `ite` of a condition; `== != >=` of two dims, `and or true false`, and `unknown` for what has no form.
+`broadcast`, `ite` of a condition; `== != >=` of two dims, `and or true false`, and `unknown` for a relation without a
+form.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from absint.lattices.text import format_dim, format_relation
 from absint.solver.export.records import Json, Record
 
 MAX_DEPTH: Final = 40
-"""Deepest tree: what nests deeper has its text alone. JSON libraries refuse deep documents."""
+"""Deepest tree: a deeper term has its text alone. JSON libraries refuse deep documents."""
 
 _EXACT: Final = (1 << 53) - 1
 """Largest integer that every JSON library reads exactly."""

@@ -1,4 +1,4 @@
-"""The symbols of a loop's body, and what is left of a value outside of it."""
+"""The symbols of a loop's body, and the part of a value that has a meaning outside of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from absint.program.steps import LoopBody
 
 @dataclass(frozen=True)
 class BodySymbols:
-    """The symbols that the head and the nodes of a body invent: they mean another number in each iteration."""
+    """The symbols that the head and the nodes of a body invent: their numbers change with the iteration."""
 
     body: LoopBody
 
@@ -26,7 +26,8 @@ class BodySymbols:
     def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.
 
-        That of a `probe` serves to guess what a trip does. It may be taken for an ordinary size: nothing rests on it.
+        The symbol of a `probe` serves to guess the effect of a trip. It may pass for an ordinary size: no claim rests
+        on it.
         """
         kind = SymbolKind.PROBE if probe else SymbolKind.ITERATION
         return expr_of(Symbol.fresh(self.body.first, "/".join(map(str, place)), *bounds, kind))

@@ -1,6 +1,6 @@
 """Closed forms of recurrences: a carried number at the start of trip i, as a guess that an induction has to prove.
 
-What a trip makes of the number `s`, and the form that is tried:
+The number after a trip that begins with `s`, and the form that is tried:
 
     s + c(i), c a polynomial of degree 3 at most    start + the sum of the binomials of i times differences of c
     s + c(i), c of a period of 6 at most            start + a quotient of i for each place in the period
@@ -12,8 +12,8 @@ What a trip makes of the number `s`, and the form that is tried:
     (s + c) % m                                     (start + i*c) % m
     max(s + c, e), min(s + c, e)                    the extreme of start + i*c and of what e has become
 
-The induction is `proves`: the form is the start at i = 0, and what the body makes of the form at i is the form at
-i + 1. That is shown by normal form, in a few cases that cover all i, so a wrong guess is never a wrong claim.
+The induction is `proves`: the form is the start at i = 0, and the body maps the form at i to the form at i + 1. Normal
+forms show this, in a few cases that cover all i, so a wrong guess is never a wrong claim.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from absint.lattices.terms.substitution import substitute
 from absint.shapes.loops.polynomials import is_equal_in
 
 _DEGREE: Final = 3
-"""Of the steps that are summed."""
+"""Highest degree of the steps that are summed."""
 
 MAX_PERIOD: Final = 6
-"""Trips after which steps come again."""
+"""Longest period of steps."""
 
 
 class Form(ABC):
@@ -44,7 +44,7 @@ class Form(ABC):
 
     @abstractmethod
     def at(self, start: Dim, i: Dim) -> Dim:
-        """The number, from what it was before the first trip."""
+        """The number, from the one before the first trip."""
 
     def cases(self, number: Symbol) -> Iterator[Expr]:
         """Terms that together give every natural number, in each of which the induction is shown."""
@@ -62,7 +62,7 @@ class Form(ABC):
 
 @dataclass(frozen=True)
 class Sum(Form):
-    """A step that is a polynomial in i, by its differences at 0: the step, what it grows by, and so on."""
+    """A step that is a polynomial in i, by its differences at 0: the step, its growth, and so on."""
 
     differences: tuple[Dim, ...]
 
@@ -77,7 +77,7 @@ class Sum(Form):
 
 @dataclass(frozen=True)
 class Periodic(Form):
-    """Steps that come again in the same order."""
+    """Steps that repeat in the same order."""
 
     steps: tuple[Dim, ...]
 
@@ -92,7 +92,7 @@ class Periodic(Form):
 
 @dataclass(frozen=True)
 class Turns(Form):
-    """Numbers that come in turns, the first of which is the start; each has grown when its turn comes again."""
+    """Numbers that take turns, the start first; each has grown by its next turn."""
 
     others: tuple[Dim, ...]
     growth: Dim
@@ -111,7 +111,7 @@ class Turns(Form):
 
 @dataclass(frozen=True)
 class Mirror(Form):
-    """The rest of a whole, and the rest of that."""
+    """The start and its complement, in turns."""
 
     whole: Dim
 
@@ -124,7 +124,7 @@ class Mirror(Form):
 
 @dataclass(frozen=True)
 class Later(Form):
-    """A term of the trip before, whatever the number was then."""
+    """A term of the previous trip, whatever the number was then."""
 
     term: Expr
     number: Symbol
@@ -138,7 +138,7 @@ class Later(Form):
 
 @dataclass(frozen=True)
 class Once(Form):
-    """A value that the first iteration makes of the start, and no further one changes."""
+    """A value that the first iteration computes from the start, and no further one changes."""
 
     term: Expr
     symbol: Symbol
@@ -234,7 +234,9 @@ def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[
 
 
 def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
-    """Of the first of some numbers, each of which becomes the next one, and the last the first, plus what is added."""
+    """The form of the first of some numbers that rotate: each becomes the next one, the last the first, plus
+    `added`.
+    """
     grown = list(accumulate(added, add, initial=_ZERO))
     values = [start + more for start, more in zip(starts, grown, strict=False)]
     gaps = [sub(value, starts[0]) for value in values]
@@ -244,7 +246,7 @@ def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
 
 
 def _step(symbol: Symbol, back: Expr) -> Dim:
-    """The increment of `symbol` in the body, in each of two cases if it chooses."""
+    """The increment of `symbol` in the body; one for each case if it is a choice."""
     step = sub(back, expr_of(symbol))
     for mono, factor in back.terms:
         if factor == 1 and len(mono) == 1 and mono[0].op == "ite":
@@ -257,7 +259,7 @@ def _step(symbol: Symbol, back: Expr) -> Dim:
 
 
 def _sums(step: Expr, number: Symbol) -> Iterator[Form]:
-    """Of a step that depends on the trip."""
+    """Forms for a step that depends on the trip."""
     yield from _whole_sums(step, number)
     after = substitute(step, {number: _next(expr_of(number))})
     if isinstance(after, Expr):
@@ -265,7 +267,7 @@ def _sums(step: Expr, number: Symbol) -> Iterator[Form]:
 
 
 def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
-    """Of a step that is the same polynomial, or has the same period, in all trips."""
+    """Forms for a step that is the same polynomial, or has the same period, in all trips."""
     values = [substitute(step, {number: const(k)}) for k in range(max(_DEGREE + 1, MAX_PERIOD))]
     differences, row = [], values[: _DEGREE + 1]
     while row:
@@ -281,7 +283,7 @@ def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
 
 
 def _extremes(symbol: Symbol, back: Expr) -> Iterator[Extreme]:
-    """The ways to read a term as an extreme of `symbol` plus something, and of something else."""
+    """The readings of a term as an extreme of `symbol` plus something, and of something else."""
     for mono, factor in back.terms:
         found = mono[0] if len(mono) == 1 else None
         if found is None or factor != 1 or found.op not in _EXTREMES:
@@ -295,7 +297,7 @@ def _extremes(symbol: Symbol, back: Expr) -> Iterator[Extreme]:
 
 
 def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
-    """The ways to read a term as what is left of `symbol` plus something."""
+    """The readings of a term as a remainder of `symbol` plus something."""
     for item in back.atoms():
         if item.op == "floordiv":
             dividend, divisor = (arg for arg in item.args if isinstance(arg, Expr))

@@ -1,4 +1,4 @@
-"""The values that the head of a Loop hands to its body beside carried ones: iteration number and condition."""
+"""The values that the head of a Loop passes to its body besides carried ones: iteration number and condition."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def counter(head: LoopHead, number: Element) -> Tensor:
 
 
 def going(head: LoopHead, condition: Value | None, back: Value | None) -> Tensor:
-    """The condition inside, which is true: of the rank that the body declares, or of what it is at first; later of
-    the rank that the body gives back."""
+    """The condition inside, which is true: its rank is the declared one, or that of the initial condition; later the
+    one that the body gives back.
+    """
     rank = head.ranks[1] if head.ranks[1] is not None else rank_of(condition)
     if back is not None and back is not BOTTOM and rank_of(back) != rank:
         rank = None
@@ -39,7 +40,7 @@ def rank_of(value: Value | None) -> int | None:
 
 
 def _single(dtype: DType, element: Element, rank: int | None) -> Tensor:
-    """One element in a tensor of rank 0 or 1; other ranks that are declared come out in several ways."""
+    """One element in a tensor of rank 0 or 1; runtimes differ on other declared ranks."""
     if rank is None or rank > 1:
         return Tensor(dtype, contents=Contents.fill(element))
     return Tensor(dtype, Shape((1,) * rank), Contents.of((1,) * rank, (element,)))

@@ -1,7 +1,7 @@
 """Ranks of body values that onnxruntime's type inference alone fixes.
 
-After no trip a scan output has shape [0], unless the body declares the rank of what it scans or type inference finds
-it. The lists below are measured: tests/soundness/test_inferred_ranks.py runs each operator in a loop without a trip.
+Without a trip a scan output has shape [0], unless the body declares the rank of its slice or type inference finds it.
+The lists below are measured: tests/soundness/test_inferred_ranks.py runs each operator in a loop without a trip.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ SINCE: Final = {"GreaterOrEqual": 16, "LessOrEqual": 16}
 
 
 class Alike(NamedTuple):
-    """A value and the rank that it must have for inference to be right: that of another value, or a declared one."""
+    """A value and the rank that it must have for type inference to be right: that of another value, or a declared
+    one.
+    """
 
     value: Operand
     rank: Operand | int
@@ -85,7 +87,7 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
         elif isinstance(node.step, IfJoin):
             width = (len(node.operands) - 1) // 2
             both = node.operands[1 + found[1]], node.operands[1 + width + found[1]]
-            alike.append(Alike(*both))  # of branches that differ in rank the runtime infers none
+            alike.append(Alike(*both))  # the runtime infers no rank from branches that differ in it
             stack.extend(both)
         elif isinstance(node.step, ScanHead) or _is_enough(nodes, node):
             stack.extend(node.operands)
@@ -108,7 +110,7 @@ def _rank(value: Value | None) -> int | None:
 
 
 def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
-    """The ranks of the operands give those of the outputs."""
+    """The ranks of the operands determine those of the outputs."""
     operation, operands = node.operation, node.operands
     if operation is None or operation.domain or operation.rule is None:
         return False
@@ -130,7 +132,7 @@ def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
 
 
 def _lists_axes(nodes: Sequence[Node], operand: Operand) -> bool:
-    """Constant axes, one at least: inference squeezes no unnamed axis of a size that it does not know."""
+    """Constant axes, one at least: without axes, inference squeezes no axis of unknown size."""
     value = _constant(nodes, operand)
     return value is not None and bool(value.contents and value.contents.elements)
 

@@ -1,9 +1,9 @@
 """Invariants of carried values: a claim for each number, which gets weaker in finitely many steps.
 
 The claims of a carried dim or element, for iteration i: the initial term; a closed form (see `closed_forms`); a symbol
-for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from running
-the body once on the symbol, and from numbers that become each other; each is proved by running the body on the claim
-itself (an induction). So a head is stable after finitely many visits without any widening by the engine.
+for "its value in this iteration", with bounds that no trip leaves. Forms are guessed from the first trip, from a run of
+the body on the symbol, and from numbers that become each other; running the body on the claim itself proves each (an
+induction). So a head is stable after finitely many visits without widening by the engine.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Place = tuple[object, ...]
 
 _DIM_RANGE: Final = Interval(0, MAX_DIM)
 _MAX_RESTARTS: Final = 8
-"""How often a claim is made anew because an outer loop has come round with another start."""
+"""Most restarts of a claim because an outer loop gives another start."""
 
 _MAX_PROBES: Final = 3
-"""How often forms are looked for: what the body gives back rests on claims of other numbers, which may still change."""
+"""Most searches for forms: the result of the body rests on claims of other numbers, which may still change."""
 
 
 @dataclass
@@ -39,29 +39,28 @@ class Invariant:
 
     start: Dim
     kind: str = "start"
-    """`start`: the start; `form`: the first of the forms, not to be proved yet if `next`; else the head's symbol.
-
-    Forms may be found for the symbol of a `probe`, and only bounds for a `symbol`.
+    """`start`: the start; `form`: the first of the forms, whose proof is delayed if `next`; else the head's symbol. / A
+    `probe` is a symbol that may get forms, a `symbol` gets bounds only.
     """
     forms: list[Form] = field(default_factory=list)
-    """Those that are still to be tried."""
+    """Forms that are still to be tried."""
     probes: int = 0
-    """How often forms have been looked for."""
+    """The number of searches for forms."""
     bounds: Interval | None = None
-    """Of the symbol; None until the body has run on it."""
+    """Bounds of the symbol; None until the body has run on it."""
     restarts: int = 0
     followed: bool = False
     """The result of a trip depended on the symbol of a probe."""
 
     def try_forms(self, number: Symbol, forms: Iterable[Form]) -> bool:
-        """Claim the first of these that begins with the start; False if there is none."""
+        """Claim the first of these forms that begins with the start; False if there is none."""
         begun = [form for form in forms if form.at(self.start, ZERO_EXPR) is self.start]
         self.forms = [form for form in begun if isinstance(form.at(self.start, expr_of(number)), Expr)]
         self.kind = "form" if self.forms else self.kind
         return bool(self.forms)
 
     def drop_form(self, number: Symbol) -> None:
-        """Go on to a form that says something else: what has been refuted must not be taken for stable."""
+        """Advance to a form with another claim: a refuted claim must not count as stable."""
         refuted = self.forms[0].at(self.start, expr_of(number))
         rest = [form for form in self.forms[1:] if form.at(self.start, expr_of(number)) is not refuted]
         if not self.try_forms(number, rest):
@@ -74,14 +73,14 @@ class Invariants:
 
     claims: dict[Place, Invariant] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
-    """Of the head's symbols, by their names."""
+    """Claims of the head's symbols, by name."""
     sources: dict[Place, tuple[Place, Dim]] = field(default_factory=dict)
     """A number, the one that it becomes in a trip, and what is added to that."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
 
     def copy(self) -> Invariants:
-        """The same claims, to go on with apart from these."""
+        """An independent copy of the claims."""
         claims = {place: replace(claim, forms=list(claim.forms)) for place, claim in self.claims.items()}
         return Invariants(claims, dict(self.places), dict(self.sources), set(self.lost), dict(self.joined))
 
@@ -99,7 +98,7 @@ class Invariants:
         return self._widened(body, k, start, back)
 
     def _widened(self, body: BodySymbols, k: int, start: Value, back: Value) -> Value:
-        """For what is not a tensor: no symbol of the body, since what was carried stems from several trips."""
+        """The widened value of what is not a tensor: without symbols of the body, since it stems from several trips."""
         old = self.joined.get(k, start)
         found = VALUES.widen(old, VALUES.join(start, body.leave(back)))
         if isinstance(found, Tensor) and isinstance(start, Tensor):
@@ -108,7 +107,7 @@ class Invariants:
         return found
 
     def _tensor(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Tensor:
-        dtype = start.dtype  # what is carried keeps its type: `absint.shapes.body_types` looks at what the body gives
+        dtype = start.dtype  # carried values keep their types: `absint.shapes.body_types` checks those of the body
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
             self.lost.add((k, "shape"))
         if (k, "shape") in self.lost:
@@ -154,7 +153,7 @@ class Invariants:
         return self._stated(body, place, claim, full)
 
     def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
-        """An outer loop has come round with another start: keep the form; the next visit proves it again."""
+        """Keep the form for another start, which an outer loop gives; the next visit proves it again."""
         claim.start = start
         if claim.kind in ("form", "next"):
             claim.kind = "form" if claim.forms[0].at(start, ZERO_EXPR) is start else "symbol"
@@ -164,7 +163,7 @@ class Invariants:
             claim.bounds = full
 
     def _learn(self, body: BodySymbols, place: Place, claim: Invariant, back: Dim, full: Interval) -> None:
-        """Learn from what the body gives back for the symbol: forms to try, or bounds."""
+        """Learn from the body's result for the symbol: forms to try, or bounds."""
         (symbol,) = self._symbol(body, place, claim, full).symbols
         depends = isinstance(back, Expr) and symbol in back.symbols
         if claim.kind == "probe" and claim.bounds is None:
@@ -198,7 +197,7 @@ class Invariants:
     def _goes_round(self, body: BodySymbols, place: Place, back: Expr) -> bool:
         """Numbers that become each other, plus something, in a circle that this one closes.
 
-        All of them change to their forms before one is proved. Until then they are symbols, so the head is not stable.
+        All of them change to forms before one is proved. Until then they are symbols, so the head is not stable.
         """
         others = [symbol for symbol in back.symbols if symbol.name in self.places]
         step = sub(back, expr_of(others[0])) if len(others) == 1 else UNKNOWN_DIM
@@ -220,7 +219,7 @@ class Invariants:
         return True
 
     def _circle(self, place: Place) -> list[Place]:
-        """The numbers from this one round to it again; empty if there is no such way."""
+        """The numbers on the cycle through this one; empty if there is none."""
         circle, at = [place], self.sources[place][0]
         while at != place:
             if at not in self.sources or len(circle) == MAX_PERIOD:
@@ -231,7 +230,7 @@ class Invariants:
 
 
 def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interval:
-    """The narrowest of some intervals that holds the start and that the body does not leave."""
+    """The narrowest of some intervals that contains the start and that the body does not leave."""
     if not isinstance(start, Expr) or not isinstance(back, Expr):
         return full
     first = start.bounds.meet(full)
@@ -245,7 +244,7 @@ def _invariant(symbol: Symbol, start: Dim, back: Dim, full: Interval) -> Interva
 
 
 def _stays(back: Dim, bounds: Interval, full: Interval) -> bool:
-    """No trip leaves the bounds. A dim is never over the limit of dims; an integer that is over its limit wraps."""
+    """No trip leaves the bounds. A dim never exceeds the limit of dims; an integer beyond its limit wraps around."""
     reached = back.bounds.meet(full) if full is _DIM_RANGE else back.bounds
     return reached.leq(bounds)
 

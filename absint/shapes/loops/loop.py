@@ -1,4 +1,4 @@
-"""The meaning of Loop: what holds in every iteration, how many there are, what is left after the last."""
+"""The meaning of Loop: the claims of every iteration, their number, and the values after the last."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Returned = tuple[list[Value | None], Invariants]
 
 
 def returned(run: Interpretation, head: LoopBody, states: Sequence[State], operands: Sequence[Operand]) -> Returned:
-    """The values that the body gives back, and the claims about them, which begin afresh with the first visit."""
+    """The values that the body gives back, and the claims about them, which the first visit creates."""
     values = [run.operand(o, states) for o in operands]
     if all(v is BOTTOM for v in values):
         run.invariants[head.first] = Invariants()
@@ -52,7 +52,7 @@ def stacked(
 ) -> Value:
     """A scan output: the body's value of each trip along a new axis.
 
-    Its inner dims are the body's only where a trip is certain: after zero trips runtimes give whatever they like.
+    Its inner dims are the body's only if a trip is certain: after zero trips runtimes differ.
     """
     if not isinstance(value, Tensor):
         return TOP
@@ -172,7 +172,7 @@ def _trip_by_trip(
 
 
 def _has_rank(run: Interpretation, item: Node, step: LoopExit, states: Sequence[State], k: int) -> bool:
-    """After zero trips too, scan output k has the rank that the body gives it."""
+    """Scan output k has the rank that the body gives it, after zero trips too."""
     declared = step.ranks[k]
     if declared is not None:
         return declared == rank_of(run.operand(item.operands[3 + 3 * step.count + k], states) or TOP)
@@ -189,7 +189,7 @@ def _trips(
     body_condition: Value | None,
     statements: list[Statement],
 ) -> Dim:
-    """The number of trips: exact where the conditions tell, else a symbol between 0 and max(M, 0)."""
+    """The number of trips: exact if the conditions determine it, else a symbol between 0 and max(M, 0)."""
     if never_runs(run, item, limit, condition):
         return ZERO_EXPR
     most = integer_of(limit)
@@ -229,7 +229,7 @@ _ONE_SIZE: Final = "a scan output must have as many elements in each trip"
 
 
 def slices_may_differ(body: BodySymbols, slices: Sequence[Value | None]) -> list[str]:
-    """Why stacking the slices of several trips may fail: one of them is not known to have one shape in every trip."""
+    """The reason why stacking the slices of several trips may fail: one may change its shape from trip to trip."""
     return [] if all(_has_one_shape(body, value) for value in slices) else [_ONE_SIZE]
 
 

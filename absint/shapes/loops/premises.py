@@ -1,4 +1,4 @@
-"""Numeric premises of the body of a loop, as they hold outside of it, for all trips."""
+"""Numeric premises of the body of a loop, stated outside of it, for all trips."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from absint.transfer.ordinary import ordinary
 
 
 def premises(run: Interpretation, body: BodySymbols, trips: Dim) -> Iterator[Statement]:
-    """Numeric premises of the body, if there is a trip: what they say of all trips, over symbols of the outside."""
+    """Numeric premises of the body for all trips, if there is one, over symbols of the outside."""
     for node in range(body.body.first + 1, body.body.last + 1):
         summary = run.applied.get(node)
         if summary is None or not any(statement.role == "assumed" for statement in summary.statements):
@@ -32,9 +32,9 @@ def premises(run: Interpretation, body: BodySymbols, trips: Dim) -> Iterator[Sta
 def _of_all_trips(body: BodySymbols, premise: Relation, trips: Dim) -> Iterator[Relation]:
     """Relations outside of the loop that make a premise hold in every trip.
 
-    One that is linear in the number of the trip holds in all trips if it does in the first and in the last. Any other
-    one has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). If it is about data of
-    a trip, nothing outside can say so; see `absint.solution.constraints`.
+    One that is linear in the iteration number holds in all trips if it does in the first and in the last. Any other one
+    has been shown for all ordinary sizes, whatever the trip (`transfer.ordinary`). One about data of a trip cannot be
+    stated outside; see `absint.solution.constraints`.
     """
     inside = [symbol for symbol in premise.symbols if body.has(symbol)]
     if (

@@ -59,7 +59,7 @@ def drop_axis(value: Value | None, axis: int) -> Value:
 
 
 def axis_size(value: Value | None, axis: int) -> Dim:
-    """The size of an axis, unknown if it is not there."""
+    """The size of an axis, unknown if there is no such axis."""
     if not isinstance(value, Tensor) or value.shape.is_top or not -len(value.shape) <= axis < len(value.shape):
         return UNKNOWN_SIZE
     return value.shape[axis]
@@ -87,7 +87,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     outputs = [body.final(v or TOP, UNKNOWN_SIZE if s.batched else trips) for v in finals]
     certain = not s.batched or run.facts_at(item.gate).decide(ge(trips, 1)) is YES
     for k, result in enumerate(results):
-        # No runtime runs an unbatched scan over nothing, so there has been a trip.
+        # No runtime runs an unbatched scan over an empty axis, so there is a trip.
         value = body.leave(result or TOP)
         outputs.append(stacked(body, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
     outputs = [*_handed_through(item, step, values, outputs)]
@@ -125,7 +125,7 @@ def _handed_through(
 ) -> Iterator[Value]:
     """The outputs without the sizes that onnxruntime takes from elsewhere.
 
-    It copies what a body hands through into an output that has the declared sizes, or those of the initial state.
+    It copies a value that a body passes through into an output with the declared sizes, or those of the initial state.
     """
     s = step.settings
     first = 2 * s.states + s.scans
@@ -146,7 +146,7 @@ def _handed_through(
 def _possible_failures(
     facts: Facts, body: BodySymbols, s: ScanSettings, values: Sequence[Value | None], lengths: Sequence[Dim]
 ) -> list[str]:
-    """Why the node may fail at sizes that meet what it requires."""
+    """The reasons why the node may fail at sizes that meet its requirements."""
     results = 2 * s.states + s.scans
     if s.batched:
         return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
@@ -163,7 +163,7 @@ def _possible_failures(
 def _problem(
     s: ScanSettings, scanned: Sequence[Value | None], results: Sequence[Value | None], statements: Sequence[Statement]
 ) -> str | None:
-    """Why the node can never run."""
+    """The reason why the node can never run."""
     if any(statement.relation is FALSE for statement in statements):
         return _ONE_LENGTH
     if s.batched:
@@ -189,7 +189,7 @@ def _states_rank(declared: Value) -> bool:
 
 
 def _is_ranked(declared: Value, actual: Value | None) -> bool:
-    """The declared rank is right; onnxruntime forgets one that is not."""
+    """The declared rank is right; onnxruntime ignores one that is not."""
     return actual is BOTTOM or (
         isinstance(declared, Tensor) and isinstance(actual, Tensor) and declared.shape.rank == actual.shape.rank
     )

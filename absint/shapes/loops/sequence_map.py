@@ -34,7 +34,7 @@ def enter_map(run: Interpretation, node: int, item: Node, states: Sequence[State
 
 
 def length_of(values: Sequence[Value | None]) -> Dim:
-    """The length of the first operand, which decides how often the body runs."""
+    """The length of the first operand, which is the number of runs of the body."""
     first = values[0] if values else None
     return first.length if isinstance(first, SequenceOf) else UNKNOWN_SIZE
 

@@ -1,7 +1,7 @@
-"""How many trips a loop makes, where the condition that its body computes is known for each iteration number.
+"""The number of trips of a loop whose body's condition is known for each iteration number.
 
 A condition `p - s*i >= 0` with s >= 1 is true in the first `p // s + 1` iterations and false from then on; one that
-does not mention i, or that grows with it, is what it is at i = 0. The body's condition of iteration i decides on
+does not mention i, or that grows with it, keeps its truth at i = 0. The body's condition in iteration i decides on
 iteration i + 1, so a loop whose first trip is certain makes one trip more than its condition is true.
 """
 
@@ -18,8 +18,8 @@ def trips_by_condition(
 ) -> Dim | None:
     """The trips of a loop over iteration `number`; None if they are not known.
 
-    `first` is the initial condition, `after` the body's, over `number` and what no trip changes. `most` is the limit,
-    at least 0, or None without one. `certain`: the initial condition holds.
+    `first` is the initial condition, `after` the body's, over `number` and symbols that no trip changes. `most` is the
+    limit, at least 0, or None without one. `certain`: the initial condition holds.
     """
     whole = _for_loop(number, first, after)
     if whole is not None:
@@ -31,7 +31,7 @@ def trips_by_condition(
 
 
 def _for_loop(number: Symbol, first: Relation, after: Relation) -> Dim | None:
-    """The trips by the condition alone, where the initial one is the body's at i = -1."""
+    """The trips by the condition alone, if the initial one is the body's at i = -1."""
     if after.op != ">=" or after.substitute({number: const(-1)}) is not first or first is TRUE:
         return None
     line = _line(number, after.expr)

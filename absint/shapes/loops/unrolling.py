@@ -1,8 +1,7 @@
-"""Going through a loop trip by trip, where the number of trips is a small constant.
+"""Interpreting a loop trip by trip, if the number of trips is a small constant.
 
-The fixpoint says what holds in every trip; what a value is after exactly three of them may be more. The body is run on
-the value of each trip, beside the analysis: what is learnt of single trips stays in a trial, and only the values after
-the last one are kept. No node is duplicated.
+The fixpoint holds for every trip; a value after exactly three of them may be more exact. The body is run on the value
+of each trip, in a trial beside the analysis, and only the values after the last trip are kept. No node is duplicated.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from absint.transfer.op import Statement
 
 MAX_TRIPS: Final = 16
 MAX_STEPS: Final = 4096
-"""Nodes that are run in all trips together, those of inner loops included."""
+"""Most nodes to run in all trips together, those of inner loops included."""
 
 
 class _Local(Sequence[State]):
-    """States of all nodes, those of one body kept apart."""
+    """States of all nodes, with separate ones for one body."""
 
     def __init__(self, outer: Sequence[State], first: int, last: int) -> None:
         self._outer, self._first, self._last = outer, first, last
@@ -108,7 +107,7 @@ class Body:
         return True
 
     def value(self, operand: Operand) -> Value:
-        """A result of the trip, without what means another number in each trip."""
+        """A result of the trip, without symbols whose number changes with the trip."""
         return self._symbols.leave(self.trial.operand(operand, self._states) or TOP)
 
     def condition(self, operand: Operand) -> Relation | None:
@@ -128,7 +127,7 @@ def named(head: int, values: Sequence[Value], kind: SymbolKind = SymbolKind.FRES
 
 
 class Unrolled(NamedTuple):
-    """The result of going through all trips."""
+    """The result of interpreting all trips."""
 
     trips: int
     finals: State
@@ -147,7 +146,7 @@ def unrolled(
     body: tuple[Sequence[Operand], Operand, Sequence[Operand]],
     limit: int | None,
 ) -> Unrolled | None:
-    """Go through the trips of an ONNX Loop from carried values `start`; None if they are not few, or not known.
+    """Interpret the trips of an ONNX Loop from carried values `start`; None if they are too many, or unknown.
 
     `body` are its results: carried values, condition, scan outputs.
     """
@@ -180,7 +179,7 @@ def unrolled(
 def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
     """The values of all trips along a new first axis.
 
-    onnxruntime takes the shape of the first trip, and demands of the other ones that they have as many elements.
+    onnxruntime takes the shape of the first trip, and demands as many elements of the others.
     """
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors or len(tensors) < len(values):
@@ -194,7 +193,7 @@ def _stacked(values: Sequence[Value], agree: list[Relation]) -> Value:
 
 
 def _one_size(a: Tensor, b: Tensor) -> Relation:
-    """They have as many elements; open if a shape is unknown."""
+    """They have as many elements; undecided if a shape is unknown."""
     return UNKNOWN_RELATION if a.shape.is_top or b.shape.is_top else eq(_size(a), _size(b))
 
 
@@ -216,7 +215,7 @@ def _joined(tensors: Sequence[Tensor]) -> Contents | None:
 
 
 def is_vague(value: Value) -> bool:
-    """Going through the trips may tell more of it."""
+    """Interpreting the trips may make it more exact."""
     if isinstance(value, SequenceOf):
         return True
     if not isinstance(value, Tensor) or value.shape.is_top or not all(isinstance(d, Expr) for d in value.shape):

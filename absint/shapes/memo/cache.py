@@ -1,8 +1,8 @@
-"""Rule results that are kept: in the layers of a model, across its analyses, and for the next model of its family.
+"""Rule results that are kept: for the layers of a model, its further analyses, and the next model of its family.
 
-What a rule gives depends on the operation, the interned inputs and the facts. Facts that the bounds of symbols show are
-in the inputs; all others are part of the key. Results of interned operations are shared by all programs, those of other
-operations last as long as their program. What is kept is bounded.
+A rule's result depends on the operation, the interned inputs and the facts. Facts that the bounds of symbols show are
+in the inputs; all others are part of the key. All programs share the results of interned operations; those of other
+operations last as long as their program. The number of results is bounded.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from absint.shapes.memo.switch import is_on
 from absint.shapes.summaries import RuleSummary
 
 MAX_MEMO: Final = 1024
-"""Results that are kept of one operation; a model that is checked at many sizes makes ever more."""
+"""Most results of one operation; a model that is checked at many sizes would make ever more."""
 
 MAX_SUMMARIES: Final = 1 << 14
-"""Results of all interned operations together; then all are forgotten."""
+"""Most results of all interned operations; then all are forgotten."""
 
 MAX_REUSES: Final = 32
 
@@ -30,7 +30,7 @@ Results = dict[object, RuleSummary]
 
 
 class Cache:
-    """Results of interned operations, and first-round results by what stands for the symbols."""
+    """Results of interned operations, and first-round results by the replacements of symbols."""
 
     def __init__(self) -> None:
         self._results: WeakKeyDictionary[Operation, Results] = WeakKeyDictionary()
@@ -42,7 +42,7 @@ class Cache:
         return self._results.setdefault(operation, {})
 
     def counted(self) -> None:
-        """One more result is kept."""
+        """Count one more result."""
         self._count += 1
         if self._count > MAX_SUMMARIES:
             self.purge()
@@ -75,7 +75,7 @@ class Memo(dict[Operation, Results]):
         return found
 
     def remember(self, operation: Operation, key: object, summary: RuleSummary) -> None:
-        """Keep what the rule of an operation gave."""
+        """Keep the result of an operation's rule."""
         results = self[operation]
         if len(results) >= MAX_MEMO:
             results.clear()
@@ -96,7 +96,7 @@ def memo_of(program: Program) -> Memo | None:
 
 
 def purge() -> None:
-    """Forget what earlier analyses computed. It costs nothing but the time to compute it again."""
+    """Forget the results of earlier analyses. It costs nothing but the time to compute them again."""
     INTERNED.purge()
     SHARED.purge()
 

@@ -16,8 +16,8 @@ R = TypeVar("R")
 def uncollected(work: Callable[P, R]) -> Callable[P, R]:
     """The function, run while Python's cycle collector pauses.
 
-    An analysis allocates long-lived objects and hardly any garbage in cycles, so collections find nothing and walk all
-    that is there, again and again: half of the time on a model of 10,000 nodes.
+    An analysis allocates long-lived objects and hardly any cyclic garbage, so collections find nothing and walk the
+    whole heap again and again: half of the time on a model of 10,000 nodes.
     """
 
     @wraps(work)

@@ -1,8 +1,8 @@
 """First-round results that a further round need not compute again.
 
-Facts that only replace symbols make most results more exact by replacing those symbols in them: a rule could add
-nothing but where it left something open. What it gave shows that: invented symbols, possible failures, dims whose form
-depends on what is known (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
+Facts that only replace symbols refine most results by that replacement: a rule can add more only where it left
+something open. Its result shows that: invented symbols, possible failures, dims whose form depends on facts (choices,
+extremes, broadcasts). Those nodes run again. Either choice is sound.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from absint.shapes.summaries import RuleSummary
 from absint.transfer.op import Statement
 
 FORMED: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
-"""Atoms that may have another form where more is known."""
+"""Atoms that may simplify under more facts."""
 
 
 class Reuse:
-    """RuleSummarys of a first round over the symbols of another one, by what stands for the symbols."""
+    """Rule summaries of a first round over the symbols of another one, by the replacements of symbols."""
 
     def __init__(self, facts: Facts) -> None:
         """`facts` do no more than replace symbols."""

@@ -1,4 +1,4 @@
-"""The visit of a graph without cycles, in one loop: most nodes need no more than a look at what is known of them."""
+"""The visit of a graph without cycles, in one loop: most nodes need no more than a look-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sweep(
     visit: Callable[[int, Sequence[State]], State],
     known: FirstRound | Memo | None,
 ) -> None:
-    """Write the state of each node in turn, and what its rule gave.
+    """Write the state of each node in turn, and its rule summary.
 
     `visit` computes the state of a node of which nothing is `known`.
     """

@@ -1,4 +1,4 @@
-"""The switch of this room: without it every analysis does all of its work itself, and gives the same answers."""
+"""The switch of this room: without it every analysis does all of its work again, and gives the same answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_on() -> bool:
 
 @contextmanager
 def switched_off() -> Iterator[None]:
-    """Do without results of earlier work, and with garbage collection, within the block. In all threads."""
+    """No results of earlier work, and garbage collection as usual, within the block. In all threads."""
     global _off
     before, _off = _off, True
     try:
