@@ -106,7 +106,7 @@ def test_inputs_that_contradict_each_other_are_told() -> None:
     assert wrong(found) == ["Y[0]: declared batch = 2, ran 3 (batch is 2 in X[0], 3 in Y[0])"]
     assert found.wrong[0].premise
     assert str(found).splitlines()[-1] == (
-        "the inputs or assumptions are not as the analysis took them: it claims nothing of this run"
+        "the inputs break a declaration or an assumption of the analysis: it claims nothing of this run"
     )
 
 

@@ -338,12 +338,12 @@ def test_liveness_of_an_irreducible_graph() -> None:
 
 
 def test_the_domains_of_these_tests_obey_the_laws() -> None:
-    """Widening is above what it joins, and comes to rest on a chain that goes on forever."""
+    """Widening is above what it joins, and becomes stable on an infinite chain."""
     intervals = [Interval(lo, hi) for lo in (None, 0, 3) for hi in (None, 3, 8)] + [EMPTY]
     check_laws(IntervalLattice(), intervals, universe=range(-2, 12), allows=lambda a, n: n in a, rising=_longer)
     sets = [frozenset(s) for s in ((), (0,), (1,), (0, 1), (0, 1, 2))]
     check_laws(Subsets(frozenset(range(3))), sets, universe=range(3), allows=lambda a, n: n in a)
-    with pytest.raises(LawError, match="widening comes to rest"):
+    with pytest.raises(LawError, match="widening becomes stable"):
         check_laws(Naturals(), [0, 1, 2], rising=lambda n: n)
 
 

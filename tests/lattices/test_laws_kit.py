@@ -125,5 +125,5 @@ def test_a_wrong_meaning_is_found(law: str, allows: Any) -> None:
 
 
 def test_a_widening_that_never_rests_is_found() -> None:
-    with pytest.raises(LawError, match="not so: widening comes to rest"):
+    with pytest.raises(LawError, match="not so: widening becomes stable"):
         check_laws(altered(Intervals, widen=Interval.join), [Interval(0, 3)], **RISING)
