@@ -71,7 +71,7 @@ def constraints(
     if shapes and form not in ("text", "python"):
         raise UsageError(f"--shapes writes a Python function: leave out --format {form}")
     if shapes and roles:
-        raise UsageError(f"--shapes has no constraints: leave out --role {roles[0]}")
+        raise UsageError(f"--shapes writes no constraints: leave out --role {roles[0]}")
     if output == "-":
         output = None
     if output is not None:

@@ -61,7 +61,7 @@ def export_queries(
     found: Export | None = None
     if out is None:
         if not (checked and is_export(Path(folder))):
-            raise UsageError("--out is missing: where the files go (--check without --out needs a folder of an export)")
+            raise UsageError("--out is missing: name the folder to write to, or give an export as DIR with --check")
         target = Path(folder)
     else:
         target = Path(out)

@@ -74,7 +74,7 @@ def study(
 
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
-        raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out")
+        raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out, the folder to write to")
     with progress("pairs") as advance:
         found = run_study(
             folder,

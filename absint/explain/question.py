@@ -55,7 +55,7 @@ def _found(result: Analysed, value: str, path: str) -> Operand:
 
 def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
     if axis is not None and element is not None:
-        raise UsageError("ask for an axis or for an element, not for both")
+        raise UsageError("give an axis or an element, not both")
     found = result.value_of(operand)
     if found is BOTTOM:
         raise UsageError(f"{value!r} is never computed: no run reaches {result.nodes[operand[0]]}")

@@ -29,7 +29,9 @@ def check_target(source: str, target: str, force: bool | None = None) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"{target} cannot be written: {path.parent} is not a directory")
     if not force and path.exists() and os.path.exists(source) and os.path.samefile(source, path):
-        way_out = "--force allows that, or give another file to -o" if force is not None else "give another file to -o"
+        way_out = (
+            "give another file to -o, or --force to replace it" if force is not None else "give another file to -o"
+        )
         raise UsageError(f"{target} is the model itself: {way_out}")
 
 

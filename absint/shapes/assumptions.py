@@ -35,7 +35,7 @@ def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], symb
             ) from None
         known_symbols(relation.free_symbols, symbols, f"assumption {item!s}")
         for name in sorted(s.name for s in relation.symbols if s.bounds == _TRUTHS):
-            raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition; expected {name} >= 1, say")
+            raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition: write {name} >= 1, say")
         relations.append(relation)
     for name, size in bind.items():
         known_symbols([name], symbols, f"{name}={size}")

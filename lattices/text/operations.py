@@ -230,7 +230,7 @@ class Operations:
         name = written.name
         if self.names is not None and name not in self.names:
             near = nearest(name, self.names, 1)
-            raise self._error(at, f"no symbol {shown(name)} here" + (f": {either(near)}?" if near else ""))
+            raise self._error(at, f"no symbol {shown(name)} here" + (f"; did you mean {either(near)}?" if near else ""))
 
     def _settled(self, value: Number, at: int) -> Expr | Ratio:
         return value if isinstance(value, Ratio) else self._settled_dim(value, at)

@@ -175,7 +175,9 @@ class Parser(Operations):
             name = self.items.pop()
             if function not in FUNCTIONS:
                 near = nearest(function, self.functions, 1)
-                raise self._misread(name.at, f"no function {shown(function)}" + (f": {either(near)}?" if near else ""))
+                raise self._misread(
+                    name.at, f"no function {shown(function)}" + (f"; did you mean {either(near)}?" if near else "")
+                )
             token = Token(token.kind, token.text, name.at)
         self.stack.append(Bracket(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
         if kind == "call":

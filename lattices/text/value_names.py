@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from absint.lattices.terms.kinds import INTERNAL
@@ -13,6 +13,9 @@ from absint.lattices.text.tokens import TextError, after_space, quote, token_at,
 
 MAX_BARE_NAME: Final = 1_000
 """Longest name of a value that is found without backquotes."""
+
+_LISTED: Final = 8
+"""Most symbols that an error lists."""
 
 _BARE: Final = re.compile(r"[^()\[\]{},`]*")
 _WORD: Final = re.compile(r"[^\s()\[\]{},`=<>]*")
@@ -115,7 +118,15 @@ class ValueNames:
             wider = nearest(word, self.references)
             if wider and (not near or wider[0].ratio > near[0].ratio):
                 what, name, at, near = "no value", word, begin, wider
-        return self._error(at, f"{what} {bounded(name)} here{_suggestion(near)}")
+        return self._error(at, f"{what} {bounded(name)} here{_suggestion(near) or self._symbols()}")
+
+    def _symbols(self) -> str:
+        """The symbols that there are, the first few; empty if any name is one."""
+        if not self.names:
+            return ""
+        found = list(islice(self.names, _LISTED + 1))
+        more = ", ..." if len(found) > _LISTED else ""
+        return f"; the symbols are {', '.join(map(bounded, found[:_LISTED]))}{more}"
 
     def _value_at(self, at: int) -> TextError | None:
         """The error of a value's name at this column that is not enough there, or that cannot be read."""
@@ -166,7 +177,7 @@ def _written(name: str) -> str:
 
 
 def _suggestion(near: list[Near]) -> str:
-    return f": {either(near)}?" if near else ""
+    return f"; did you mean {either(near)}?" if near else ""
 
 
 __all__ = ["MAX_BARE_NAME", "ValueNames", "is_bare"]

@@ -332,7 +332,7 @@ def test_dims_too_large_to_read_are_told_by_their_size() -> None:
          "--trace qqqqqq: the model has no such value; '--values' lists the values"),
         (["annotate", "small.onnx"], "Missing option '-o' / '--output'. (see absint annotate --help)"),
         (["annotate", "small.onnx", "-o", "small.onnx"],
-         "small.onnx is the model itself: --force allows that, or give another file to -o"),
+         "small.onnx is the model itself: give another file to -o, or --force to replace it"),
         (["annotate", "small.onnx", "-o", "."], ". is a directory: give the path of a file in it"),
         (["annotate", "small.onnx", "-o", "nowhere/out.onnx"],
          "nowhere/out.onnx cannot be written: nowhere is not a directory"),
@@ -532,7 +532,7 @@ def test_annotate_replaces_the_model_only_with_force(small: str, capsys: pytest.
     before = Path(small).read_bytes()
     assert run(["annotate", small, "-o", "link.onnx"]) == 2
     assert capsys.readouterr().err == (
-        "absint: error: link.onnx is the model itself: --force allows that, or give another file to -o\n"
+        "absint: error: link.onnx is the model itself: give another file to -o, or --force to replace it\n"
     )
     assert Path(small).read_bytes() == before
     assert run(["annotate", small, "-o", "link.onnx", "--force"]) == 0

@@ -309,7 +309,7 @@ def test_a_failed_write_leaves_what_was_there(
         (["product.onnx", "-o", "gone/out"], "gone/out cannot be written: gone is not a directory"),
         (["product.onnx", "--shapes", "--format", "json"],
          "--shapes writes a Python function: leave out --format json"),
-        (["product.onnx", "--shapes", "--role", "defined"], "--shapes has no constraints: leave out --role defined"),
+        (["product.onnx", "--shapes", "--role", "defined"], "--shapes writes no constraints: leave out --role defined"),
         (["product.onnx", "--role", "wanted"],
          "Invalid value for '--role': 'wanted' is not one of 'required', 'defined', 'assumed', 'declared'. "
          "(see absint constraints --help)"),

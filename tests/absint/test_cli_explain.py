@@ -57,7 +57,7 @@ def test_an_explanation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["zz"], "the main graph has no value 'zz'; did you mean 'z'?"),
         (["z", "2"], "axis 2 of 'z' is out of range: it has rank 2, shape [N, 2]"),
         (["z", "-3"], "axis -3 of 'z' is out of range: it has rank 2, shape [N, 2]"),
-        (["z", "0", "--element", "0"], "ask for an axis or for an element, not for both"),
+        (["z", "0", "--element", "0"], "give an axis or an element, not both"),
         (["z", "first"], "Invalid value for '[AXIS]': 'first' is not a valid integer. (see absint explain --help)"),
         (["z", "0", "1"], "Got unexpected extra argument (1) (see absint explain --help)"),
         (["z", "--axis", "0"], "No such option '--axis'. (see absint explain --help)"),

@@ -254,12 +254,15 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["product.onnx"], "Missing argument 'RELATION...'. (see absint prove --help)"),
-        (["product.onnx", "zz[0] == 3"], "no value 'zz' here: 'z'?\n    zz[0] == 3\n    ^"),
-        (["product.onnx", "N == 1", "fund[0] == 3"], "no value 'fund' here: 'found'?\n    fund[0] == 3\n    ^"),
+        (["product.onnx", "zz[0] == 3"], "no value 'zz' here; did you mean 'z'?\n    zz[0] == 3\n    ^"),
+        (
+            ["product.onnx", "N == 1", "fund[0] == 3"],
+            "no value 'fund' here; did you mean 'found'?\n    fund[0] == 3\n    ^",
+        ),
         (["product.onnx", "z[-3] == 3"],
          "axis -3 is out of range: 'z' has rank 2, its axes are -2 to 1\n    z[-3] == 3\n      ^"),
         (["product.onnx", "z[0] == x[0"], "expected ']', found the end\n    z[0] == x[0\n               ^"),
-        (["product.onnx", "Q == 3"], "no symbol or value 'Q' here\n    Q == 3\n    ^"),
+        (["product.onnx", "Q == 3"], "no symbol or value 'Q' here; the symbols are 'N', 'K', 'D', '_d0'\n    Q == 3\n    ^"),
         (["odd.onnx", "N == 3"],
          "'N' is a symbol and a value: write symbol(N), or N[axis] and the like\n    N == 3\n    ^"),
         (["product.onnx", "N == 1", "--assume", "N ="], "expected '==' for a comparison\n    N =\n      ^"),

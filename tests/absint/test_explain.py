@@ -491,7 +491,7 @@ def sample() -> Result:
         ("hiden", 0, None, "the main graph has no value 'hiden'; did you mean 'hidden'?"),
         ("hidden", 2, None, "axis 2 of 'hidden' is out of range: it has rank 2, shape [N, 3]"),
         ("hidden", -3, None, "axis -3 of 'hidden' is out of range: it has rank 2, shape [N, 3]"),
-        ("hidden", 0, 1, "ask for an axis or for an element, not for both"),
+        ("hidden", 0, 1, "give an axis or an element, not both"),
         ("hidden", None, 5, "nothing is known of element 5 of 'hidden': it is Tensor(FLOAT[N, 3])"),
         ("parts", 0, None, "'parts' is not known to be a tensor: it is Sequence(Tensor(FLOAT[1, 3]) x N)"),
     ],

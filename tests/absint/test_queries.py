@@ -171,7 +171,7 @@ def test_symbols_of_the_inputs_are_those_of_the_states() -> None:
     [
         (
             "/model/layers.0/Relu_output[1] == 2",
-            "no value '/model/layers.0/Relu_output' here: '/model/layers.0/Relu_output_0'?\n"
+            "no value '/model/layers.0/Relu_output' here; did you mean '/model/layers.0/Relu_output_0'?\n"
             "    /model/layers.0/Relu_output[1]...\n"
             "    ^",
         ),
@@ -195,7 +195,7 @@ def test_symbols_of_the_inputs_are_those_of_the_states() -> None:
             "'found' is a value: write found[axis], shape(found), size(found) or rank(found)\n    found == 2\n    ^",
         ),
         ("N == 2 and", "expected a number, a name or '(', found the end\n    N == 2 and\n              ^"),
-        ("M2 == 2", "no symbol or value 'M2' here: 'M'?\n    M2 == 2\n    ^"),
+        ("M2 == 2", "no symbol or value 'M2' here; did you mean 'M'?\n    M2 == 2\n    ^"),
     ],
 )
 def test_errors(result: absint.Result, text: str, message: str) -> None:

@@ -318,25 +318,25 @@ def test_references_need_a_resolver(text: str) -> None:
         ("N == 3", "'N' is a symbol and a value: write symbol(N), or N[axis] and the like", 0),
         ("2 == `N`", "'N' is a symbol and a value: write symbol(N), or N[axis] and the like", 5),
         ("symbol(X) == 2", "no symbol 'X' here", 7),
-        ("symbol(sec) == 2", "no symbol 'sec' here: 'seq'?", 7),
-        ("sec + X[0] == 2", "no symbol or value 'sec' here: 'seq'?", 0),
-        ("Xs[0] == 2", "no value 'Xs' here: 'X'?", 0),
-        ("M*`Xs`[0] == 2", "no value 'Xs' here: 'X'?", 2),
-        ("seq*scala[0] == 2", "no value 'scala' here: 'scalar'?", 4),
-        ("seq == rank(scalr)", "no value 'scalr' here: 'scalar'?", 12),
+        ("symbol(sec) == 2", "no symbol 'sec' here; did you mean 'seq'?", 7),
+        ("sec + X[0] == 2", "no symbol or value 'sec' here; did you mean 'seq'?", 0),
+        ("Xs[0] == 2", "no value 'Xs' here; did you mean 'X'?", 0),
+        ("M*`Xs`[0] == 2", "no value 'Xs' here; did you mean 'X'?", 2),
+        ("seq*scala[0] == 2", "no value 'scala' here; did you mean 'scalar'?", 4),
+        ("seq == rank(scalr)", "no value 'scalr' here; did you mean 'scalar'?", 12),
         (
             "1 == /model/layers.0/Ad_output_0[0]",
-            "no value '/model/layers.0/Ad_output_0' here: '/model/layers.0/Add_output_0' or "
+            "no value '/model/layers.0/Ad_output_0' here; did you mean '/model/layers.0/Add_output_0' or "
             "'/model/layers.1/Add_output_0'?",
             5,
         ),
         (
             "1 == model/layers.1/Add_output_0[0]",
-            "no value 'model/layers.1/Add_output_0' here: '/model/layers.1/Add_output_0' or "
+            "no value 'model/layers.1/Add_output_0' here; did you mean '/model/layers.1/Add_output_0' or "
             "'/model/layers.0/Add_output_0'?",
             5,
         ),
-        ("onnx::Add_2[0] == 1", "no value 'onnx::Add_2' here: 'onnx::Add_12'?", 0),
+        ("onnx::Add_2[0] == 1", "no value 'onnx::Add_2' here; did you mean 'onnx::Add_12'?", 0),
         ("/other/name[0] == 1", "no value '/other/name' here", 0),
         ("f(x)[0] == 8", "the name of the value 'f(x)' has to be in backquotes here", 0),
         ("size(f(x)) == 8", "the name of the value 'f(x)' has to be in backquotes here", 5),
@@ -358,7 +358,7 @@ def test_references_need_a_resolver(text: str) -> None:
         ("shape(X, Z)", "expected ')' after the name of a value, found ','", 7),
         ("shape()", "expected the name of a value, found ')'", 6),
         ("symbol([)", "expected the name of a symbol, found '['", 7),
-        ("shap(X) == []", "no function 'shap': 'shape'?", 0),
+        ("shap(X) == []", "no function 'shap'; did you mean 'shape'?", 0),
         ("shape(X) < shape(Z)", "a shape is compared by == or != with a shape: shape(X) or [N, 3]", 9),
         ("shape(X) == 3", "a shape is compared by == or != with a shape: shape(X) or [N, 3]", 9),
         ("3 in {1} == shape(X)", "a shape is compared by == or != with a shape: shape(X) or [N, 3]", 9),
@@ -375,7 +375,7 @@ def test_errors(text: str, reason: str, caret: int) -> None:
 
 
 def test_an_error_shows_the_text_and_a_caret() -> None:
-    assert str(error("X[1] == Xs[0]")) == "no value 'Xs' here: 'X'?\n    X[1] == Xs[0]\n            ^"
+    assert str(error("X[1] == Xs[0]")) == "no value 'Xs' here; did you mean 'X'?\n    X[1] == Xs[0]\n            ^"
 
 
 def test_dims_are_subject_to_the_same_errors() -> None:

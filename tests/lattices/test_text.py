@@ -336,7 +336,7 @@ def test_given_names_are_the_only_ones() -> None:
     for text in ("sequ", "sequ + 1"):
         with pytest.raises(TextError) as caught:
             parse(text, {"seq", "batch"})
-        assert caught.value.reason == "no symbol 'sequ' here: 'seq'?"
+        assert caught.value.reason == "no symbol 'sequ' here; did you mean 'seq'?"
 
 
 # Errors
@@ -349,7 +349,7 @@ ERRORS = [
     ("N)", "')' closes nothing", "N)", 1),
     ("(N]", "expected ')', found ']'", "(N]", 2),
     ("(a, b)", "a comma separates the operands of a function only", "(a, b)", 2),
-    ("flor(N/2)", "no function 'flor': 'floor'?", "flor(N/2)", 0),
+    ("flor(N/2)", "no function 'flor'; did you mean 'floor'?", "flor(N/2)", 0),
     ("1 + Mod(N)", "Mod takes 2 operands, found 1", "1 + Mod(N)", 4),
     ("N // 0", "division by zero", "N // 0", 2),
     ("2**N", "expected a natural number as exponent", "2**N", 3),

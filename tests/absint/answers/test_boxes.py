@@ -109,6 +109,6 @@ def test_a_size_is_no_condition(text: str) -> None:
     model = parser.parse_model('<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y) {y = Relu(x)}')
     with pytest.raises(absint.UsageError) as caught:
         absint.analyze(model, assume=[text])
-    assert str(caught.value) == f"assumption {text}: 'N' is a size, not a condition; expected N >= 1, say"
+    assert str(caught.value) == f"assumption {text}: 'N' is a size, not a condition: write N >= 1, say"
     with pytest.raises(absint.UsageError, match="expected a condition such as N >= 1"):
         absint.analyze(model).prove("N >= 0", assume=[text])
