@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from absint.lattices.contents import OPAQUE, Contents, ObjectArray, is_small
+from absint.lattices.contents import Contents
 from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
 from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, side_by_side
@@ -15,6 +15,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import choose, is_positive
+from absint.transfer.elements.rearrange import elements_of
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -136,7 +137,7 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     if len(shape) == 1 and all(x.contents is not None and not x.contents.is_fill for x in inputs):
         elements = [e for x in inputs if x.contents is not None for e in x.contents.elements]
         return Contents.of(shape.concrete, elements) if shape.concrete == (len(elements),) else None
-    parts = [_elements(x) for x in inputs]
+    parts = [elements_of(x) for x in inputs]
     if any(part is None for part in parts):
         return None
     filled = [part for part in parts if part is not None and part.size]  # an empty one may differ elsewhere
@@ -144,17 +145,6 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
         return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
     joined = np.concatenate(filled, axis)
     return Contents.from_array(joined) if joined.shape == shape.concrete else None
-
-
-def _elements(x: Tensor) -> ObjectArray | None:
-    sizes = x.shape.concrete
-    if x.contents is not None:
-        return x.contents.array(sizes)
-    if sizes is None or not is_small(sizes):
-        return None
-    unknown = np.empty(sizes, dtype=object)
-    unknown.fill(OPAQUE)
-    return unknown
 
 
 __all__ = ["concat", "joined"]

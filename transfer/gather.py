@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import cast
 
 import numpy as np
 
-from absint.lattices.contents import OPAQUE, Contents, Element, is_small
+from absint.lattices.contents import Contents, Element, is_small
 from absint.lattices.logic.relation import (
     FALSE,
     UNKNOWN_RELATION,
@@ -24,6 +23,7 @@ from absint.lattices.ramp import Ramp
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
+from absint.transfer.elements.rearrange import elements_of
 from absint.transfer.indexing import (
     IN_RANGE,
     choose,
@@ -65,9 +65,10 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
         return None
     if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
         return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
-    data, indices = op.elements("data"), _index_elements(op, "indices")
-    if data is None or indices is None or not is_small(sizes):
+    data, found = op.elements("data"), elements_of(op.tensor("indices"))
+    if data is None or found is None or not is_small(sizes):
         return None
+    indices = cast("list[Element]", found.ravel().tolist())
     lanes = np.moveaxis(data, axis, -1)
     picked = np.empty((*lanes.shape[:-1], len(indices)), dtype=object)
     for at in np.ndindex(lanes.shape[:-1]):
@@ -76,15 +77,6 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
             picked[(*at, position)] = choose(lane, index)
     at_axis = np.moveaxis(picked, -1, axis)
     return Contents.from_array(at_axis.reshape(sizes))
-
-
-def _index_elements(op: Op, name: str) -> list[Element] | None:
-    """The indices in row-major order, unknown ones included; None if their number is unknown or too large."""
-    found = op.elements(name)
-    if found is not None:
-        return cast("list[Element]", found.ravel().tolist())
-    sizes = op.tensor(name).shape.concrete
-    return [OPAQUE] * prod(sizes) if sizes is not None and is_small(sizes) else None
 
 
 @rule("GatherElements", inputs="data indices", complete=True, elements=True)

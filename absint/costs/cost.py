@@ -19,7 +19,7 @@ from absint.analyses.liveness import is_parameter
 from absint.analyses.regions import Regions
 from absint.analyses.value_sizes import bytes_of, elements_of
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
-from absint.costs.default_sizes import typical_sizes
+from absint.costs.default_sizes import default_sizes
 from absint.costs.operators.instance import Instance, UnsizedError, Work
 from absint.costs.operators.rules import RULES
 from absint.costs.totals import Amounts, Bill, Totals
@@ -204,9 +204,9 @@ class Cost:
         """The nodes with the largest amount of a quantity over all their runs, in descending order; none whose amount
         is 0.
 
-        Sizes that are not given are `typical_sizes`. Raises UsageError for one that makes no sense.
+        Sizes that are not given are `default_sizes`. Raises UsageError for one that makes no sense.
         """
-        given = {**self.typical_sizes, **(binding or {})}
+        given = {**self.default_sizes, **(binding or {})}
         environment = self._environment(given)
         amounts = ((number, self._rank(environment, number, by)) for number in self._amounts)
         best = sorted((item for item in amounts if item[1] > 0), key=lambda item: (-item[1], item[0]))[:count]
@@ -215,10 +215,10 @@ class Cost:
         return [Ranked(nodes[number], amount, amount / whole) for number, amount in best]
 
     @cached_property
-    def typical_sizes(self) -> Mapping[str, int]:
+    def default_sizes(self) -> Mapping[str, int]:
         """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(symbols_of(self._terms()) - self._bill.numbers, key=lambda symbol: symbol.key)
-        return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
+        return default_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 
     def _rank(self, environment: Environment, number: int, by: Quantity) -> int:
         once = getattr(self._amounts[number], by)

@@ -18,7 +18,7 @@ from absint.solution.constraints import constraints
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
-TYPICAL_SIZES: Final = (64, 256, 1024, 4096)
+DEFAULT_SIZES: Final = (64, 256, 1024, 4096)
 """Default sizes of a symbol: the first one that is possible is used."""
 
 _OTHERS: Final = (64, 32, 128, 16, 256, 8, 512, 1024, 4, 2048, 2, 4096, 1)
@@ -29,7 +29,7 @@ _REPAIRS: Final = 8
 Sizes = Mapping[str, int]
 
 
-def typical_sizes(
+def default_sizes(
     result: Analysed,
     symbols: Iterable[Symbol],
     names: Mapping[Symbol, Dim],
@@ -47,7 +47,7 @@ def typical_sizes(
     wanted = {str(names.get(symbol, symbol.name)) for symbol in symbols}
     required = _requirements(result, frozenset(bounds))
     found: Sizes = {}
-    for size in TYPICAL_SIZES:
+    for size in DEFAULT_SIZES:
         whole = _repaired({name: _within(size, bounds[name]) for name in order}, bounds, required)
         found = {name: size for name, size in whole.items() if name in wanted}
         with suppress(UsageError):
@@ -99,4 +99,4 @@ def _natural(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-__all__ = ["TYPICAL_SIZES", "typical_sizes"]
+__all__ = ["DEFAULT_SIZES", "default_sizes"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.analyses.liveness import START, InputPolicy, Lifetime, ViewPolicy, lifetimes
 from absint.analyses.regions import Regions
 from absint.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
-from absint.costs.default_sizes import typical_sizes
+from absint.costs.default_sizes import default_sizes
 from absint.costs.dominance import Dominance, Sum
 from absint.costs.schedule import Schedule, Top
 from absint.errors import UsageError
@@ -168,10 +168,10 @@ class Memory:
         return self._schedule.top(environment), environment
 
     @cached_property
-    def typical_sizes(self) -> Mapping[str, int]:
+    def default_sizes(self) -> Mapping[str, int]:
         """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(self._used - self._numbers, key=lambda symbol: symbol.key)
-        return typical_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
+        return default_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
 
     @cached_property
     def _terms(self) -> list[Dim | Relation | None]:

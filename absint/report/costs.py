@@ -34,7 +34,7 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
     nodes = len(cost.nodes)
     symbols = ", ".join(result.symbols) or "none"
     yield Line(f"{plain(result.origin)}: {nodes:,} {plural('operator', nodes)}, symbols {plain(symbols)}", "bold")
-    used = {**memory.typical_sizes, **cost.typical_sizes}
+    used = {**memory.default_sizes, **cost.default_sizes}
     if used:
         yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (--set SYMBOL=SIZE for others)", width, 2))
     error = next((d for d in result.diagnostics if d.severity is Severity.ERROR), None)
@@ -72,7 +72,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterato
 
 def _memory(memory: Memory) -> Iterator[tuple[str, str]]:
     several = len(memory.bounds) > 1
-    peak, why = _tried(lambda: memory.at(memory.typical_sizes))
+    peak, why = _tried(lambda: memory.at(memory.default_sizes))
     if memory.sums is not None and memory.sums > SHORT:
         yield "peak", f"the largest of {memory.sums:,} sums"
         yield "at most", _amount(memory.bound, why) if not several else "the largest of"
@@ -81,7 +81,7 @@ def _memory(memory: Memory) -> Iterator[tuple[str, str]]:
     if several:
         yield from (("", _short(part)) for part in memory.bounds)
     if peak is not None:
-        if memory.typical_sizes:
+        if memory.default_sizes:
             yield "number", _number(peak.bytes)
         yield "reached", f"at {peak.step}"
         if isinstance(peak.sum, Expr) and peak.sum.const is None and peak.sum is not memory.peak:
@@ -101,7 +101,7 @@ def _tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
 
 def _run(cost: Cost) -> Iterator[tuple[str, str]]:
     """The totals, with numbers at the default sizes."""
-    numbers, why = _tried(lambda: cost.evaluate(cost.typical_sizes))
+    numbers, why = _tried(lambda: cost.evaluate(cost.default_sizes))
     for name, title in _TITLES.items():
         total: Dim = getattr(cost, name)
         yield title, _amount(total, why)
@@ -123,7 +123,7 @@ def _notes(result: Result, cost: Cost, memory: Memory) -> Iterator[tuple[str, st
     if cost.without_rule:
         names = (f"{name} ({count:,})" for name, count in cost.without_rule.most_common())
         yield "no cost rule", _listed(names, len(cost.without_rule))
-    by_data = [name for name in {**memory.typical_sizes, **cost.typical_sizes} if name not in result.symbols]
+    by_data = [name for name in {**memory.default_sizes, **cost.default_sizes} if name not in result.symbols]
     for title, items in (
         ("arithmetic", cost.unsized),
         ("bytes moved", cost.unmoved),
@@ -172,7 +172,7 @@ def _short(amount: Dim) -> str:
 
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
     """As a JSON object, schema `absint.cost/1`; amounts are texts of the grammar, null where there is no expression."""
-    numbers, _ = _tried(lambda: cost.evaluate(cost.typical_sizes))
+    numbers, _ = _tried(lambda: cost.evaluate(cost.default_sizes))
     heaviest, _ = _tried(lambda: cost.heaviest(top, by))
     whole: dict[str, Json] = {
         "schema": "absint.cost/1",
@@ -184,8 +184,8 @@ def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity)
         "bytes": _text(cost.bytes),
         "parameters": [{"dtype": str(p.dtype), "elements": p.elements, "bytes": p.bytes} for p in cost.parameters],
         "typical": {
-            "sizes": {**memory.typical_sizes, **cost.typical_sizes},
-            "memory": _document(_tried(lambda: memory.at(memory.typical_sizes))[0]),
+            "sizes": {**memory.default_sizes, **cost.default_sizes},
+            "memory": _document(_tried(lambda: memory.at(memory.default_sizes))[0]),
             "run": None if numbers is None else dict(numbers._asdict()),
         },
         "by": by,

@@ -70,14 +70,14 @@ class Comparison:
         for name in recorded.values:
             assert not list(learn(name, recorded.result[name], values[name], known))
         assert not list(recorded._solve(recorded.values, known))
-        sizes = {**of(memory.typical_sizes, known), **of(cost.typical_sizes, known)}
-        if sizes.keys() != {*memory.typical_sizes, *cost.typical_sizes}:
+        sizes = {**of(memory.default_sizes, known), **of(cost.default_sizes, known)}
+        if sizes.keys() != {*memory.default_sizes, *cost.default_sizes}:
             return False
         run = player.play({item.name: values[item.name] for item in self.drafted.inputs}, values)
-        total = cost.evaluate(of(cost.typical_sizes, known))
+        total = cost.evaluate(of(cost.default_sizes, known))
         pairs = []
         if not memory.uncounted:
-            top = memory.at(of(memory.typical_sizes, known))
+            top = memory.at(of(memory.default_sizes, known))
             assert sum(item.bytes for item in top.live) == top.bytes
             pairs += [(memory.peak, top.bytes, run.peak)]
             assert memory.bound.is_unknown or memory.bound.evaluate(known) >= run.peak

@@ -285,7 +285,7 @@ def test_of_an_if_over_sizes_the_branch_that_is_taken_counts() -> None:
 
 def test_of_an_if_by_data_the_larger_branch_counts() -> None:
     found = analysed(chosen("b"))
-    at = {"N": 100, **{name: 300 for name in found.typical_sizes if name != "N"}}
+    at = {"N": 100, **{name: 300 for name in found.default_sizes if name != "N"}}
     assert found.evaluate(at) == 1601
 
 

@@ -114,3 +114,14 @@ def test_garbage_collection_goes_on_without_the_room() -> None:
     with switched_off():
         assert collecting()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("memoise", [True, False])
+def test_garbage_collection_goes_on_without_the_memo(memoise: bool) -> None:
+    collecting: set[bool] = set()
+
+    def watch(done: int, total: int, phase: str) -> None:
+        collecting.add(gc.isenabled())
+
+    absint.analyze(EXAMPLES[0], memoise=memoise, on_progress=watch)
+    assert collecting == {not memoise}

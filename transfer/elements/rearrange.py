@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from absint.lattices.contents import Contents, Element, ObjectArray, is_small
+import numpy as np
+
+from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.ramp import NO_RAMPS, Ramps
@@ -13,6 +15,18 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+
+
+def elements_of(x: Tensor) -> ObjectArray | None:
+    """The elements of a small tensor, OPAQUE for unknown ones; None if it is too large or its shape is unknown."""
+    sizes = x.shape.concrete
+    if x.contents is not None:
+        return x.contents.array(sizes)
+    if sizes is None or not is_small(sizes):
+        return None
+    unknown = np.empty(sizes, dtype=object)
+    unknown.fill(OPAQUE)
+    return unknown
 
 
 def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], ramps: Ramps = NO_RAMPS) -> Tensor:

@@ -68,8 +68,8 @@ class Comparer:
             assert not list(learn(name, self.result[name], actual, known))
         assert not list(runs._solve(values, known))
         try:
-            peak = self.memory.evaluate(of(self.memory.typical_sizes, known))
-            totals = self.cost.evaluate(of(self.cost.typical_sizes, known))
+            peak = self.memory.evaluate(of(self.memory.default_sizes, known))
+            totals = self.cost.evaluate(of(self.cost.default_sizes, known))
         except UsageError as error:
             if not str(error).startswith("no size for '_d"):
                 raise
