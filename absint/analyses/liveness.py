@@ -82,8 +82,8 @@ class LastUses(Analysis[Moments]):
 
     direction = "backward"
 
-    def __init__(self, result: Analysed, regions: Regions, *, views: ViewPolicy = "copied") -> None:
-        self._nodes = result.nodes
+    def __init__(self, analysed: Analysed, regions: Regions, *, views: ViewPolicy = "copied") -> None:
+        self._nodes = analysed.nodes
         self._regions = regions
         self._end = len(self._nodes)
         self.shared = self._shared() if views == "shared" else set()
@@ -94,8 +94,8 @@ class LastUses(Analysis[Moments]):
                 renames = reader in self.shared and self._nodes[reader].operands[0] == (producer, index)
                 until = self._until(regions.home(producer), reader)
                 self._readers[producer].append(Reader(index, reader, until, renames))
-        names = result.operands
-        self._outputs = {names[name] for name in result.outputs if name in names}
+        names = analysed.operands
+        self._outputs = {names[name] for name in analysed.outputs if name in names}
         self._widths = [max(1, len(node.outputs), node.step.width if node.step else 0) for node in self._nodes]
         for operand in (o for node in self._nodes for o in node.operands if o[0] >= 0):
             self._widths[operand[0]] = max(self._widths[operand[0]], operand[1] + 1)
@@ -166,27 +166,27 @@ class Lifetime:
     last: int
 
 
-def lifetimes(result: Analysed, regions: Regions, inputs: InputPolicy, views: ViewPolicy) -> list[Lifetime]:
+def lifetimes(analysed: Analysed, regions: Regions, inputs: InputPolicy, views: ViewPolicy) -> list[Lifetime]:
     """Every value that takes memory, in execution order. Values that no run computes, parameters, and views that share
     memory take none."""
-    analysis = LastUses(result, regions, views=views)
-    moments = fixpoint(result.program, analysis).states
-    fed = set(result.input_nodes.values())
-    names = result.program.names
-    end = len(result.nodes)
+    analysis = LastUses(analysed, regions, views=views)
+    moments = fixpoint(analysed.program, analysis).states
+    fed = set(analysed.input_nodes.values())
+    names = analysed.program.names
+    end = len(analysed.nodes)
     found = []
-    for number, node in enumerate(result.nodes):
+    for number, node in enumerate(analysed.nodes):
         is_input = number in fed
         if number in analysis.shared or is_parameter(node, is_input) or not regions.runs(number):
             continue
         if is_input and inputs == "apart":
             continue
-        for index, value in enumerate(result.states[number]):
+        for index, value in enumerate(analysed.states[number]):
             name = names.get((number, index))
             if name is None or value is BOTTOM:
                 continue
             last = end if is_input and inputs == "kept" else moments[number][index]
-            found.append(Lifetime(name, number, index, bytes_of(value), _first(result.nodes, number, index), last))
+            found.append(Lifetime(name, number, index, bytes_of(value), _first(analysed.nodes, number, index), last))
     return found
 
 

@@ -57,11 +57,11 @@ class Region:
 class Regions:
     """The regions of a result."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._nodes = result.nodes
-        self._result = result
-        self._originals = result.rounds.originals
-        self.facts = facts_of_runs(result)
+    def __init__(self, analysed: Analysed) -> None:
+        self._nodes = analysed.nodes
+        self._analysed = analysed
+        self._originals = analysed.rounds.originals
+        self.facts = facts_of_runs(analysed)
         self.main = Region(-1, None, len(self._nodes))
         self.by_gate: dict[int, Region] = {-1: self.main}
         closes: dict[int, int] = {}
@@ -100,7 +100,7 @@ class Regions:
     def _branch(self, number: int, gate: Gate, around: Region) -> Region:
         region = Region(number, around, gate.join, runs=gate.join >= 0 and self._reached(number, around))
         producer, index = self._nodes[number].operands[0]
-        state = self._result.states[producer] if producer >= 0 else ()
+        state = self._analysed.states[producer] if producer >= 0 else ()
         condition = condition_of(state[index]) if index < len(state) else None
         if condition is not None:
             condition = condition if gate.taken else negation(condition)
@@ -114,7 +114,7 @@ class Regions:
         if not region.runs:
             return region
         region.number = BodySymbols(head).iteration
-        trips = self._result.analysis.trips.get(number, UNKNOWN_SIZE)
+        trips = self._analysed.analysis.trips.get(number, UNKNOWN_SIZE)
         region.trips = substitute(trips, self._originals) if isinstance(trips, Expr) else trips
         at_least_one = ge(region.trips, 1)
         certain = self.facts.decide(at_least_one) is YES
@@ -122,7 +122,7 @@ class Regions:
         return region
 
     def _reached(self, gate: int, around: Region) -> bool:
-        state = self._result.states[gate]
+        state = self._analysed.states[gate]
         return around.runs and bool(state) and state[0] is not BOTTOM
 
 
@@ -131,11 +131,11 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
     return step.count if isinstance(step, LoopExit) else step.settings.states if isinstance(step, ScanExit) else 0
 
 
-def facts_of_runs(result: Analysed) -> Facts:
+def facts_of_runs(analysed: Analysed) -> Facts:
     """Facts about single symbols in every run that succeeds: more than a further round of the analysis needs."""
-    known = result.analysis.facts
-    taught = {item.relation: None for item in teachings(result.base.analysis, result.lowered)}
-    found = Facts((*known.relations, *taught), result.symbols)
+    known = analysed.analysis.facts
+    taught = {item.relation: None for item in teachings(analysed.base.analysis, analysed.lowered)}
+    found = Facts((*known.relations, *taught), analysed.symbols)
     return known if found.contradiction else found
 
 

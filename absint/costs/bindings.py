@@ -96,12 +96,12 @@ class Environment:
         self._active = {gate: found for gate, found in self._active.items() if gate <= region.gate}
 
 
-def shown_names(result: Analysed, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
+def shown_names(analysed: Analysed, terms: Iterable[Dim | Relation | None]) -> Mapping[Symbol, Dim]:
     """Printed names of the symbols of the result and of further terms."""
     symbols = sorted(symbols_of(terms), key=lambda symbol: (symbol.origin_node or -1, symbol.name))
-    if all(s in result.names or s.kind is SymbolKind.INPUT for s in symbols):
-        return result.names
-    return more_names(symbols, all_names(result), set(result.symbols))
+    if all(s in analysed.names or s.kind is SymbolKind.INPUT for s in symbols):
+        return analysed.names
+    return more_names(symbols, all_names(analysed), set(analysed.symbols))
 
 
 def symbols_of(terms: Iterable[Dim | Relation | None]) -> set[Symbol]:
@@ -114,13 +114,13 @@ def shown(term: Dim, names: Mapping[Symbol, Dim]) -> Dim:
     return substitute(term, names) if isinstance(term, Expr) else term if term.is_unknown else UNKNOWN_SIZE
 
 
-def check_names(result: Analysed, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
+def check_names(analysed: Analysed, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
     """Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have."""
     invented = {str(name) for name in names.values()}
     for name, size in binding.items():
         if name not in invented:
-            known_symbols([name], result.symbols, f"{name}={size}")
-        if size < 0 and name in result.symbols:
+            known_symbols([name], analysed.symbols, f"{name}={size}")
+        if size < 0 and name in analysed.symbols:
             raise UsageError(f"{name}={size}: a size cannot be negative")
 
 

@@ -81,8 +81,8 @@ class Runs(Analysis[Dim]):
 
     lattice = DIMS
 
-    def __init__(self, result: Analysed, regions: Regions, bill: Bill) -> None:
-        self._nodes = result.nodes
+    def __init__(self, analysed: Analysed, regions: Regions, bill: Bill) -> None:
+        self._nodes = analysed.nodes
         self._regions = regions
         self._bill = bill
 
@@ -101,27 +101,27 @@ class Runs(Analysis[Dim]):
 class Cost:
     """Costs of a model."""
 
-    def __init__(self, result: Analysed) -> None:
-        result.require_sound("a cost")
-        self._result = result
-        self._regions = Regions(result)
+    def __init__(self, analysed: Analysed) -> None:
+        analysed.require_sound("a cost")
+        self._analysed = analysed
+        self._regions = Regions(analysed)
         self.without_rule: Counter[str] = Counter()
         """Operators without a cost rule, and the number of their nodes: their arithmetic is in no total."""
         self._unsized: set[int] = set()
         self._unmoved: set[int] = set()
-        self._fed = set(result.input_nodes.values())
+        self._fed = set(analysed.input_nodes.values())
         self._sizes: dict[Value, Expr | None] = {}
         self._works: dict[object, Work | None] = {}
         self._amounts = {
             number: self._counted(number, node)
-            for number, node in enumerate(result.nodes)
+            for number, node in enumerate(analysed.nodes)
             if node.operation is not None and self._regions.runs(number)
         }
         self._bill = Bill(self._regions, self._amounts)
 
     def __repr__(self) -> str:
         macs, flops = excerpt(str(self.macs)), excerpt(str(self.flops))
-        return f"<Cost of {excerpt(self._result.origin)}: {macs} MACs, {flops} FLOPs>"
+        return f"<Cost of {excerpt(self._analysed.origin)}: {macs} MACs, {flops} FLOPs>"
 
     # Totals
 
@@ -144,9 +144,9 @@ class Cost:
     def parameters(self) -> tuple[Parameters, ...]:
         """Initialisers and outputs of Constant nodes by element type, the most bytes first."""
         found: dict[DType, Parameters] = {}
-        for number, node in enumerate(self._result.nodes):
+        for number, node in enumerate(self._analysed.nodes):
             if is_parameter(node, number in self._fed):
-                for value in self._result.states[number][:1]:
+                for value in self._analysed.states[number][:1]:
                     elements, size = elements_of(value), self._bytes(value)
                     if isinstance(value, Tensor) and elements is not None and elements.const is not None:
                         _, count, known = found.get(value.dtype, Parameters(value.dtype, 0, 0))
@@ -195,7 +195,7 @@ class Cost:
     @cached_property
     def nodes(self) -> tuple[NodeCost, ...]:
         """Every operator that some run reaches, in execution order."""
-        runs = fixpoint(self._result.program, Runs(self._result, self._regions, self._bill)).states
+        runs = fixpoint(self._analysed.program, Runs(self._analysed, self._regions, self._bill)).states
         return tuple(self._node(number, amounts, runs[number]) for number, amounts in self._amounts.items())
 
     def heaviest(
@@ -218,7 +218,7 @@ class Cost:
     def default_sizes(self) -> Mapping[str, int]:
         """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(symbols_of(self._terms()) - self._bill.numbers, key=lambda symbol: symbol.key)
-        return default_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
+        return default_sizes(self._analysed, symbols, self._names, self._regions.facts, self.evaluate)
 
     def _rank(self, environment: Environment, number: int, by: Quantity) -> int:
         once = getattr(self._amounts[number], by)
@@ -228,13 +228,13 @@ class Cost:
         return environment.value(whole, "the cost of a node")
 
     def _node(self, number: int, amounts: Amounts, runs: Dim) -> NodeCost:
-        node = self._result.nodes[number]
+        node = self._analysed.nodes[number]
         uncounted = number in self._unsized or (node.operation is not None and _key(node) not in RULES)
         macs, flops, moved = (shown(term, self._names) for term in amounts)
         weights = 0
         for producer, index in dict.fromkeys(node.operands):
-            if producer >= 0 and is_parameter(self._result.nodes[producer], producer in self._fed):
-                elements = elements_of(self._result.states[producer][index])
+            if producer >= 0 and is_parameter(self._analysed.nodes[producer], producer in self._fed):
+                elements = elements_of(self._analysed.states[producer][index])
                 weights += 0 if elements is None or elements.const is None else elements.const
         return NodeCost(
             number,
@@ -247,7 +247,7 @@ class Cost:
         )
 
     def _labels(self, numbers: set[int]) -> tuple[str, ...]:
-        return tuple(str(self._result.nodes[number]) for number in sorted(numbers))
+        return tuple(str(self._analysed.nodes[number]) for number in sorted(numbers))
 
     # Counting
 
@@ -264,7 +264,7 @@ class Cost:
 
     def _work(self, number: int, node: Node) -> Work | None:
         """The arithmetic of an operator; None without a rule or a size."""
-        operation, rule, states = node.operation, RULES.get(_key(node)), self._result.states
+        operation, rule, states = node.operation, RULES.get(_key(node)), self._analysed.states
         if operation is None or rule is None:
             return None
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in node.operands])
@@ -280,7 +280,7 @@ class Cost:
 
     def _moved(self, number: int, node: Node) -> Dim:
         """The bytes of the inputs, each value once, and of the outputs."""
-        states = self._result.states
+        states = self._analysed.states
         reads = () if not _key(node)[0] and _key(node)[1] in READ_NO_DATA else dict.fromkeys(node.operands)
         values = [states[p][i] for p, i in reads if p >= 0]
         if not is_parameter(node, False):
@@ -310,7 +310,7 @@ class Cost:
 
     @cached_property
     def _names(self) -> Mapping[Symbol, Dim]:
-        return shown_names(self._result, self._terms())
+        return shown_names(self._analysed, self._terms())
 
     def _terms(self) -> list[Dim | Relation | None]:
         """All terms that may have symbols."""
@@ -320,7 +320,7 @@ class Cost:
         return terms
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:
-        check_names(self._result, binding, self._names)
+        check_names(self._analysed, binding, self._names)
         return Environment(self._names, binding)
 
 

@@ -30,7 +30,7 @@ Sizes = Mapping[str, int]
 
 
 def default_sizes(
-    result: Analysed,
+    analysed: Analysed,
     symbols: Iterable[Symbol],
     names: Mapping[Symbol, Dim],
     facts: Facts,
@@ -41,11 +41,11 @@ def default_sizes(
     Larger where `evaluate` refuses that. Requirements that sizes do not decide, or that no size near by meets, are
     ignored.
     """
-    inputs = {Symbol(name, 0): None for name in result.symbols}
+    inputs = {Symbol(name, 0): None for name in analysed.symbols}
     bounds = {str(names.get(s, s.name)): facts.mapping.get(s, expr_of(s)).bounds for s in (*inputs, *symbols)}
-    order = [*result.symbols, *sorted(bounds.keys() - set(result.symbols), key=_natural)]
+    order = [*analysed.symbols, *sorted(bounds.keys() - set(analysed.symbols), key=_natural)]
     wanted = {str(names.get(symbol, symbol.name)) for symbol in symbols}
-    required = _requirements(result, frozenset(bounds))
+    required = _requirements(analysed, frozenset(bounds))
     found: Sizes = {}
     for size in DEFAULT_SIZES:
         whole = _repaired({name: _within(size, bounds[name]) for name in order}, bounds, required)
@@ -56,9 +56,9 @@ def default_sizes(
     return found
 
 
-def _requirements(result: Analysed, known: frozenset[str]) -> Sequence[Relation]:
+def _requirements(analysed: Analysed, known: frozenset[str]) -> Sequence[Relation]:
     """Requirements of a run over these symbols alone."""
-    stated = (c.formula for c in constraints(result) if c.role != "defined")
+    stated = (c.formula for c in constraints(analysed) if c.role != "defined")
     return [formula for formula in dict.fromkeys(stated) if formula.free_symbols <= known]
 
 

@@ -63,18 +63,18 @@ class Peak(NamedTuple):
 class Memory:
     """Memory of the activations of a model, with nodes in the order of the file."""
 
-    def __init__(self, result: Analysed, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
-        result.require_sound("the memory")
-        self._result = result
-        self._regions = Regions(result)
-        self.lifetimes: tuple[Lifetime, ...] = tuple(lifetimes(result, self._regions, inputs, views))
+    def __init__(self, analysed: Analysed, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> None:
+        analysed.require_sound("the memory")
+        self._analysed = analysed
+        self._regions = Regions(analysed)
+        self.lifetimes: tuple[Lifetime, ...] = tuple(lifetimes(analysed, self._regions, inputs, views))
         """The values that take memory: first and last step, and the size over internal symbols."""
         self.uncounted = tuple(value.name for value in self.lifetimes if value.size is None)
         """Values that are in no sum: strings, maps, and values of unknown rank or size."""
-        self._schedule = Schedule(result, self._regions, self.lifetimes)
+        self._schedule = Schedule(analysed, self._regions, self.lifetimes)
 
     def __repr__(self) -> str:
-        return f"<Memory of {excerpt(self._result.origin)}: {len(self.lifetimes):,} values>"
+        return f"<Memory of {excerpt(self._analysed.origin)}: {len(self.lifetimes):,} values>"
 
     @cached_property
     def peak(self) -> Dim:
@@ -120,7 +120,7 @@ class Memory:
 
     def label(self, step: int) -> str:
         """A step in words of the model."""
-        nodes = self._result.nodes
+        nodes = self._analysed.nodes
         return "the start" if step == START else str(nodes[step]) if step < len(nodes) else "the end"
 
     def last_use(self, name: str) -> str:
@@ -163,7 +163,7 @@ class Memory:
         return UNKNOWN_DIM if varies else shown(total, self._names)
 
     def _top(self, binding: Mapping[str, int]) -> tuple[Top, Environment]:
-        check_names(self._result, binding, self._names)
+        check_names(self._analysed, binding, self._names)
         environment = Environment(self._names, binding)
         return self._schedule.top(environment), environment
 
@@ -171,7 +171,7 @@ class Memory:
     def default_sizes(self) -> Mapping[str, int]:
         """Sizes for `evaluate`: every symbol at 64, or as near to it as the model allows."""
         symbols = sorted(self._used - self._numbers, key=lambda symbol: symbol.key)
-        return default_sizes(self._result, symbols, self._names, self._regions.facts, self.evaluate)
+        return default_sizes(self._analysed, symbols, self._names, self._regions.facts, self.evaluate)
 
     @cached_property
     def _terms(self) -> list[Dim | Relation | None]:
@@ -192,7 +192,7 @@ class Memory:
 
     @cached_property
     def _names(self) -> Mapping[Symbol, Dim]:
-        return shown_names(self._result, self._terms)
+        return shown_names(self._analysed, self._terms)
 
     @cached_property
     def _dominance(self) -> Dominance:

@@ -33,8 +33,8 @@ class Top(NamedTuple):
 class Schedule:
     """Steps and the values that live between them."""
 
-    def __init__(self, result: Analysed, regions: Regions, values: Sequence[Lifetime]) -> None:
-        self._nodes = result.nodes
+    def __init__(self, analysed: Analysed, regions: Regions, values: Sequence[Lifetime]) -> None:
+        self._nodes = analysed.nodes
         self._regions = regions
         self.born: Mapping[int, list[Lifetime]] = defaultdict(list)
         self.dead: Mapping[int, list[Lifetime]] = defaultdict(list)

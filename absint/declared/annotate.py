@@ -47,20 +47,20 @@ class Annotated(NamedTuple):
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
 
 
-def annotated(result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+def annotated(analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 
     Raises UsageError as `annotate` does.
     """
-    copy, bodies = annotate(result, merge, outputs=outputs)
-    if len(result.nodes) > MAX_INFERRED:
+    copy, bodies = annotate(analysed, merge, outputs=outputs)
+    if len(analysed.nodes) > MAX_INFERRED:
         return Annotated(copy)
     graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
-    return Annotated(copy, tuple(left_out(result.model, copy, graphs)))
+    return Annotated(copy, tuple(left_out(analysed.model, copy, graphs)))
 
 
 def annotate(
-    result: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False
+    analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False
 ) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
@@ -71,21 +71,23 @@ def annotate(
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
     false: Sequence[FalseDeclaration] = ()
     if merge == "strict":
-        result.require_sound("annotate with 'strict'")
-        false = false_declarations(result)
+        analysed.require_sound("annotate with 'strict'")
+        false = false_declarations(analysed)
     foreign: set[str] = set()
     while True:
         copy = ModelProto()
-        copy.CopyFrom(result.model)
-        _label(copy, result.policy.label)
-        bodies = list(_bodies(result, copy))
-        declared = _Declared(result, copy, bodies, merge)
-        writer = declared.writer(result, foreign)
+        copy.CopyFrom(analysed.model)
+        _label(copy, analysed.policy.label)
+        bodies = list(_bodies(analysed, copy))
+        declared = _Declared(analysed, copy, bodies, merge)
+        writer = declared.writer(analysed, foreign)
         merger = (
-            Merger(result, writer, {item.declaration.key for item in false}) if merge in ("refine", "strict") else None
+            Merger(analysed, writer, {item.declaration.key for item in false})
+            if merge in ("refine", "strict")
+            else None
         )
         for body in bodies:
-            _fill(result, body, writer, merge, merger, outputs)
+            _fill(analysed, body, writer, merge, merger, outputs)
         if false:
             where, message = false[0].where, false[0].message
             raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
@@ -112,11 +114,11 @@ class _Body(NamedTuple):
     path: str
 
 
-def _bodies(result: Analysed, copy: ModelProto) -> Iterator[_Body]:
+def _bodies(analysed: Analysed, copy: ModelProto) -> Iterator[_Body]:
     """The main graph, and every body of control flow outside of functions."""
-    lowered = result.lowered
+    lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    pending = [(result.model.graph, _Body(copy.graph, result.model.graph, lowered.program.main, ""))]
+    pending = [(analysed.model.graph, _Body(copy.graph, analysed.model.graph, lowered.program.main, ""))]
     while pending:
         original, body = pending.pop()
         yield body
@@ -128,14 +130,14 @@ def _bodies(result: Analysed, copy: ModelProto) -> Iterator[_Body]:
         pending.extend(reversed(inner))
 
 
-def _value(result: Analysed, operand: Operand) -> Value:
+def _value(analysed: Analysed, operand: Operand) -> Value:
     """A value with the engine's own symbols."""
-    state = result.states[operand[0]] if operand[0] >= 0 else ()
+    state = analysed.states[operand[0]] if operand[0] >= 0 else ()
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 def _fill(
-    result: Analysed, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
+    analysed: Analysed, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
 ) -> None:
     graph = body.graph
     existing: dict[str, ValueInfoProto] = {}
@@ -157,7 +159,7 @@ def _fill(
             info = existing.get(name)
         if info is not None and info.HasField("type") and merge == "skip":
             continue
-        value = _value(result, operand)
+        value = _value(analysed, operand)
         inferred = writer.type_of(value)
         if merger is not None and info is not None and info.HasField("type"):
             merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
@@ -172,7 +174,7 @@ class _Declared:
     annotated before has them for the dims that the result names so, and keeps them.
     """
 
-    def __init__(self, result: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+    def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
         self.elsewhere: set[str] = set()
         self.claims: list[tuple[Dim, str]] = []
         for function in copy.functions:
@@ -183,7 +185,7 @@ class _Declared:
             for infos in (body.graph.value_info, body.graph.input, body.graph.output):
                 for info in infos:
                     operand = names.get(info.name)
-                    value = _value(result, operand) if operand is not None else None
+                    value = _value(analysed, operand) if operand is not None else None
                     replaced = infos is body.graph.value_info and merge == "override"
                     if not (replaced and isinstance(value, AnyTensor | Container)):
                         self._note(info.type, value)
@@ -197,11 +199,11 @@ class _Declared:
         else:
             self.elsewhere |= _names_of(_texts(proto))
 
-    def writer(self, result: Analysed, foreign: set[str]) -> Writer:
+    def writer(self, analysed: Analysed, foreign: set[str]) -> Writer:
         """A writer that uses no name with another meaning in the model."""
         taken = self.elsewhere | foreign
         while True:
-            writer = Writer(result, taken)
+            writer = Writer(analysed, taken)
             wrong = _names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
             if wrong <= taken:
                 return writer

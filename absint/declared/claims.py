@@ -50,10 +50,10 @@ class _Dim(NamedTuple):
 class Claims:
     """Reads the claims of the declarations of one result."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
-        inputs = Symbols(result, result.base.states)
-        self._inputs: Mapping[str, Dim] = {name: inputs[name] for name in result.symbols}
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        inputs = Symbols(analysed, analysed.base.states)
+        self._inputs: Mapping[str, Dim] = {name: inputs[name] for name in analysed.symbols}
         self._texts: dict[str, Expr | None] = {}
         self._named: list[_Dim] = []
 

@@ -30,10 +30,10 @@ def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
     return (*found, *default_diagnostics(analysed), *declared_diagnostics(analysed))
 
 
-def declared_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
     """Declarations of the author that are false at some legal size."""
-    told = {error.declaration for error in load_errors(result)}
-    for item in false_declarations(result):
+    told = {error.declaration for error in load_errors(analysed)}
+    for item in false_declarations(analysed):
         if (item.declaration.path, item.declaration.name) in told:
             continue
         yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)

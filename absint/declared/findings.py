@@ -59,16 +59,16 @@ def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
 
 
 class _Finder:
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
         self._first_trips: dict[int, tuple[Mapping[Symbol, Dim], ...]] = {}
 
     @cached_property
     def _recorder(self) -> Recorder:
-        return Recorder(self._result.lowered, self._result.base)
+        return Recorder(self._analysed.lowered, self._analysed.base)
 
     def find(self) -> Iterator[FalseDeclaration]:
-        everything = list(groups(self._result))
+        everything = list(groups(self._analysed))
         found: dict[int, tuple[str, Mapping[str, int] | None]] = {}
         sound: list[Group] = []
         for group in everything:
@@ -85,10 +85,10 @@ class _Finder:
                     yield FalseDeclaration(item, *found[id(group)])
 
     def _false_dims(self, sound: Sequence[Group]) -> Iterator[tuple[Group, str, Mapping[str, int] | None]]:
-        facts = self._result.analysis.facts
+        facts = self._analysed.analysis.facts
         open_: list[tuple[Group, Dims, Claim, list[tuple[Condition, str]]]] = []
         settled = set()
-        for group, declared, claims in Claims(self._result).read(sound):
+        for group, declared, claims in Claims(self._analysed).read(sound):
             rank = declared.value.shape.rank
             if len(declared.stated) != rank:
                 if self._reached(group) is not FALSE:
@@ -103,7 +103,7 @@ class _Finder:
                 else:
                     open_.append((group, declared, claim, list(self._conditions(group, claim))))
         if open_:
-            sizes = LegalSizes(self._result).falsifying(c for *_, found in open_ for c, _ in found)
+            sizes = LegalSizes(self._analysed).falsifying(c for *_, found in open_ for c, _ in found)
             for group, declared, claim, conditions in open_:
                 first = next(((c, when) for c, when in conditions if c in sizes), None)
                 if first is not None and id(group) not in settled:
@@ -126,17 +126,17 @@ class _Finder:
         if loop is None:
             yield Condition(claim.relation, reached), ""
             return
-        trips: Dim = self._result.base.analysis.trips.get(loop.first, Dim(None))
+        trips: Dim = self._analysed.base.analysis.trips.get(loop.first, Dim(None))
         for trip, (known, when) in enumerate(zip(self._trips(loop), _WHEN, strict=True)):
             yield Condition(claim.relation.substitute(known), conjunction(reached, ge(trips, trip + 1))), when
 
     def _trips(self, loop: LoopBody) -> tuple[Mapping[Symbol, Dim], ...]:
         if loop.first not in self._first_trips:
-            self._first_trips[loop.first] = first_trips(self._result, loop, Inferred(self._result))
+            self._first_trips[loop.first] = first_trips(self._analysed, loop, Inferred(self._analysed))
         return self._first_trips[loop.first]
 
     def _loops(self, group: Group) -> Iterator[LoopBody]:
-        nodes = self._result.nodes
+        nodes = self._analysed.nodes
         gate = group.members[0].gate
         while gate >= 0:
             step = nodes[gate].step
@@ -148,12 +148,12 @@ class _Finder:
         text = f"declared {_shown(declared.stated)}, but it is {self._shape(group)}"
         if claim.name:
             size = claim.size
-            shown = size if not isinstance(size, Expr) else substitute(size, all_names(self._result))
+            shown = size if not isinstance(size, Expr) else substitute(size, all_names(self._analysed))
             text += f", and {claim.name!r} is {shown} at {claim.place}"
         return text
 
     def _shape(self, group: Group) -> str:
-        found = dims(group.members[0].type, self._result.value_of(group.members[0].operand))
+        found = dims(group.members[0].type, self._analysed.value_of(group.members[0].operand))
         assert found is not None
         return brief(found.value.shape)
 

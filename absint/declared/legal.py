@@ -59,10 +59,10 @@ class Condition(NamedTuple):
 class LegalSizes:
     """Legal sizes of the inputs of one model."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
         self._graded: dict[tuple[int, ...], int | None] = {}
-        self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(result.nodes))))
+        self._budget = max(2, min(MAX_CONFIRMED, MAX_ANALYSED // max(1, len(analysed.nodes))))
 
     def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
         """For each condition that some legal size makes false, such a size; the same for many, if possible.
@@ -71,9 +71,9 @@ class LegalSizes:
         """
         found: dict[Condition, Sizes] = {}
         rest = list(dict.fromkeys(conditions))
-        if not rest or not can_run(self._result):
+        if not rest or not can_run(self._analysed):
             return found
-        for certain in (True, False) if self._result.is_complete else (False,):
+        for certain in (True, False) if self._analysed.is_complete else (False,):
             for sizes in self._drawn if certain else self._least_open(rest):
                 false = [c for c in rest if c.is_false_at(sizes)]
                 if false and self._meets(sizes) and self._legal(sizes, certain):
@@ -117,7 +117,7 @@ class LegalSizes:
         from absint.queries.size_checks import Outcome, check
 
         for zeros in (True, False):
-            found = check(self._result, sizes, zeros=zeros)
+            found = check(self._analysed, sizes, zeros=zeros)
             if found.outcome is not Outcome.FAILS:
                 return None if found.premises else len(found.possible_failures)
         return None
@@ -127,17 +127,17 @@ class LegalSizes:
     @cached_property
     def _required(self) -> Sequence[Relation]:
         """Declarations, assumptions and requirements over sizes of the inputs alone."""
-        inputs = set(self._result.symbols)
-        return [formula for formula in recorded(self._result).base.distinct if formula.free_symbols <= inputs]
+        inputs = set(self._analysed.symbols)
+        return [formula for formula in recorded(self._analysed).base.distinct if formula.free_symbols <= inputs]
 
     @cached_property
     def _facts(self) -> Facts:
-        return Facts(self._required, self._result.symbols)
+        return Facts(self._required, self._analysed.symbols)
 
     @cached_property
     def _drawn(self) -> Sequence[Sizes]:
         """A few sizes that facts allow: equal ones, and some that share no factor."""
-        names = self._result.symbols
+        names = self._analysed.symbols
         wanted = [dict.fromkeys(names, 1)]
         if names:
             for shift in (0, 4):
@@ -154,14 +154,14 @@ class LegalSizes:
 
     def _grid(self) -> Iterator[Sizes]:
         """All small sizes of a few symbols."""
-        names = self._result.symbols
+        names = self._analysed.symbols
         for sizes in product(range(_GRID.get(len(names), 0)), repeat=len(names)):
             yield dict(zip(names, sizes, strict=True))
 
     @cached_property
     def _start(self) -> Sizes:
         """Sizes that others differ from in a few symbols."""
-        fallback = dict.fromkeys(self._result.symbols, 1)
+        fallback = dict.fromkeys(self._analysed.symbols, 1)
         return next(filter(self._meets, self._drawn), next(iter(self._drawn), fallback))
 
     def _near(self, condition: Condition, certain: bool) -> Iterator[Sizes]:
@@ -175,7 +175,7 @@ class LegalSizes:
         mentioned: set[str] = set().union(*(relation.free_symbols for relation in relations))
         for name in [name for name in mentioned if name in self._mapped]:
             mentioned |= self._mapped[name].free_symbols  # symbols that decide the size
-        names = [name for name in self._result.symbols if name in mentioned]
+        names = [name for name in self._analysed.symbols if name in mentioned]
         if not names:
             return
         samples = near(relations, names)
@@ -220,7 +220,7 @@ class LegalSizes:
             broken = self._broken(sizes)
             changed = (
                 self._fitted({**sizes, name: size})
-                for name in self._result.symbols
+                for name in self._analysed.symbols
                 if name in broken[0].free_symbols
                 for size in _REPAIRS
             )
@@ -238,7 +238,7 @@ class LegalSizes:
             return None
         sizes: dict[str, int] = {}
         solved: list[tuple[str, Expr]] = []
-        for name in self._result.symbols:
+        for name in self._analysed.symbols:
             known = self._mapped.get(name)
             atom = sole_atom(known) if known is not None else None
             if known is not None and not (isinstance(atom, Symbol) and atom.name == name):
@@ -252,9 +252,9 @@ class LegalSizes:
                         sizes[name] = known.evaluate(sizes)
                     except (UndefinedError, ValueError):
                         return None
-        if len(sizes) < len(self._result.symbols) or not all(0 <= size <= MAX_DIM for size in sizes.values()):
+        if len(sizes) < len(self._analysed.symbols) or not all(0 <= size <= MAX_DIM for size in sizes.values()):
             return None
-        return {name: sizes[name] for name in self._result.symbols}
+        return {name: sizes[name] for name in self._analysed.symbols}
 
     def _allowed(self, name: str, size: int, bounds: Interval) -> int:
         size = max(bounds.lo or 0, min(size, MAX_DIM if bounds.hi is None else bounds.hi))

@@ -32,12 +32,12 @@ _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type
 class Merger:
     """Merges types of one result into declarations."""
 
-    def __init__(self, result: Analysed, writer: Writer, false: Collection[str] = ()) -> None:
+    def __init__(self, analysed: Analysed, writer: Writer, false: Collection[str] = ()) -> None:
         """`false` are the values, as `path/name`, of which a declaration is false."""
-        self._result = result
+        self._analysed = analysed
         self._false = false
         self._writer = writer
-        heads = [node.step for node in result.nodes if isinstance(node.step, LoopBody)]
+        heads = [node.step for node in analysed.nodes if isinstance(node.step, LoopBody)]
         self._loops = [(loop.first, loop.last) for loop in heads]
         self._stated: list[Relation] | None = None
         self._where = ""
@@ -107,7 +107,7 @@ class Merger:
         if known:
             if stated.const is not None and dim.const is None and self._proved(relation):
                 return False
-            named = dim.const is not None and not stated.free_symbols <= set(self._result.symbols)
+            named = dim.const is not None and not stated.free_symbols <= set(self._analysed.symbols)
             self._contradiction(str(stated), str(dim), named)
             return True
         if stated.const is None:
@@ -130,10 +130,10 @@ class Merger:
 
     def _facts(self, about: list[Relation]) -> Facts:
         """The assumptions, and the requirements of the model that share a symbol with a relation."""
-        if UNKNOWN_RELATION in about or not self._result.policy.sound:
+        if UNKNOWN_RELATION in about or not self._analysed.policy.sound:
             return Facts()  # statements over claims decide nothing
         if self._stated is None:
-            result, needed = self._result, self._result.needed
+            result, needed = self._analysed, self._analysed.needed
             self._stated = [
                 statement.relation
                 for node, item in enumerate(result.nodes)
@@ -142,7 +142,7 @@ class Merger:
             ]
         symbols = {s for relation in about for s in relation.symbols}
         near = [r for r in self._stated if not symbols.isdisjoint(r.symbols)]
-        return self._result.analysis.facts.assume(*near)
+        return self._analysed.analysis.facts.assume(*near)
 
     def _shown_dim(self, dim: Dim) -> str:
         text = self._writer.text(dim)

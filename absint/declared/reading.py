@@ -36,12 +36,12 @@ class Group(NamedTuple):
     """A node computes the values: they are neither inputs nor initialisers."""
 
 
-def groups(result: Analysed) -> Iterator[Group]:
+def groups(analysed: Analysed) -> Iterator[Group]:
     """The declarations, equal ones together, by first appearance."""
     found: dict[tuple[bytes, Value, str, bool], Group] = {}
-    nodes = result.nodes
-    inferred = Inferred(result)
-    for item in declarations(result.lowered):
+    nodes = analysed.nodes
+    inferred = Inferred(analysed)
+    for item in declarations(analysed.lowered):
         node = item.operand[0]
         value = inferred[item.operand]
         if value is BOTTOM or value is TOP:
@@ -58,11 +58,11 @@ def groups(result: Analysed) -> Iterator[Group]:
 class Inferred:
     """The values of `Result.states`, for a few names."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._base, self._last = result.base.states, result.last.states
-        self._nodes = result.nodes
-        self._inputs = frozenset(result.input_nodes.values())
-        self._back = result.rounds.originals if len(result.rounds.rounds) > 1 else {}
+    def __init__(self, analysed: Analysed) -> None:
+        self._base, self._last = analysed.base.states, analysed.last.states
+        self._nodes = analysed.nodes
+        self._inputs = frozenset(analysed.input_nodes.values())
+        self._back = analysed.rounds.originals if len(analysed.rounds.rounds) > 1 else {}
         self._restored: dict[Value, Value] = {}
 
     def __getitem__(self, operand: Operand) -> Value:

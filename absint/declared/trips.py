@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def first_trips(result: Analysed, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
+def first_trips(analysed: Analysed, loop: LoopBody, inferred: Inferred) -> tuple[Mapping[Symbol, Dim], ...]:
     """The terms that symbols of the body stand for in the first trip, and in the second; other symbols are left out."""
     symbols = BodySymbols(loop)
-    operands = result.nodes[loop.first].operands
+    operands = analysed.nodes[loop.first].operands
     if isinstance(loop, LoopHead):
         pairs = [(2 + k, operands[2 + k], loop.back[1 + k]) for k in range(loop.count)]
     elif isinstance(loop, ScanHead) and not loop.settings.batched:

@@ -27,10 +27,10 @@ _LARGEST: Final = (1 << 63) - 1
 class Writer:
     """Abstract values as TypeProtos, with names for the symbols that the analysis invented."""
 
-    def __init__(self, result: Analysed, foreign: set[str]) -> None:
-        self._taken = foreign | set(result.symbols)
+    def __init__(self, analysed: Analysed, foreign: set[str]) -> None:
+        self._taken = foreign | set(analysed.symbols)
         self._numbers = count()
-        shown = {born: str(dim) for born, dim in result.names.items()}
+        shown = {born: str(dim) for born, dim in analysed.names.items()}
         self._names = {born: text for born, text in shown.items() if text not in self._taken}
         self._taken.update(self._names.values())
         self._texts: dict[Dim, str] = {}

@@ -44,12 +44,12 @@ class Origin:
 class Derivation:
     """Follows numbers of one result back."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._nodes = result.nodes
-        self._analysis = result.last.analysis
-        self._states = result.last.states
-        self._back = result.rounds.originals
-        self._inputs = frozenset(result.input_nodes.values())
+    def __init__(self, analysed: Analysed) -> None:
+        self._nodes = analysed.nodes
+        self._analysis = analysed.last.analysis
+        self._states = analysed.last.states
+        self._back = analysed.rounds.originals
+        self._inputs = frozenset(analysed.input_nodes.values())
         leaves = [n for n, item in enumerate(self._nodes) if item.value is not None or not item.operands]
         self._leaves = frozenset((n, 0) for n in leaves)
         self._trials = Trials(self._analysis, self._states)

@@ -21,7 +21,7 @@ MAX_ELEMENTS: Final = 16
 
 
 def explain(
-    result: Analysed, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
+    analysed: Analysed, value: str, axis: int | None = None, *, element: int | None = None, path: str = ""
 ) -> Explanation:
     """Explain the dim of an axis; without an axis, all dims and known elements of the value.
 
@@ -30,35 +30,35 @@ def explain(
 
     Raises UsageError for a value, axis or element that does not exist, or of which nothing is known.
     """
-    operand = _found(result, value, path)
-    slots = _slots(result, value, operand, axis, element)
-    return Steps(result).explanation(value, path, operand, slots)
+    operand = _found(analysed, value, path)
+    slots = _slots(analysed, value, operand, axis, element)
+    return Steps(analysed).explanation(value, path, operand, slots)
 
 
 # What is asked for
 
 
-def _found(result: Analysed, value: str, path: str) -> Operand:
-    view = result.at(path) if path else result.values
+def _found(analysed: Analysed, value: str, path: str) -> Operand:
+    view = analysed.at(path) if path else analysed.values
     if value not in view:
-        scopes = result.scopes
+        scopes = analysed.scopes
         inner = [p for p, scope in scopes.items() if value in scope.names]
         if not inner:
             raise UnknownNameError(f"{view.place} has no value", value, view)
         where = ", ".join(repr(p) if p else "the main graph" for p in inner[:3])
         raise UsageError(f"{view.place} has no value {value!r}; there is one in {where}")
-    operand = result.scopes[path].names[value]
+    operand = analysed.scopes[path].names[value]
     if operand == ABSENT:
         raise UsageError(f"{value!r} is an input of the function that this call leaves out")
     return operand
 
 
-def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
+def _slots(analysed: Analysed, value: str, operand: Operand, axis: int | None, element: int | None) -> Sequence[Slot]:
     if axis is not None and element is not None:
         raise UsageError("give an axis or an element, not both")
-    found = result.value_of(operand)
+    found = analysed.value_of(operand)
     if found is BOTTOM:
-        raise UsageError(f"{value!r} is never computed: no run reaches {result.nodes[operand[0]]}")
+        raise UsageError(f"{value!r} is never computed: no run reaches {analysed.nodes[operand[0]]}")
     if not isinstance(found, AnyTensor):
         kind = "nothing is known of it" if found is TOP else f"it is {found!r}"
         raise UsageError(f"{value!r} is not known to be a tensor: {kind}")
@@ -71,7 +71,7 @@ def _slots(result: Analysed, value: str, operand: Operand, axis: int | None, ele
     if rank is None:
         raise UsageError(
             f"the rank of {value!r} is unknown, so it has no dim to explain (it is computed by "
-            f"{result.nodes[operand[0]]})"
+            f"{analysed.nodes[operand[0]]})"
         )
     if axis is not None:
         if not -rank <= axis < rank:

@@ -36,29 +36,29 @@ _VARIABLES: Final = "abcdefghijklmnopqrstuvwxyz"
 class Steps:
     """Writes the steps of one explanation."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
-        self._nodes = result.nodes
-        self._analysis = result.last.analysis
-        self._states = result.last.states
-        self._base = result.base.analysis
-        self._learned = result.last.learned
-        self._back = result.rounds.originals
-        self._inputs = frozenset(result.input_nodes.values())
-        self._scopes = result.scopes
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        self._nodes = analysed.nodes
+        self._analysis = analysed.last.analysis
+        self._states = analysed.last.states
+        self._base = analysed.base.analysis
+        self._learned = analysed.last.learned
+        self._back = analysed.rounds.originals
+        self._inputs = frozenset(analysed.input_nodes.values())
+        self._scopes = analysed.scopes
         self._names: Mapping[Symbol, Dim] = {}
         self._stated: dict[int, list[Statement]] = {}
         self._shown: dict[Element, Element] = {}
         self._heads: dict[Operand, tuple[str, str]] = {}
         self._paths: dict[Path, str] = {}
         self._spots: dict[Slot, Number] = {}
-        self._found = Derivation(result)
-        taken = {name for scope in self._scopes.values() for name in scope.names}.union(result.symbols)
+        self._found = Derivation(analysed)
+        taken = {name for scope in self._scopes.values() for name in scope.names}.union(analysed.symbols)
         self._letters = [name for name in _VARIABLES if name not in taken]
 
     def explanation(self, value: str, path: str, operand: Operand, slots: Sequence[Slot]) -> Explanation:
         """The explanation of these numbers of a value."""
-        found, result = self._found, self._result
+        found, result = self._found, self._analysed
         found.follow(slots)
         numbers = {slot: at for at, slot in enumerate(found.origins)}
         self._names = more_names(self._symbols(), all_names(result), result.taken)

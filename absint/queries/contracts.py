@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def contract(result: Analysed, limits: Limits) -> Contract:
+def contract(analysed: Analysed, limits: Limits) -> Contract:
     """See `absint.Result.contract`."""
-    result.require_sound("a contract")
-    base = recorded(result).base
-    shown = base.renamed(all_names(result))
+    analysed.require_sound("a contract")
+    base = recorded(analysed).base
+    shown = base.renamed(all_names(analysed))
     with within(checked(limits).seconds):
-        found = _of_base(result, shown, limits)
-        if not found.possible_failures or found.reason or result.last is result.base:
+        found = _of_base(analysed, shown, limits)
+        if not found.possible_failures or found.reason or analysed.last is analysed.base:
             return found
         try:
-            return _refined(result, base, found, limits)
+            return _refined(analysed, base, found, limits)
         except DeadlineError:
             return found
 
 
-def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
+def _of_base(analysed: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
     """The contract of the first round."""
-    prover = Prover(shown, order=result.symbols, limits=limits)
-    found = of_constraints(shown, prover, shown.possible_failures, shared(result))
+    prover = Prover(shown, order=analysed.symbols, limits=limits)
+    found = of_constraints(shown, prover, shown.possible_failures, shared(analysed))
     with suppress(DeadlineError):
         if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
             core = prover.because(prover.consistent.core)
@@ -56,16 +56,16 @@ def _of_base(result: Analysed, shown: ConstraintSet, limits: Limits) -> Contract
     return found
 
 
-def _refined(result: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
+def _refined(analysed: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
     """The contract with the possible failures of the last round, if that round assumes nothing beyond the clauses."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
-    prover = Prover(base, order=result.symbols, limits=limits)
-    stated = stated_within(result, prover, met)
-    inputs = set(result.symbols)
+    prover = Prover(base, order=analysed.symbols, limits=limits)
+    stated = stated_within(analysed, prover, met)
+    inputs = set(analysed.symbols)
     new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
     if not all(prover.entails(met, f).entailed for f in new if f.free_symbols <= inputs):
         return found
-    stated = stated.renamed(all_names(result))
+    stated = stated.renamed(all_names(analysed))
     beyond = {c.formula: c for c in stated.filter("required") if not c.formula.free_symbols <= inputs}
     beyond = {c.formula: c for c in found.beyond} | beyond
     return replace(found, possible_failures=stated.possible_failures, beyond=tuple(beyond.values()))
@@ -104,22 +104,22 @@ class SymbolFacts:
         return f"<SymbolFacts: {excerpt(str(self))}>"
 
 
-def symbol_facts(result: Analysed, name: str, limits: Limits) -> SymbolFacts:
+def symbol_facts(analysed: Analysed, name: str, limits: Limits) -> SymbolFacts:
     """See `absint.Result.symbol`."""
-    result.require_sound("what is known of a symbol")
-    known_symbols([name], result.symbols, f"symbol {name!r}")
+    analysed.require_sound("what is known of a symbol")
+    known_symbols([name], analysed.symbols, f"symbol {name!r}")
     with within(checked(limits).seconds):
-        found = contract(result, limits)
+        found = contract(analysed, limits)
         mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
         try:
-            return replace(_facts_of(result, name, found.clauses, mine), reason=found.reason)
+            return replace(_facts_of(analysed, name, found.clauses, mine), reason=found.reason)
         except DeadlineError as error:
             return SymbolFacts(name, 0, MAX_DIM, because=mine, reason=str(error))
 
 
-def _facts_of(result: Analysed, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
-    given = [c.formula for c in recorded(result).base if c.origin.node < 0]
-    facts = Facts([*given, *(clause.relation for clause in clauses)], result.symbols)
+def _facts_of(analysed: Analysed, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
+    given = [c.formula for c in recorded(analysed).base if c.origin.node < 0]
+    facts = Facts([*given, *(clause.relation for clause in clauses)], analysed.symbols)
     start = Symbol(name)
     value = facts.simplify(expr_of(start))
     narrowed = sole_atom(value) if isinstance(value, Expr) else None
@@ -173,11 +173,11 @@ def _widened(value: Dim) -> Dim:
     return substitute(value, {s: symbol(s.name) for s in value.symbols})
 
 
-def shared(result: Analysed) -> Mapping[str, tuple[str, ...]]:
+def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:
     """Symbols that stand for sizes of more than one input, with these places."""
     places: dict[str, list[str]] = {}
-    for name in result.inputs:
-        value = result.base.states[result.input_nodes[name]][0]
+    for name in analysed.inputs:
+        value = analysed.base.states[analysed.input_nodes[name]][0]
         if isinstance(value, Tensor) and value.shape.rank:
             for axis, dim in enumerate(value.shape):
                 for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):

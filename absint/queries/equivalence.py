@@ -85,43 +85,43 @@ class Equalities(Generic[Member]):
         return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason}, indent=1)
 
 
-def equal_dims(result: Analysed, limits: Limits) -> Equalities[Place]:
+def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
     """Every axis of every value of the main graph whose size has an expression, by proved equality."""
-    result.require_sound("a class of equal dims")
-    prover = prover_of(result, limits)
+    analysed.require_sound("a class of equal dims")
+    prover = prover_of(analysed, limits)
     terms: dict[Expr, list[Place]] = {}
-    for name, tensor in _tensors(result):
+    for name, tensor in _tensors(analysed):
         for axis, dim in enumerate(tensor.shape.dims):
             if isinstance(dim, Expr):
                 terms.setdefault(dim, []).append(Place(name, axis))
-    return _equalities(result, terms, prover, str)
+    return _equalities(analysed, terms, prover, str)
 
 
-def equal_shapes(result: Analysed, limits: Limits) -> Equalities[str]:
+def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their shapes."""
-    result.require_sound("a class of equal shapes")
-    prover = prover_of(result, limits)
+    analysed.require_sound("a class of equal shapes")
+    prover = prover_of(analysed, limits)
     watch = Stopwatch()
-    dims = dict.fromkeys(d for _, tensor in _tensors(result) for d in tensor.shape.dims if isinstance(d, Expr))
+    dims = dict.fromkeys(d for _, tensor in _tensors(analysed) for d in tensor.shape.dims if isinstance(d, Expr))
     with within(prover.limits.seconds):
         found = partition(dims, prover)
     representative = {term: members[0] for members in found.classes for term in members}
     shapes: dict[tuple[Expr, ...], list[str]] = {}
-    for name, tensor in _tensors(result):
+    for name, tensor in _tensors(analysed):
         if all(isinstance(d, Expr) for d in tensor.shape.dims):
             shapes.setdefault(tuple(representative[d] for d in tensor.shape.dims if isinstance(d, Expr)), []).append(
                 name
             )
 
     def shown(shape: Sequence[Expr]) -> str:
-        return str(Shape([_shown(result, dim) for dim in shape]))
+        return str(Shape([_shown(analysed, dim) for dim in shape]))
 
     def distinct() -> Iterator[Distinct]:
         for a, b in combinations(shapes, 2):
             if len(a) == len(b):
                 pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not y), None)
                 if pair is not None:
-                    yield Distinct(shown(a), shown(b), _apart(result, found, prover, *pair))
+                    yield Distinct(shown(a), shown(b), _apart(analysed, found, prover, *pair))
 
     ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
     with within(TEXT_SECONDS):
@@ -129,42 +129,42 @@ def equal_shapes(result: Analysed, limits: Limits) -> Equalities[str]:
     return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
 
 
-def equal_buffers(result: Analysed, limits: Limits) -> Equalities[str]:
+def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
-    result.require_sound("a class of equal buffers")
-    prover = prover_of(result, limits)
+    analysed.require_sound("a class of equal buffers")
+    prover = prover_of(analysed, limits)
     terms: dict[Expr, list[str]] = {}
-    for name, tensor in _tensors(result):
+    for name, tensor in _tensors(analysed):
         width = tensor.dtype.bits
         size = tensor.shape.size if all(isinstance(d, Expr) for d in tensor.shape.dims) else None
         if width and isinstance(size, Expr):
             total = (size * width + 7) // 8
             if isinstance(total, Expr):
                 terms.setdefault(total, []).append(name)
-    return _equalities(result, terms, prover, lambda text: f"{text} bytes")
+    return _equalities(analysed, terms, prover, lambda text: f"{text} bytes")
 
 
-def _tensors(result: Analysed) -> Iterator[tuple[str, Tensor]]:
-    for name, (node, at) in result.operands.items():
-        state = result.states[node] if node >= 0 else ()
+def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
+    for name, (node, at) in analysed.operands.items():
+        state = analysed.states[node] if node >= 0 else ()
         value = state[at] if at < len(state) else None
         if isinstance(value, Tensor) and value.shape.rank is not None:
             yield name, value
 
 
 def _equalities(
-    result: Analysed, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
+    analysed: Analysed, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
 ) -> Equalities[Member]:
     watch = Stopwatch()
     with within(prover.limits.seconds):
         found = partition(terms, prover)
 
     def text(term: Expr) -> str:
-        return shown(str(_shown(result, term)))
+        return shown(str(_shown(analysed, term)))
 
     def distinct() -> Iterator[Distinct]:
         for a, b in combinations([members[0] for members in found.classes], 2):
-            yield Distinct(text(a), text(b), _apart(result, found, prover, a, b))
+            yield Distinct(text(a), text(b), _apart(analysed, found, prover, a, b))
 
     ordered = [(members[0], tuple(m for term in members for m in terms[term])) for members in found.classes]
     ordered.sort(key=lambda item: -len(item[1]))
@@ -182,18 +182,18 @@ def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
         return str(members[0])
 
 
-def _apart(result: Analysed, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
+def _apart(analysed: Analysed, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
     """Sizes at which two expressions differ."""
     binding = found.counterexample(a, b)
     if binding is None:
         return None
     wanted = {s.name for s in (*a.symbols, *b.symbols)}
-    names = {s.name: str(d) for s, d in all_names(result).items()}
+    names = {s.name: str(d) for s, d in all_names(analysed).items()}
     return {names.get(name, name): size for name, size in binding.items() if name in wanted}
 
 
-def _shown(result: Analysed, dim: Expr) -> Dim:
-    return substitute(dim, all_names(result))
+def _shown(analysed: Analysed, dim: Expr) -> Dim:
+    return substitute(dim, all_names(analysed))
 
 
 __all__ = ["Class", "Distinct", "Equalities", "Place", "equal_buffers", "equal_dims", "equal_shapes"]

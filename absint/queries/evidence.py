@@ -53,8 +53,8 @@ def chosen(evidence: Evidence | None, confirm: bool = False) -> Evidence:
 class Executions:
     """The runs of one model that were made for queries."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
         self._failures = 0
         self.sizes: list[Mapping[str, int]] = []
         """Sizes at which a run succeeded."""
@@ -91,19 +91,19 @@ class Executions:
         """The reason why a run at the sizes does not show that the query is false; empty if it does."""
         from absint.runs.run import sizes_at
 
-        actual = _Actual(self._result, sizes)
+        actual = _Actual(self._analysed, sizes)
         try:
             if isinstance(query, str):
                 actual.relation(query)
-            actual.shapes = sizes_at(self._result, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
+            actual.shapes = sizes_at(self._analysed, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
             value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
         except AbsintError as error:
             return f"a run at these sizes fails: {error}"
         return "" if value is FALSE else "a run at these sizes does not contradict it"
 
     def _too_large(self, sizes: Mapping[str, int]) -> str:
-        found = self._result.shapes
-        shapes = [found[name] for name in self._result.inputs if name in found and found[name].rank is not None]
+        found = self._analysed.shapes
+        shapes = [found[name] for name in self._analysed.inputs if name in found and found[name].rank is not None]
         try:
             large = any(prod(shape.evaluate(sizes)) > MOST_ELEMENTS for shape in shapes)
         except (ValueError, ArithmeticError, KeyError) as error:
@@ -114,9 +114,9 @@ class Executions:
 class _Actual:
     """A query read over the sizes of one run; first without them, to learn which values it names."""
 
-    def __init__(self, result: Analysed, sizes: Mapping[str, int]) -> None:
-        self._names = result.operands
-        self._result = result
+    def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
+        self._names = analysed.operands
+        self._analysed = analysed
         self.names = {name: Dim(size) for name, size in sizes.items()}
         self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}
         self.asked: dict[str, None] = {}
@@ -137,7 +137,7 @@ class _Actual:
     def shape(self, name: str) -> Sequence[Dim]:
         self.asked[name] = None
         if self.shapes is None:
-            shape = self._result.shapes[name]
+            shape = self._analysed.shapes[name]
             if shape is None:
                 raise UnresolvedError(f"the rank of {name!r} is unknown")
             return shape.dims

@@ -28,24 +28,24 @@ _COMPARED: Final = 64
 """With more premises than this, those that others imply are kept."""
 
 
-def with_premises(result: Analysed, query: str | Relation, proof: Proof) -> Proof:
+def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Proof:
     """The proof with the numeric premises on which it rests."""
     from absint.solver.constraints import ConstraintSet
 
     if proof.verdict.value != "proved":
         return proof
-    premises = [c for c in recorded(result).every if c.is_premise]
+    premises = [c for c in recorded(analysed).every if c.is_premise]
     if not premises:
         return proof
     nodes = {c.origin.node for c in proof.because}
     if isinstance(query, str):
-        nodes.update(_Named(result).nodes(query))
-    relation = query.substitute(all_names(result)) if isinstance(query, Relation) else proof.relation
+        nodes.update(_Named(analysed).nodes(query))
+    relation = query.substitute(all_names(analysed)) if isinstance(query, Relation) else proof.relation
     shown = relation.free_symbols
-    nodes.update(s.origin_node or 0 for s, dim in all_names(result).items() if dim.free_symbols & shown)
-    behind = upstream(result, nodes)
+    nodes.update(s.origin_node or 0 for s, dim in all_names(analysed).items() if dim.free_symbols & shown)
+    behind = upstream(analysed, nodes)
     stated = {c.formula: c for c in premises if c.origin.node in behind}
-    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(all_names(result))
+    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(all_names(analysed))
     return replace(proof, assuming=tuple(c for c in kept if c not in proof.because))
 
 
@@ -54,21 +54,21 @@ def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
     return analysed.once(_all_premises) if analysed.policy.sound else ()
 
 
-def _all_premises(result: Analysed) -> tuple[Constraint, ...]:
+def _all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
     from absint.solver.constraints import ConstraintSet
 
-    summaries = chain.from_iterable(round_.analysis.applied.values() for round_ in result.rounds.rounds)
+    summaries = chain.from_iterable(round_.analysis.applied.values() for round_ in analysed.rounds.rounds)
     if not any(statement.role == "assumed" for summary in summaries for statement in summary.statements):
         return ()
-    stated = {c.formula: c for c in reversed(recorded(result).every) if c.is_premise}
+    stated = {c.formula: c for c in reversed(recorded(analysed).every) if c.is_premise}
     kept = ConstraintSet(stated[formula] for formula in _independent(list(stated)))
-    return tuple(sorted(kept.renamed(all_names(result)), key=lambda c: c.origin.node))
+    return tuple(sorted(kept.renamed(all_names(analysed)), key=lambda c: c.origin.node))
 
 
-def upstream(result: Analysed, nodes: Iterable[int]) -> set[int]:
+def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:
     """The nodes and all that they depend on, through branches and loops too."""
     before: dict[int, list[int]] = {}
-    for producer, node in result.program.edges():
+    for producer, node in analysed.program.edges():
         before.setdefault(node, []).append(producer)
     found: set[int] = set()
     pending = [node for node in nodes if node >= 0]
@@ -95,8 +95,8 @@ def _independent(premises: list[Relation]) -> list[Relation]:
 class _Named(Query):
     """Reads a query for the values that it names."""
 
-    def __init__(self, result: Analysed) -> None:
-        super().__init__(result)
+    def __init__(self, analysed: Analysed) -> None:
+        super().__init__(analysed)
         self._asked: set[int] = set()
 
     def nodes(self, text: str) -> set[int]:

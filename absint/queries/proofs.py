@@ -35,16 +35,16 @@ _TRIES: Final = 6
 class Proving:
     """Answers queries about one analysis, which share its provers and the sizes that are known to run."""
 
-    def __init__(self, result: Analysed) -> None:
-        self._result = result
-        self._provers = result.once(Provers)
-        self._runnable = Runnable(result)
+    def __init__(self, analysed: Analysed) -> None:
+        self._analysed = analysed
+        self._provers = analysed.once(Provers)
+        self._runnable = Runnable(analysed)
         self._limits = Limits()
         self._undivided = TRUE
         """The divisors of the query's text that its normal form lacks are not 0."""
         self._defined = TRUE
         """The same for the assumed texts. A part that divides by 0 must not count: nothing may be proved from it."""
-        self._executions = Executions(result)
+        self._executions = Executions(analysed)
         self._examined: list[Mapping[str, int]] = []
         """The candidates of the last query."""
 
@@ -89,7 +89,7 @@ class Proving:
             finding = self._by_a_run(query, relation, prover, finding)
         return replace(
             finding,
-            relation=relation.substitute(all_names(self._result)),
+            relation=relation.substitute(all_names(self._analysed)),
             given=given,
             tier=decision.tier,
             asked=decision.asked,
@@ -137,8 +137,8 @@ class Proving:
             known += [(sizes, "run") for sizes in self._executions.sizes]
         if not known:
             return None
-        relation = self._read(query, self._result.states)
-        if relation is UNKNOWN_RELATION or not relation.free_symbols <= set(self._result.symbols):
+        relation = self._read(query, self._analysed.states)
+        if relation is UNKNOWN_RELATION or not relation.free_symbols <= set(self._analysed.symbols):
             return None
         for sizes, shown in known:
             if self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
@@ -149,7 +149,7 @@ class Proving:
         """A query as a relation over internal symbols."""
         divisors: list[Expr] = []
         found = (
-            Query(self._result, states).relation(query, divisors)
+            Query(self._analysed, states).relation(query, divisors)
             if isinstance(query, str)
             else query.substitute(self._internal)
         )
@@ -159,11 +159,11 @@ class Proving:
     def _read_first(self, query: str | Relation, given: Given) -> Relation:
         """The query in the first round; in the last one if only that knows a rank, and a run is given."""
         try:
-            return self._read(query, self._result.base.states)
+            return self._read(query, self._analysed.base.states)
         except UsageError:
             if given == "inputs":
                 raise
-            return self._read(query, self._result.states)
+            return self._read(query, self._analysed.states)
 
     def _has_value(self, sizes: Mapping[str, int]) -> bool:
         """Neither the query's text nor an assumed one divides by 0 at these sizes."""
@@ -172,7 +172,7 @@ class Proving:
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
         """Printed symbols -> internal ones."""
-        shown = all_names(self._result)
+        shown = all_names(self._analysed)
         return {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
 
     def _decide(
@@ -180,19 +180,19 @@ class Proving:
     ) -> tuple[Relation, Prover, Decision]:
         """The first round decides with an exact core; where it does not entail the query, the last one may."""
         try:
-            relation = self._read(query, self._result.base.states)
+            relation = self._read(query, self._analysed.base.states)
         except UsageError:
             if given == "inputs":
                 raise
             relation = UNKNOWN_RELATION  # the last round may know a rank that the first does not
-            self._read(query, self._result.states)
+            self._read(query, self._analysed.states)
         sizes = computed(relation) if given == "inputs" else TRUE
         first = self._provers.of("base" if given == "run" else given, self._limits, extra, sizes)
         decision = first.decide(relation) if relation is not UNKNOWN_RELATION else Decision(None, "normal form")
-        if decision.entailed or given == "inputs" or len(self._result.rounds.rounds) == 1:
+        if decision.entailed or given == "inputs" or len(self._analysed.rounds.rounds) == 1:
             return relation, first, decision
         last = self._provers.of(given, self._limits, extra)
-        refined = self._read(query, self._result.states)
+        refined = self._read(query, self._analysed.states)
         if refined is UNKNOWN_RELATION:
             return relation, first, decision
         again = last.decide(refined)
@@ -207,7 +207,7 @@ class Proving:
 
         Premises beyond the model must be about input sizes too, or the run may not meet them.
         """
-        inputs = set(self._result.symbols)
+        inputs = set(self._analysed.symbols)
         by_sizes = self._is_by_sizes(relation, prover)
         first: Mapping[str, int] = {}
         self._examined = []
@@ -231,15 +231,15 @@ class Proving:
             reason = reason or f"it is not shown that these sizes run: {self._runnable.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
-            first = {name: model.get(name, 1) for name in self._result.symbols}
+            first = {name: model.get(name, 1) for name in self._analysed.symbols}
             reason = "the query divides by zero at these sizes"
-        names = {s.name: str(d) for s, d in all_names(self._result).items()}
+        names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
         return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
 
     def _is_by_sizes(self, relation: Relation, prover: Prover) -> bool:
         """The relation is about sizes of the inputs alone, and so are the premises beyond the model."""
-        inputs = set(self._result.symbols)
+        inputs = set(self._analysed.symbols)
         premises = (c.formula for c in prover.constraints if c.origin.node < 0)
         return all(formula.free_symbols <= inputs for formula in (relation, *premises))
 
@@ -250,7 +250,7 @@ class Proving:
 
         A run also executes nodes that no output needs: the solver looks for sizes at which these do not fail.
         """
-        symbols = self._result.symbols
+        symbols = self._analysed.symbols
         model = {**prover.consistent.model, **decision.model}
         own = {name: model.get(name, 1) for name in symbols}
         seen: list[Mapping[str, int]] = []
@@ -273,7 +273,7 @@ class Proving:
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 
         def running() -> Iterator[Mapping[str, int]]:
-            unneeded = [c.formula for c in recorded(self._result).base if not c.needed and given != "inputs"]
+            unneeded = [c.formula for c in recorded(self._analysed).base if not c.needed and given != "inputs"]
             divided = conjunction(self._undivided, self._defined)
             if unneeded or divided is not TRUE:
                 found = prover.decide(relation, [*unneeded, divided]).model

@@ -29,29 +29,29 @@ Box = Mapping[str, int | tuple[int, int]]
 """A size, or both ends of a range, for some symbols of the inputs."""
 
 
-def check_range(result: Analysed, box: Box, limits: Limits | None = None) -> RangeCheck:
+def check_range(analysed: Analysed, box: Box, limits: Limits | None = None) -> RangeCheck:
     """Check every size of the box against the requirements of round 0.
 
     A requirement is discharged from the box and from the statements of earlier nodes, so that none proves itself.
     Symbols that the box leaves out may have any size. Assumptions of the caller narrow the box.
     """
-    result.require_sound("a check of sizes")
+    analysed.require_sound("a check of sizes")
     limits = checked(limits or Limits(LONG))
-    ends = _narrowed(result, box_of(result, box))
-    found = _Range(result, ends, Prover(recorded(result).base, order=result.symbols, limits=limits))
+    ends = _narrowed(analysed, box_of(analysed, box))
+    found = _Range(analysed, ends, Prover(recorded(analysed).base, order=analysed.symbols, limits=limits))
     try:
         with within(limits.seconds):
-            return replace(found.answer(), assuming=result.assumptions)
+            return replace(found.answer(), assuming=analysed.assumptions)
     except DeadlineError as error:
         found.reason = str(error)
-        return replace(found.undecided(), assuming=result.assumptions)
+        return replace(found.undecided(), assuming=analysed.assumptions)
 
 
-def _narrowed(result: Analysed, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _narrowed(analysed: Analysed, ends: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """The box without the sizes at its ends that the assumptions exclude; all of it if they exclude all of it."""
-    if not result.assumptions:
+    if not analysed.assumptions:
         return ends
-    facts = Facts([*result.assumptions, *_inside(ends)], result.symbols)
+    facts = Facts([*analysed.assumptions, *_inside(ends)], analysed.symbols)
     if facts.contradiction:
         return ends
     found = {}
@@ -68,8 +68,8 @@ def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
 class _Range:
     """The answer about a box, found node by node."""
 
-    def __init__(self, result: Analysed, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
-        self._result, self._ends, self._prover = result, ends, prover
+    def __init__(self, analysed: Analysed, ends: Mapping[str, tuple[int, int]], prover: Prover) -> None:
+        self._result, self._ends, self._prover = analysed, ends, prover
         self._open: list[Constraint] = []
         self._premises: list[Constraint] = []
         self._possible_failures: list[PossibleFailure] = []
@@ -168,9 +168,9 @@ class _Range:
         return None
 
 
-def _shown(result: Analysed, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+def _shown(analysed: Analysed, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """The constraints under printed names."""
-    return tuple(ConstraintSet(constraints).renamed(all_names(result)))
+    return tuple(ConstraintSet(constraints).renamed(all_names(analysed)))
 
 
 def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Sequence[Relation]) -> RangeCheck | None:
@@ -189,21 +189,21 @@ def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Seque
     return None
 
 
-def stated_within(result: Analysed, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
+def stated_within(analysed: Analysed, prover: Prover, premises: Sequence[Relation]) -> ConstraintSet:
     """The statements of the nodes; those of the last round if the premises entail what that round assumes.
 
     Else a requirement could be used to prove itself, or to show that a node before it does not fail.
     """
-    learned = (item.relation for item in result.last.learned)
+    learned = (item.relation for item in analysed.last.learned)
     sound = all(prover.entails(premises, relation).entailed for relation in learned)
-    return recorded(result).every if sound else recorded(result).base
+    return recorded(analysed).every if sound else recorded(analysed).base
 
 
-def box_of(result: Analysed, box: Box) -> dict[str, tuple[int, int]]:
+def box_of(analysed: Analysed, box: Box) -> dict[str, tuple[int, int]]:
     """Both ends for every symbol. Raises UsageError for an unknown symbol and an empty or negative range."""
-    known(result, box)
+    known(analysed, box)
     ends: dict[str, tuple[int, int]] = {}
-    for name in result.symbols:
+    for name in analysed.symbols:
         given = box.get(name, (0, MAX_DIM))
         lo, hi = given if isinstance(given, tuple) else (given, given)
         if lo < 0:

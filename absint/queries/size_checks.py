@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def sizes_of(result: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
+def sizes_of(analysed: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
     """The binding in the order of the symbols. Raises UsageError for a missing, unknown or impossible size."""
-    known(result, binding)
+    known(analysed, binding)
     for name, size in binding.items():
         if isinstance(size, bool) or not isinstance(size, int):
             raise UsageError(f"{name}={size!r}: a size is an integer")
@@ -36,41 +36,41 @@ def sizes_of(result: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
             raise UsageError(f"{name}={size}: a size cannot be negative")
         if size > MAX_DIM:
             raise UsageError(f"{name}={size}: a size is below 2**31")
-    missing = [name for name in result.symbols if name not in binding]
+    missing = [name for name in analysed.symbols if name not in binding]
     if missing:
         raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
-    return {name: binding[name] for name in result.symbols}
+    return {name: binding[name] for name in analysed.symbols}
 
 
-def known(result: Analysed, names: Mapping[str, object]) -> None:
+def known(analysed: Analysed, names: Mapping[str, object]) -> None:
     for name, size in names.items():
-        known_symbols([name], result.symbols, f"{name}={size}")
+        known_symbols([name], analysed.symbols, f"{name}={size}")
 
 
-def bound(result: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
+def bound(analysed: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
     """The analysis at these sizes, on the declarations alone."""
-    facts = Facts([*result.declared_premises, *result.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
-    analysis = ShapeAnalysis(result.program, facts, inputs=inputs)
-    return Round(analysis, solved(result.lowered, analysis, CHECK) or [])
+    facts = Facts([*analysed.declared_premises, *analysed.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
+    analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs)
+    return Round(analysis, solved(analysed.lowered, analysis, CHECK) or [])
 
 
-def check(result: Analysed, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
+def check(analysed: Analysed, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
     """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
 
     With `zeros` the question is if a run exists: all integer and boolean data of the inputs are 0.
     """
-    result.require_sound("a check of sizes")
-    sizes = sizes_of(result, binding)
-    for relation in (*result.declared_premises, *result.assumptions):
+    analysed.require_sound("a check of sizes")
+    sizes = sizes_of(analysed, binding)
+    for relation in (*analysed.declared_premises, *analysed.assumptions):
         if holds(relation, sizes) is False:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
             return Check(sizes, Outcome.FAILS, failure=excluded)
-    never = next((c for c in recorded(result).base if c.role == "required" and c.formula is FALSE), None)
+    never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
         return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason))
-    run = bound(result, sizes, _zeros(result, sizes) if zeros else None)
-    recorder = Recorder(result.lowered, run).run()
-    failure = next(_failures(result, recorder.constraints, sizes), None) or broken_requirement(result, sizes)
+    run = bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None)
+    recorder = Recorder(analysed.lowered, run).run()
+    failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
     if failure is not None:
         return Check(sizes, Outcome.FAILS, failure=failure)
     possible_failures = list(recorder.possible_failures)
@@ -79,17 +79,17 @@ def check(result: Analysed, binding: Mapping[str, int], *, zeros: bool = False) 
         for c in recorder.constraints
         if c.role == "required" or (c.role == "defined" and c.formula is FALSE)
     ]
-    possible_failures += _incomplete(result, run, recorder)
+    possible_failures += _incomplete(analysed, run, recorder)
     broken = tuple(c for c in recorder.constraints if c.role == "assumed" and c.formula is FALSE)
-    shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(result) if node >= 0}
+    shapes = {name: _concrete(run.states[node][at]) for name, (node, at) in _named(analysed) if node >= 0}
     outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS
     if run.analysis.unfinished:
         outcome = Outcome.UNKNOWN
     return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(possible_failures)), broken)
 
 
-def _named(result: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:
-    return iter(result.operands.items())
+def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:
+    return iter(analysed.operands.items())
 
 
 def _concrete(value: Value) -> tuple[int | None, ...] | None:
@@ -98,9 +98,9 @@ def _concrete(value: Value) -> tuple[int | None, ...] | None:
     return tuple(int(d) if d.is_concrete else None for d in value.shape)
 
 
-def _failures(result: Analysed, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
+def _failures(analysed: Analysed, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> Iterator[Failure]:
     stated: dict[tuple[int, str], Relation] = {}
-    for c in recorded(result).base:
+    for c in recorded(analysed).base:
         if c.role == "required":
             stated.setdefault((c.origin.node, c.reason), c.formula)
     for c in constraints:
@@ -110,21 +110,21 @@ def _failures(result: Analysed, constraints: Sequence[Constraint], sizes: Mappin
             yield Failure(c.origin, c.reason, str(formula) if broken else "")
 
 
-def broken_requirement(result: Analysed, sizes: Mapping[str, int]) -> Failure | None:
+def broken_requirement(analysed: Analysed, sizes: Mapping[str, int]) -> Failure | None:
     """A requirement of the contract that these sizes break, or that divides by zero at them. A node may state less at
     given sizes than over symbols: a loop that runs its body again, say.
     """
-    for c in recorded(result).base:
+    for c in recorded(analysed).base:
         if c.role == "required" and c.formula.free_symbols <= sizes.keys() and holds(c.formula, sizes) is not True:
             return Failure(c.origin, c.reason, str(c.formula))
     return None
 
 
-def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
+def _incomplete(analysed: Analysed, run: Round, recorder: Recorder) -> Iterator[PossibleFailure]:
     """Nodes whose rules do not promise to state everything that a run needs."""
     seen = set()
     for node, summary in run.analysis.applied.items():
-        item = result.nodes[node]
+        item = analysed.nodes[node]
         operation = item.operation
         if operation is None or not summary.outputs or operation.operator in seen:
             continue
@@ -133,11 +133,11 @@ def _incomplete(result: Analysed, run: Round, recorder: Recorder) -> Iterator[Po
             yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 
 
-def _zeros(result: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
+def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     """The inputs with integer and boolean data that are all 0, and the file's values where a caller may feed others."""
-    found: dict[int, Value] = dict(result.defaults)
-    for node in result.input_nodes.values():
-        value = result.nodes[node].value
+    found: dict[int, Value] = dict(analysed.defaults)
+    for node in analysed.input_nodes.values():
+        value = analysed.nodes[node].value
         if isinstance(value, Tensor):
             if value.dtype is DType.BOOL:
                 found[node] = Tensor(value.dtype, value.shape, Contents.fill(FALSE))

@@ -58,19 +58,19 @@ class Settled(NamedTuple):
     learned: Learned
 
 
-def settle(result: Analysed) -> list[Round]:
+def settle(analysed: Analysed) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing, or if the premises contradict
     each other and so entail everything. At a limit the rest stays open.
     """
     from absint.queries.provers import Provers
 
     rounds: list[Round] = []
-    last = result.last
-    watch = result.lowered.watch
-    prover = Provers(result).of("run", Limits(1.0, RLIMIT))
+    last = analysed.last
+    watch = analysed.lowered.watch
+    prover = Provers(analysed).of("run", Limits(1.0, RLIMIT))
     if prover.consistent.entailed:
         return rounds
-    back = result.rounds.originals
+    back = analysed.rounds.originals
     known: dict[Atom, Settled] = {}
     spent = 0
     for _ in range(MAX_ROUNDS):
@@ -79,7 +79,7 @@ def settle(result: Analysed) -> list[Round]:
             if atom in known or atom in found:
                 continue
             restored = relation.substitute(back)
-            if restored is UNKNOWN_RELATION or any(_inside_a_loop(result, s) for s in restored.symbols):
+            if restored is UNKNOWN_RELATION or any(_inside_a_loop(analysed, s) for s in restored.symbols):
                 continue
             if spent >= MAX_ASKED:
                 return rounds
@@ -96,17 +96,17 @@ def settle(result: Analysed) -> list[Round]:
         if not found:
             break
         known |= found
-        last = _run(result, last, tuple(known.values()))
+        last = _run(analysed, last, tuple(known.values()))
         rounds.append(last)
     return rounds
 
 
-def _run(result: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
+def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     relations = [s.learned.relation for s in settled]
-    facts = Facts([*last.analysis.facts.relations, *relations], result.symbols)
+    facts = Facts([*last.analysis.facts.relations, *relations], analysed.symbols)
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
-    program = result.program
+    program = analysed.program
     analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
     return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
 
@@ -142,9 +142,9 @@ def _ways(atom: Atom) -> Iterator[tuple[Relation, Expr | None]]:
         yield divisible(a, b), None
 
 
-def _inside_a_loop(result: Analysed, symbol: Symbol) -> bool:
+def _inside_a_loop(analysed: Analysed, symbol: Symbol) -> bool:
     place = symbol.origin_node
-    return place is not None and result.nodes[place].gate >= 0
+    return place is not None and analysed.nodes[place].gate >= 0
 
 
 def _numbers(value: Value) -> Iterator[Expr]:

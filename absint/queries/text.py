@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def read_relation(result: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
+def read_relation(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Relation:
     """The relation that a text states of a result; of the given states, if any.
 
     Raises UsageError, with the text and a caret under the column, for a text that does not parse, an unknown name, an
     axis out of range, a value of unknown rank.
     """
-    return Query(result, states).relation(text)
+    return Query(analysed, states).relation(text)
 
 
-def read_dim(result: Analysed, text: str, states: Sequence[State] | None = None) -> Dim:
+def read_dim(analysed: Analysed, text: str, states: Sequence[State] | None = None) -> Dim:
     """The dim that a text denotes in a result. Raises UsageError as `read_relation` does."""
-    return Query(result, states).dim(text)
+    return Query(analysed, states).dim(text)
 
 
 class Query:
     """Reads texts about one result: the values of the main graph as references, and the symbols."""
 
-    def __init__(self, result: Analysed, states: Sequence[State] | None = None) -> None:
-        self._operands = result.operands
-        self._states = result.states if states is None else states
-        self._symbols = Symbols(result, self._states)
+    def __init__(self, analysed: Analysed, states: Sequence[State] | None = None) -> None:
+        self._operands = analysed.operands
+        self._states = analysed.states if states is None else states
+        self._symbols = Symbols(analysed, self._states)
 
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
         """As `read_relation`; the divisors in the text are added to `divisors`."""
@@ -103,13 +103,13 @@ class Symbols(Mapping[str, Dim]):
     Each has the bounds that it has in the states, so that it is the very symbol of their dims.
     """
 
-    def __init__(self, result: Analysed, states: Sequence[State]) -> None:
-        self._result = result
+    def __init__(self, analysed: Analysed, states: Sequence[State]) -> None:
+        self._analysed = analysed
         self._states = states
 
     def __getitem__(self, name: str) -> Dim:
-        if name in self._result.symbols:
-            found = self._found(name, self._result.input_nodes.values())
+        if name in self._analysed.symbols:
+            found = self._found(name, self._analysed.input_nodes.values())
             return symbol(name) if found is None else found
         found = self._invented(name)
         if found is None:
@@ -117,19 +117,19 @@ class Symbols(Mapping[str, Dim]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._result.symbols or (isinstance(name, str) and self._invented(name) is not None)
+        return name in self._analysed.symbols or (isinstance(name, str) and self._invented(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._result.symbols
+        yield from self._analysed.symbols
         yield from self._births
 
     def __len__(self) -> int:
-        return len(self._result.symbols) + len(self._births)
+        return len(self._analysed.symbols) + len(self._births)
 
     @cached_property
     def _births(self) -> Mapping[str, Symbol]:
         """Printed name -> one of its symbols; these differ in bounds alone."""
-        return {name: born for born, shown in self._result.names.items() for name in shown.free_symbols}
+        return {name: born for born, shown in self._analysed.names.items() for name in shown.free_symbols}
 
     def _invented(self, name: str) -> Expr | None:
         born = self._births.get(name)

@@ -46,38 +46,38 @@ class Totals:
         return self.concrete + self.expression + self.unknown
 
 
-def kind_of(dim: Dim, result: Analysed) -> Literal["concrete", "expression", "unknown"]:
+def kind_of(dim: Dim, analysed: Analysed) -> Literal["concrete", "expression", "unknown"]:
     """`unknown`: nothing is known, or the dim mentions a symbol that the analysis invented."""
     if dim.is_concrete:
         return "concrete"
-    return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(result.symbols) else "unknown"
+    return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(analysed.symbols) else "unknown"
 
 
-def computed(result: Analysed) -> Iterator[Row]:
+def computed(analysed: Analysed) -> Iterator[Row]:
     """Every value that a node computes, in execution order within each body; the main graph first."""
     seen = set()
-    for path, scope in result.scopes.items():
+    for path, scope in analysed.scopes.items():
         for name, operand in scope.names.items():
             if operand[0] < 0 or operand in seen:
                 continue
             seen.add(operand)
-            node = result.nodes[operand[0]]
+            node = analysed.nodes[operand[0]]
             if node.value is None:
-                yield Row(path, name, node.operator, node.name, result.value_of(operand))
+                yield Row(path, name, node.operator, node.name, analysed.value_of(operand))
 
 
-def totals(result: Analysed) -> Totals:
+def totals(analysed: Analysed) -> Totals:
     """Counts of values and dims."""
     counts = {"concrete": 0, "expression": 0, "unknown": 0}
     values = unranked = 0
-    for row in computed(result):
+    for row in computed(analysed):
         values += 1
         tensor = tensor_of(row.value)
         if tensor is None or tensor.shape.rank is None:
             unranked += row.value is not BOTTOM
             continue
         for dim in tensor.shape.dims:
-            counts[kind_of(dim, result)] += 1
+            counts[kind_of(dim, analysed)] += 1
     return Totals(values, unranked, **counts)
 
 
@@ -88,7 +88,7 @@ def tensor_of(value: Value) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
-def missing(result: Analysed, requirement: Requirement) -> list[str]:
+def missing(analysed: Analysed, requirement: Requirement) -> list[str]:
     """Reasons why the result does not meet a requirement, one line each.
 
     `rules`: every operator has one; `ranks`: the rank of every computed tensor is known; `shapes`: so is every dim, as
@@ -97,11 +97,11 @@ def missing(result: Analysed, requirement: Requirement) -> list[str]:
     if requirement == "rules":
         return [
             f"{operator}: no rule{but} ({count} {'node' if count == 1 else 'nodes'})"
-            for found, but in ((result.unruled, ""), (result.inferred, ", only its onnx schema"))
+            for found, but in ((analysed.unruled, ""), (analysed.inferred, ", only its onnx schema"))
             for operator, count in found.items()
         ]
     found = []
-    for row in computed(result):
+    for row in computed(analysed):
         value = row.value
         tensor = tensor_of(value)
         if tensor is None:
@@ -110,7 +110,7 @@ def missing(result: Analysed, requirement: Requirement) -> list[str]:
         elif tensor.shape.is_top:
             found.append(f"{row.place}: the rank is unknown ({row.operator})")
         elif requirement == "shapes" and tensor.shape.rank is not None:
-            axes = [axis for axis, dim in enumerate(tensor.shape.dims) if kind_of(dim, result) == "unknown"]
+            axes = [axis for axis, dim in enumerate(tensor.shape.dims) if kind_of(dim, analysed) == "unknown"]
             if axes:
                 word = "axis" if len(axes) == 1 else "axes"
                 found.append(

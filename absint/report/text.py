@@ -62,7 +62,7 @@ def width_of(out: TextIO | None = None) -> int:
 
 
 def report(
-    result: Analysed,
+    analysed: Analysed,
     width: int,
     *,
     values: bool = False,
@@ -71,29 +71,29 @@ def report(
     profile: Profile | None = None,
 ) -> Iterator[Line]:
     """The lines of `absint analyze`."""
-    yield from _title(result)
-    if not result.policy.sound:
-        yield Line(f"{result.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])
-    for title, names in (("inputs", result.inputs), ("outputs", result.outputs)):
-        known = result.values
+    yield from _title(analysed)
+    if not analysed.policy.sound:
+        yield Line(f"{analysed.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])
+    for title, names in (("inputs", analysed.inputs), ("outputs", analysed.outputs)):
+        known = analysed.values
         rows = [(name, described(known[name]) if name in known else "not computed") for name in names]
         yield from _section(title, rows, width)
     if values:
-        yield from _values(result, width)
+        yield from _values(analysed, width)
     for history in traced:
         yield from _trace(history, width)
-    yield from _summary(result, width)
-    yield from _claims(result, width)
-    yield from diagnostics(all_diagnostics(result), width)
+    yield from _summary(analysed, width)
+    yield from _claims(analysed, width)
+    yield from diagnostics(all_diagnostics(analysed), width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
     if profile is not None:
         yield from _profile(profile, width)
 
 
-def table(result: Analysed) -> str:
+def table(analysed: Analysed) -> str:
     """The report as one text."""
-    return "\n".join(line.text for line in report(result, _UNBROKEN))
+    return "\n".join(line.text for line in report(analysed, _UNBROKEN))
 
 
 def _profile(profile: Profile, width: int) -> Iterator[Line]:
@@ -113,13 +113,14 @@ def _profile(profile: Profile, width: int) -> Iterator[Line]:
     yield from _section("rules by time", rows, width)
 
 
-def _title(result: Analysed) -> Iterator[Line]:
-    proto = result.model
+def _title(analysed: Analysed) -> Iterator[Line]:
+    proto = analysed.model
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
     versions = ", ".join(f"{plain(domain)} {version}" for domain, version in opsets.items())
     nodes = len(proto.graph.node)
     yield Line(
-        f"{plain(result.origin)}: {nodes:,} {'node' if nodes == 1 else 'nodes'}, opset {versions or 'unknown'}", "bold"
+        f"{plain(analysed.origin)}: {nodes:,} {'node' if nodes == 1 else 'nodes'}, opset {versions or 'unknown'}",
+        "bold",
     )
 
 
@@ -132,8 +133,8 @@ def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterato
         yield Line(text)
 
 
-def _values(result: Analysed, width: int) -> Iterator[Line]:
-    for path, group in groupby(computed(result), key=lambda row: row.path):
+def _values(analysed: Analysed, width: int) -> Iterator[Line]:
+    for path, group in groupby(computed(analysed), key=lambda row: row.path):
         rows = [(row.name, f"{described(row.value)}  ({row.operator})") for row in group]
         yield from _section(f"values of {plain(path)}" if path else "values", rows, width)
 
@@ -143,9 +144,9 @@ def _trace(history: Traced, width: int) -> Iterator[Line]:
     yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
 
 
-def _claims(result: Analysed, width: int) -> Iterator[Line]:
+def _claims(analysed: Analysed, width: int) -> Iterator[Line]:
     """Relations that an unsound policy takes for granted; of many the first few."""
-    taken = claims(result)
+    taken = claims(analysed)
     if taken:
         found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in taken))
         more = len(found) - SHOWN_OF_A_KIND
@@ -153,21 +154,23 @@ def _claims(result: Analysed, width: int) -> Iterator[Line]:
         yield from _section("taken for granted", rows, width)
 
 
-def _summary(result: Analysed, width: int) -> Iterator[Line]:
-    counts = totals(result)
+def _summary(analysed: Analysed, width: int) -> Iterator[Line]:
+    counts = totals(analysed)
     ranks = "every rank known" if not counts.unranked else f"{counts.unranked:,} of unknown rank"
     kinds = f"{counts.concrete:,} concrete, {counts.expression:,} expressions, {counts.unknown:,} unknown"
-    without = ", ".join(f"{operator} ({count:,})" for operator, count in result.unruled.most_common(SHOWN_OF_A_KIND))
-    more = len(result.unruled) - SHOWN_OF_A_KIND
+    without = ", ".join(f"{operator} ({count:,})" for operator, count in analysed.unruled.most_common(SHOWN_OF_A_KIND))
+    more = len(analysed.unruled) - SHOWN_OF_A_KIND
     rows = [
-        ("symbols", ", ".join(result.symbols) or "none"),
+        ("symbols", ", ".join(analysed.symbols) or "none"),
         ("values", f"{counts.values:,} computed, {ranks}"),
         ("dims", f"{counts.dims:,}: {kinds}"),
         ("no rule", (without + (f", and {more:,} more" if more > 0 else "")) or "none"),
     ]
-    if result.inferred:
-        rows.append(("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in result.inferred.items())))
-    premises = all_premises(result)
+    if analysed.inferred:
+        rows.append(
+            ("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in analysed.inferred.items()))
+        )
+    premises = all_premises(analysed)
     if premises:
         rows.append(("assuming", in_short(premises)))
     yield from _section("totals", rows, width)

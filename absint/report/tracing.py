@@ -46,13 +46,13 @@ class Recorder:
         if not history or history[-1][1] != state:
             history.append((visit, state))
 
-    def traced(self, result: Analysed, names: Sequence[str]) -> list[Traced]:
+    def traced(self, analysed: Analysed, names: Sequence[str]) -> list[Traced]:
         """The histories of the named values. Raises UsageError, with the nearest names, for an unknown one."""
         from absint.shapes.names import display_names
 
-        found = [(place, operand) for name in names for place, operand in _find(result, name)]
+        found = [(place, operand) for name in names for place, operand in _find(analysed, name)]
         states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]
-        printed = display_names(result.nodes, [*result.states, *states], set(result.symbols))
+        printed = display_names(analysed.nodes, [*analysed.states, *states], set(analysed.symbols))
         histories = []
         for place, operand in found:
             changes: list[Change] = []
@@ -61,13 +61,13 @@ class Recorder:
                     value = state[operand[1]].replace(printed)
                     if not changes or changes[-1].value is not value:
                         changes.append(Change(visit, value))
-            histories.append(Traced(place, str(result.nodes[operand[0]]), changes))
+            histories.append(Traced(place, str(analysed.nodes[operand[0]]), changes))
         return histories
 
 
-def _find(result: Analysed, name: str) -> Iterator[tuple[str, Operand]]:
+def _find(analysed: Analysed, name: str) -> Iterator[tuple[str, Operand]]:
     """The value of this name in the main graph, or at a path (`loop1/body/y`), or of this name in any subgraph."""
-    scopes = result.scopes
+    scopes = analysed.scopes
     places = {
         f"{path}/{value}" if path else value: (value, operand)
         for path, scope in scopes.items()

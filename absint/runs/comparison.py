@@ -108,7 +108,7 @@ class Comparison:
         return f'{json_text(head)[:-1]},\n "rows": [\n  {rows}],\n {json_text(tail)[1:]}'
 
 
-def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
+def compare(analysed: Analysed, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
     """Compare the claims of an analysis with the tensors of one run that succeeded.
 
     `inputs` and `outputs` map names to arrays (anything with `shape` and `dtype`), to tuples of sizes, or for sequences
@@ -118,34 +118,34 @@ def compare(result: Analysed, inputs: Mapping[str, object], outputs: Mapping[str
     Raises UsageError for an unknown name, and for a value that is no tensor. Tensors that contradict a claim are rows
     of the result.
     """
-    check_names("the model has no input", inputs, [info.name for info in result.model.graph.input])
-    check_names("the main graph has no value", outputs, list(result.values))
+    check_names("the model has no input", inputs, [info.name for info in analysed.model.graph.input])
+    check_names("the main graph has no value", outputs, list(analysed.values))
     reader = Statements()
     actual = {name: read_actual(name, item) for name, item in {**inputs, **outputs}.items()}
-    fed = {*inputs, *result.inputs}
+    fed = {*inputs, *analysed.inputs}
     of_inputs: list[Statement] = []
     others: list[Statement] = []
-    for name, value in result.values.items():
+    for name, value in analysed.values.items():
         if name in actual:
             (of_inputs if name in fed else others).extend(reader.of(name, value, actual[name]))
 
     sizes = Sizes()
     sizes.learn(of_inputs)
-    sizes.learn_conditions(result, actual)
+    sizes.learn_conditions(analysed, actual)
     sizes.learn(others)
     rows = [*(sizes.judge(claim, premise=True) for claim in of_inputs), *(sizes.judge(claim) for claim in others)]
-    if result.policy.sound:
+    if analysed.policy.sound:
         rows += [
             _finding(stated, sizes, ran=bool(outputs))
-            for stated in constraints(result).distinct.values()
+            for stated in constraints(analysed).distinct.values()
             if sizes.settle(stated[0]) is False
         ]
     else:
-        rows += [_refuted(claim) for claim in claims(result) if sizes.truth(claim.relation) is False]
-    absent = [f"input {name!r}: not given" for name in result.inputs if name not in actual]
-    absent += [f"output {name!r}: not given" for name in result.outputs if name not in actual]
+        rows += [_refuted(claim) for claim in claims(analysed) if sizes.truth(claim.relation) is False]
+    absent = [f"input {name!r}: not given" for name in analysed.inputs if name not in actual]
+    absent += [f"output {name!r}: not given" for name in analysed.outputs if name not in actual]
     unchecked = (*absent, *reader.notes, *sizes.unsettled, *sizes.open_constraints())
-    return Comparison(result.origin, dict(sizes.known), tuple(rows), unchecked, sizes.settled, result.policy.label)
+    return Comparison(analysed.origin, dict(sizes.known), tuple(rows), unchecked, sizes.settled, analysed.policy.label)
 
 
 def _refuted(claim: Claimed) -> Row:

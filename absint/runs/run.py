@@ -79,18 +79,18 @@ def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
 
 
 def feeds_for(
-    result: Analysed, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
+    analysed: Analysed, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
 ) -> dict[str, Array]:
     """Arrays for the inputs of a model at these sizes. Random integers are 0 to 3, random floats normal.
 
     Raises UsageError for a missing or negative size, and for an input that is no tensor of declared rank.
     """
     rng = np.random.default_rng(seed)
-    return {name: _array(name, _declared(result, name), binding, rng, values) for name in result.inputs}
+    return {name: _array(name, _declared(analysed, name), binding, rng, values) for name in analysed.inputs}
 
 
-def _declared(result: Analysed, name: str) -> Tensor:
-    value = result.values[name]
+def _declared(analysed: Analysed, name: str) -> Tensor:
+    value = analysed.values[name]
     if not isinstance(value, Tensor) or value.shape.rank is None:
         what = "its rank is not declared" if isinstance(value, Tensor) else f"it is no tensor but {value}"
         raise UsageError(f"no array can be made for input {name!r}: {what}; give feeds")
@@ -131,7 +131,7 @@ def _sizes(name: str, shape: Shape, binding: Mapping[str, int]) -> tuple[int, ..
 
 
 def run(
-    result: Analysed,
+    analysed: Analysed,
     feeds: Mapping[str, object],
     values: Sequence[str] = (),
     *,
@@ -147,15 +147,15 @@ def run(
 
     Raises RunError if the run fails, UsageError for an unknown name, MissingRuntimeError without onnxruntime.
     """
-    check_names("the model has no input", feeds, [info.name for info in result.model.graph.input])
-    missing = [name for name in result.inputs if name not in feeds]
+    check_names("the model has no input", feeds, [info.name for info in analysed.model.graph.input])
+    missing = [name for name in analysed.inputs if name not in feeds]
     if missing:
         raise UsageError(f"the run needs a value for input {', '.join(map(repr, missing))}")
-    return _run(result, [feeds], values, isolated, seconds)
+    return _run(analysed, [feeds], values, isolated, seconds)
 
 
 def sizes_at(
-    result: Analysed,
+    analysed: Analysed,
     binding: Mapping[str, int],
     values: Sequence[str],
     seed: int = 0,
@@ -167,8 +167,8 @@ def sizes_at(
 
     Raises RunError with the last failure if no run succeeds, UsageError as `feeds_for` does.
     """
-    attempts = [feeds_for(result, binding, seed=seed, values=kind) for kind in ("random", "zeros", "ones")]
-    found = _run(result, attempts, values, isolated, seconds)
+    attempts = [feeds_for(analysed, binding, seed=seed, values=kind) for kind in ("random", "zeros", "ones")]
+    found = _run(analysed, attempts, values, isolated, seconds)
     shapes = {}
     for name in values:
         value = found.get(name)
@@ -204,7 +204,7 @@ def _unlike(a: Array, b: Array) -> int:
 
 
 def _run(
-    result: Analysed,
+    analysed: Analysed,
     attempts: Sequence[Mapping[str, object]],
     values: Sequence[str],
     isolated: bool,
@@ -212,29 +212,29 @@ def _run(
 ) -> dict[str, Array | list[object]]:
     if find_spec("onnxruntime") is None:
         raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
-    check_names("the main graph has no value", values, list(result.values))
-    added = [name for name in dict.fromkeys(values) if name not in result.outputs and name not in attempts[0]]
-    folder = result.folder
+    check_names("the main graph has no value", values, list(analysed.values))
+    added = [name for name in dict.fromkeys(values) if name not in analysed.outputs and name not in attempts[0]]
+    folder = analysed.folder
     where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
-    number, types, found = execute(with_outputs(result, added), [*result.outputs, *added], attempts, where)
+    number, types, found = execute(with_outputs(analysed, added), [*analysed.outputs, *added], attempts, where)
     taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
     return {
         name: cast("Array | list[object]", taken[name])
-        for name in dict.fromkeys((*result.outputs, *values))
+        for name in dict.fromkeys((*analysed.outputs, *values))
         if name in taken
     }
 
 
-def with_outputs(result: Analysed, names: Sequence[str]) -> bytes:
+def with_outputs(analysed: Analysed, names: Sequence[str]) -> bytes:
     """The model with further outputs. Protobuf reads two concatenated messages as one, their lists joined."""
-    more = type(result.model)()
+    more = type(analysed.model)()
     for name in names:
         more.graph.output.add(name=name)
     try:
-        parts: list[bytes] = [result.model.SerializeToString(), more.SerializeToString()]
+        parts: list[bytes] = [analysed.model.SerializeToString(), more.SerializeToString()]
     except Exception as error:  # protobuf's, for more than 2 GB
-        raise RunError(f"{result.origin} cannot be handed to onnxruntime: {error}") from None
+        raise RunError(f"{analysed.origin} cannot be handed to onnxruntime: {error}") from None
     return b"".join(parts)
 
 

@@ -61,14 +61,14 @@ class Sizes:
                     remaining.append((place, expr, number))
             pending = remaining
 
-    def learn_conditions(self, result: Analysed, actual: Mapping[str, Actual]) -> None:
+    def learn_conditions(self, analysed: Analysed, actual: Mapping[str, Actual]) -> None:
         """Data-dependent truths: conditions of Ifs, if given."""
-        names = {operand: name for name, operand in result.operands.items() if name in actual}
-        for number, node in enumerate(result.nodes):
+        names = {operand: name for name, operand in analysed.operands.items() if name in actual}
+        for number, node in enumerate(analysed.nodes):
             if isinstance(node.step, IfJoin) and node.operands[0] in names:
                 name = names[node.operands[0]]
                 tensor = actual[name]
-                shown = all_names(result).get(Symbol.fresh(number, "condition", 0, 1))
+                shown = all_names(analysed).get(Symbol.fresh(number, "condition", 0, 1))
                 if isinstance(shown, Expr) and isinstance(tensor, Array) and tensor.has_elements:
                     for truth in tensor.elements().tolist()[:1]:
                         self._bind(next(iter(shown.symbols)), int(bool(truth)), name)

@@ -41,8 +41,8 @@ def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
     return analysed.once(_load_errors)
 
 
-def _load_errors(result: Analysed) -> tuple[LoadError, ...]:
-    found = [*_lowered(result.lowered), *_unreached(result), *_declared(result), *_inferred(result)]
+def _load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
+    found = [*_lowered(analysed.lowered), *_unreached(analysed), *_declared(analysed), *_inferred(analysed)]
     return tuple(sorted(found, key=lambda error: error.node))
 
 
@@ -52,50 +52,50 @@ def _lowered(lowered: Lowered) -> Iterator[LoadError]:
         yield LoadError(node, reason, "ill-formed")
 
 
-def _inferred(result: Analysed) -> Iterator[LoadError]:
+def _inferred(analysed: Analysed) -> Iterator[LoadError]:
     """Nodes that kernels run and type inference refuses, if it sees the shapes that make it do so."""
-    risks = {node: t.load_risks for node, t in result.base.analysis.applied.items() if t.load_risks}
+    risks = {node: t.load_risks for node, t in analysed.base.analysis.applied.items() if t.load_risks}
     if not risks:
         return
     from absint.model.inference import MAX_INFERRED, refusals
 
-    if len(result.nodes) > MAX_INFERRED:
+    if len(analysed.nodes) > MAX_INFERRED:
         return
-    refused = {text.partition(": ")[0] for text in refusals(result.model) or ()}
+    refused = {text.partition(": ")[0] for text in refusals(analysed.model) or ()}
     for node, reasons in risks.items():
-        item = result.nodes[node]
+        item = analysed.nodes[node]
         name = "" if "#" in item.name else item.name
-        if f"{item.operator} {name}".strip() in refused and not _is_hidden(result, node):
+        if f"{item.operator} {name}".strip() in refused and not _is_hidden(analysed, node):
             yield LoadError(node, f"{reasons[0]}; type inference refuses it as a runtime loads the model", "ill-formed")
 
 
-def _is_hidden(result: Analysed, node: int) -> bool:
+def _is_hidden(analysed: Analysed, node: int) -> bool:
     """Some shape that reaches the node passes through a sequence or an optional.
 
     onnxruntime keeps the shapes of elements only if the type of the sequence is declared.
     """
-    declared = {operand for found in result.lowered.declaring for _, operand, _ in _compared(result, found)}
+    declared = {operand for found in analysed.lowered.declaring for _, operand, _ in _compared(analysed, found)}
     stack, seen = [node], {node}
     while stack:
-        for operand in result.nodes[stack.pop()].operands:
+        for operand in analysed.nodes[stack.pop()].operands:
             if operand == ABSENT or operand[0] in seen:
                 continue
-            is_bare = isinstance(_value(result, operand), (SequenceOf, OptionalOf)) and operand not in declared
-            if is_bare and _is_computed(result.nodes[operand[0]]):
+            is_bare = isinstance(_value(analysed, operand), (SequenceOf, OptionalOf)) and operand not in declared
+            if is_bare and _is_computed(analysed.nodes[operand[0]]):
                 return True
             seen.add(operand[0])
             stack.append(operand[0])
     return False
 
 
-def _unreached(result: Analysed) -> Iterator[LoadError]:
+def _unreached(analysed: Analysed) -> Iterator[LoadError]:
     """Nodes that violate their types where the analysis computes nothing."""
-    nodes, states = result.nodes, result.base.states
-    gates = {item.gate for item in nodes if item.gate >= 0} if len(result.scopes) > 1 else ()
+    nodes, states = analysed.nodes, analysed.base.states
+    gates = {item.gate for item in nodes if item.gate >= 0} if len(analysed.scopes) > 1 else ()
     if not any(states[gate][0] is BOTTOM for gate in gates):
         return
-    known = result.base.analysis.applied
-    for error in _wrong_types(result.lowered):
+    known = analysed.base.analysis.applied
+    for error in _wrong_types(analysed.lowered):
         if error.node not in known or not known[error.node].refusal:
             yield error
 
@@ -124,27 +124,27 @@ def type_only(value: Value) -> Value:
     return MapOf(value.key, type_only(value.element)) if isinstance(value, MapOf) else value
 
 
-def _declared(result: Analysed) -> Iterator[LoadError]:
+def _declared(analysed: Analysed) -> Iterator[LoadError]:
     """Values that nodes compute, and inputs of bodies, of another type than declared."""
-    bodies = {path for _, _, path in result.lowered.bodies}
-    for declaring in result.lowered.declaring:
+    bodies = {path for _, _, path in analysed.lowered.bodies}
+    for declaring in analysed.lowered.declaring:
         if not declaring.path or declaring.path in bodies:
-            for name, operand, proto in _compared(result, declaring):
-                wrong = problem(proto, _value(result, operand))
+            for name, operand, proto in _compared(analysed, declaring):
+                wrong = problem(proto, _value(analysed, operand))
                 if wrong is not None:
-                    kind = "input " if isinstance(result.nodes[operand[0]].step, LoopBody) else ""
+                    kind = "input " if isinstance(analysed.nodes[operand[0]].step, LoopBody) else ""
                     place = f" of {declaring.path}" if kind else ""
                     yield LoadError(operand[0], f"{kind}{name!r}{place} is {wrong}", declaration=(declaring.path, name))
 
 
-def _value(result: Analysed, operand: Operand) -> Value:
-    state = result.last.states[operand[0]]
+def _value(analysed: Analysed, operand: Operand) -> Value:
+    state = analysed.last.states[operand[0]]
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
-def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
+def _compared(analysed: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
     """The declared types that a runtime compares with what it infers."""
-    names, nodes = declaring.scope.names, result.nodes
+    names, nodes = declaring.scope.names, analysed.nodes
     graph = declaring.graph
     inputs = frozenset(info.name for info in graph.input)
     for info in graph.input if declaring.path else ():
@@ -153,7 +153,7 @@ def _compared(result: Analysed, declaring: Declaring) -> Iterator[tuple[str, Ope
             operand is not None
             and operand[0] >= 0
             and info.type.WhichOneof("value")
-            and not _is_free(result, operand, info.type)
+            and not _is_free(analysed, operand, info.type)
         ):
             yield info.name, operand, info.type
     # The last of several declarations of a value counts, but one of an output precedes all others.
@@ -169,16 +169,16 @@ def _is_computed(item: Node) -> bool:
     return item.value is None and (item.operation is None or item.operation.operator != "Constant")
 
 
-def _is_free(result: Analysed, operand: Operand, proto: TypeProto) -> bool:
+def _is_free(analysed: Analysed, operand: Operand, proto: TypeProto) -> bool:
     """Runtimes do not compare the declared type of this input of a body: the condition of a loop without one, and
     optionals.
     """
-    item = result.nodes[operand[0]]
+    item = analysed.nodes[operand[0]]
     if not isinstance(item.step, LoopBody):
         return True
     if isinstance(item.step, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
-    return isinstance(_value(result, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
+    return isinstance(_value(analysed, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 
 
 __all__ = ["LoadError", "load_errors", "type_only"]

@@ -37,55 +37,57 @@ def can_run(analysed: Analysed) -> bool:
     return not any(d.severity is Severity.ERROR for d in beside_declarations(analysed))
 
 
-def node_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+def node_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
     """Nodes that cannot run, alone or together, malformed ones, rules that failed, and operators without a rule."""
-    yield from _conflict(result)
-    for node, summary in result.analysis.applied.items():
+    yield from _conflict(analysed)
+    for node, summary in analysed.analysis.applied.items():
         if summary.rejected is None and not summary.notes:
             continue
-        where = str(result.nodes[node])
+        where = str(analysed.nodes[node])
         if summary.refusal:
-            where = f"{where}{_output(result.nodes[node])}"
+            where = f"{where}{_output(analysed.nodes[node])}"
             yield Diagnostic(Severity.ERROR, summary.refusal, where, summary.rejected or "")
         elif summary.rejected is not None:
-            certain = result.nodes[node].gate < 0 and result.policy.sound
+            certain = analysed.nodes[node].gate < 0 and analysed.policy.sound
             severity = Severity.ERROR if certain else Severity.WARNING
-            reason = shown(result, summary.rejected) + _given(result, node)
-            rest = "" if certain else f" ({result.policy.label or 'only matters if a run gets there'})"
+            reason = shown(analysed, summary.rejected) + _given(analysed, node)
+            rest = "" if certain else f" ({analysed.policy.label or 'only matters if a run gets there'})"
             text = f"can never run: {reason}{rest}"
-            yield Diagnostic(severity, "cannot-run", _place(result.nodes[node]), text)
+            yield Diagnostic(severity, "cannot-run", _place(analysed.nodes[node]), text)
         for note in summary.notes:
-            yield Diagnostic(Severity.WARNING, "node", where, shown(result, note))
-    for error in load_errors(result):
-        item = result.nodes[error.node]
+            yield Diagnostic(Severity.WARNING, "node", where, shown(analysed, note))
+    for error in load_errors(analysed):
+        item = analysed.nodes[error.node]
         where = f"{item}{_output(item)}" if item.value is None else str(item)
         yield Diagnostic(Severity.ERROR, error.code, where, error.reason)
-    failed = {text: node for node, text in reversed(result.analysis.crashes.items())}
+    failed = {text: node for node, text in reversed(analysed.analysis.crashes.items())}
     for text, node in reversed(failed.items()):
-        yield Diagnostic(Severity.WARNING, "rule-failed", str(result.nodes[node]), f"{text}; its outputs are unknown")
-    for operator, count in result.unruled.items():
+        yield Diagnostic(Severity.WARNING, "rule-failed", str(analysed.nodes[node]), f"{text}; its outputs are unknown")
+    for operator, count in analysed.unruled.items():
         yield Diagnostic(
             Severity.WARNING, "no-rule", operator, f"no transfer rule ({_times(count)}); outputs are unknown"
         )
-    for operator, count in result.inferred.items():
+    for operator, count in analysed.inferred.items():
         text = f"no transfer rule ({_times(count)}); inferred by its onnx schema, not checked by absint"
         yield Diagnostic(Severity.WARNING, "schema-inference", operator, text)
 
 
-def default_diagnostics(result: Analysed) -> Iterator[Diagnostic]:
+def default_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
     """Nodes that fail in every run in which no caller replaces an initialiser that is an input too."""
-    defaults = result.defaults
-    program = result.program
+    defaults = analysed.defaults
+    program = analysed.program
     replaced = {node: value for node, value in defaults.items() if value is not program.nodes[node].value}
     if not any(value.contents is not None for value in replaced.values()):
         return
-    analysis = ShapeAnalysis(program, result.base.analysis.facts, inputs={**result.base.analysis.inputs, **replaced})
+    analysis = ShapeAnalysis(
+        program, analysed.base.analysis.facts, inputs={**analysed.base.analysis.inputs, **replaced}
+    )
     fixpoint(program, analysis)
-    known = result.base.analysis.applied
+    known = analysed.base.analysis.applied
     for node, summary in analysis.applied.items():
-        if summary.rejected is not None and result.nodes[node].gate < 0 and known[node].rejected is None:
+        if summary.rejected is not None and analysed.nodes[node].gate < 0 and known[node].rejected is None:
             text = f"cannot run with the file's values of initialisers that are inputs too: {summary.rejected}"
-            yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(result.nodes[node]), shown(result, text))
+            yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(analysed.nodes[node]), shown(analysed, text))
 
 
 def _place(item: Node) -> str:
@@ -103,36 +105,36 @@ def _times(count: int) -> str:
     return f"{count} nodes" if count > 1 else "1 node"
 
 
-def _given(result: Analysed, node: int) -> str:
+def _given(analysed: Analysed, node: int) -> str:
     """The requirements of other nodes that a failure in a later round rests on."""
-    base = result.base.analysis
-    if result.base is result.last or base.applied[node].rejected is not None:
+    base = analysed.base.analysis
+    if analysed.base is analysed.last or base.applied[node].rejected is not None:
         return ""
     mentioned = {name for statement in base.statements(node) for name in statement.relation.free_symbols}
-    others = [item for item in result.last.learned if item.node != node and mentioned & item.relation.free_symbols]
-    return f", as {_required(result, others)}" if others else ""
+    others = [item for item in analysed.last.learned if item.node != node and mentioned & item.relation.free_symbols]
+    return f", as {_required(analysed, others)}" if others else ""
 
 
-def _conflict(result: Analysed) -> Iterator[Diagnostic]:
+def _conflict(analysed: Analysed) -> Iterator[Diagnostic]:
     """Nodes whose requirements contradict each other, or what is given."""
-    conflict = result.rounds.conflict
+    conflict = analysed.rounds.conflict
     if conflict:
-        stated = _required(result, conflict)
+        stated = _required(analysed, conflict)
         if len(conflict) == 1:
             stated += ", against the declarations and assumptions"
-        where = _place(result.nodes[conflict[-1].node])
+        where = _place(analysed.nodes[conflict[-1].node])
         yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
 
 
-def _required(result: Analysed, items: Sequence[Learned]) -> str:
-    stated = (f"{result.nodes[item.node]} requires {shown(result, str(item.relation))}" for item in items)
+def _required(analysed: Analysed, items: Sequence[Learned]) -> str:
+    stated = (f"{analysed.nodes[item.node]} requires {shown(analysed, str(item.relation))}" for item in items)
     return " and ".join(dict.fromkeys(stated))
 
 
-def shown(result: Analysed, text: str) -> str:
+def shown(analysed: Analysed, text: str) -> str:
     """A message with invented symbols under their printed names."""
     if INTERNAL not in text:
         return text
-    for symbol, name in result.names.items():
+    for symbol, name in analysed.names.items():
         text = text.replace(symbol.name, str(name))
     return text

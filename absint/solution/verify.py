@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def verify(result: Analysed) -> None:
+def verify(analysed: Analysed) -> None:
     """Apply every rule once more, without the memo. Raises AssertionError unless all results stay below the stored
     states.
     """
-    result.require_sound("verification")
-    states = result.last.states
-    fork = result.last.analysis.fork(knowing=True)
-    for node, item in enumerate(result.nodes):
+    analysed.require_sound("verification")
+    states = analysed.last.states
+    fork = analysed.last.analysis.fork(knowing=True)
+    for node, item in enumerate(analysed.nodes):
         again = fork.transfer(node, states)
         lost = STATES.why_not_leq(again, states[node])
         if lost:

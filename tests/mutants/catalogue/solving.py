@@ -134,7 +134,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "check-ignores-incomplete-rules",
         "a rule that does not promise to state everything is believed to",
         "absint.queries.size_checks",
-        "possible_failures += _incomplete(result, run, recorder)",
+        "possible_failures += _incomplete(analysed, run, recorder)",
         "pass",
         "graph('(float[N, N] x) => (float y) { y = Det(x) }').check({'N': 3}).outcome",
         PROMISES,
