@@ -61,7 +61,7 @@ LOWERED: Final = {
 
 @dataclass
 class Facts:
-    """What the tests saw an operator's rules do."""
+    """Observations of an operator's rules in the tests."""
 
     requirements: dict[str, None] = field(default_factory=dict)
     contents: bool = False
@@ -92,7 +92,7 @@ def general(reason: str) -> str:
 
 
 def observed() -> Mapping[Operator, Facts]:
-    """What rules state over the case tables and the symbolic node tests."""
+    """Statements of the rules over the case tables and the symbolic node tests."""
     facts: dict[Operator, Facts] = defaultdict(Facts)
     for case in all_cases():
         applied = apply_case(case)

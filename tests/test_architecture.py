@@ -148,7 +148,7 @@ def room(module: str) -> int:
 
 
 def arrows() -> Iterator[tuple[str, str]]:
-    """What each module imports of ours, the exceptions left out."""
+    """The imports of each module from this package, without the exceptions."""
     return (arrow for arrow in all_arrows() if arrow not in EXCEPTIONS)
 
 
@@ -190,7 +190,7 @@ def test_the_docstring_of_a_folder_is_its_map(folder: str) -> None:
 
 
 def violations(source: str, path: str) -> list[str]:
-    """What a file at `path` (relative to the repository, with slashes) imports of other packages against the rules."""
+    """Forbidden imports of other packages in the file at `path` (relative to the repository, with slashes)."""
     module = module_of(path)
     folder = module.partition(".")[0]
     found = []

@@ -1,4 +1,4 @@
-"""What the documentation says is run: the README's commands, Python blocks and what they print, docstring examples."""
+"""The documentation is run: the README's commands, Python blocks with their output, docstring examples."""
 
 import ast
 import doctest
@@ -73,7 +73,7 @@ def expected_output(document: Path, last: int) -> str | None:
 
 
 def remarks(source: str) -> list[str]:
-    """What the comments behind calls of print say is printed."""
+    """Calls of print write what the comments behind them say."""
     return re.findall(r"^ *print\(.*\)  # (.*)$", source, re.MULTILINE)
 
 

@@ -39,7 +39,7 @@ def result() -> absint.Result:
 
 
 def bare(result: absint.Result) -> Analysed:
-    """What was found, without the face that has the questions."""
+    """The findings, without the questions of a Result."""
     return Analysed(result.loaded, result.lowered, result.declared_inputs, result.rounds, result.assumptions)
 
 

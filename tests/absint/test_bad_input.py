@@ -285,7 +285,7 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def survives(content: bytes, policy: str) -> bool:
-    """Whether the bytes could be analysed; any exception but the documented ones passes through."""
+    """True if the bytes could be analysed; any exception but the documented ones passes through."""
     result = None
     try:
         result = absint.analyze(content)

@@ -1,4 +1,4 @@
-"""Where a node may fail only under a condition: the sizes that do not meet it are told apart from those that do."""
+"""Nodes that may fail only under a condition: answers distinguish the sizes that meet it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SESSIONS = [session for block in BLOCKS for session in re.split(r"^\$ ", block, 
 
 
 def masked(text: str) -> str:
-    """Which sizes Z3 finds is its own affair."""
+    """Z3 is free to find any sizes."""
     return re.sub(r"^  false at .*", lambda row: re.sub(r"=[0-9]+", "=#", row[0]), text, flags=re.MULTILINE)
 
 

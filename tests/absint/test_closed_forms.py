@@ -98,7 +98,7 @@ def test_a_form_is_proved_by_what_the_body_makes_of_it(name: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """What each trip does with some numbers: (operator, operand, operand, result), and what each is afterwards."""
+    """The arithmetic of each iteration: (operator, operand, operand, result), and the numbers afterwards."""
 
     steps: tuple[tuple[str, str, str, str], ...]
     after: Mapping[str, str]
@@ -169,7 +169,7 @@ OPERATORS: Final[Mapping[str, Callable[[int, int], int]]] = {
     "Div": truncated,
 }
 LARGEST: Final = 1 << 60
-"""What is larger may have left its type in the model."""
+"""Larger numbers may have overflowed their type in the model."""
 
 
 @pytest.mark.parametrize("block", range(8))

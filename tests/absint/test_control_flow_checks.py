@@ -1,4 +1,4 @@
-"""What `check` says of models with control flow: "runs" only where nothing but the stated requirements can fail."""
+"""`check` on models with control flow: "runs" only if nothing but the stated requirements can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What control flow costs, where precision is lost on purpose, and that adversarial loops come to rest."""
+"""The cost of control flow, intended imprecision, and the termination of adversarial loops."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_there_are_enough_executed_models() -> None:
 
 
 def heads_visits(made: ModelProto) -> int:
-    """How often nodes were visited, in all rounds."""
+    """The number of visits to nodes in all rounds."""
     visits = 0
 
     def count(node_: int, state: object) -> None:

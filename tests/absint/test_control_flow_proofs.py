@@ -43,7 +43,7 @@ def test_not_proved(name: str, query: str) -> None:
 
 
 def test_a_guarded_definition_is_used_under_an_assumption() -> None:
-    """What a data condition leaves open is one size where both branches have it."""
+    """A data-dependent condition leaves one size if both branches have it."""
     result = analyze(FLOWS["if_shapes_agree_between_outputs"]().model)
     assert result.prove("y[0] == N").verdict.name != "PROVED"
     assert result.prove("y[0] == N", assume=["N == M"]).verdict.name == "PROVED"

@@ -55,7 +55,7 @@ class Comparison:
         return Claimed(model, recorded, recorded.result.cost(), memory, Player(model, **self.policies))
 
     def runs(self) -> int:
-        """How many runs were compared."""
+        """The number of runs compared."""
         count = 0
         for binding, values in zip(self.drafted.bindings, self.drafted.values, strict=True):
             names = tuple(node.name for node in self.drafted.nodes if all(o in values for o in node.output if o))

@@ -77,7 +77,7 @@ def test_the_other_branch_is_not_reached(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_first_round_still_has_both(name: str) -> None:
-    """What a check says must not rest on the requirement that decides."""
+    """The answer of a check must not rest on the requirement that decides."""
     made, bindings = CASES[name]
     result = absint.analyze(made)
     gates = [at for at, item in enumerate(result.nodes) if isinstance(item.step, Gate)]

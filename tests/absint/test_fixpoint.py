@@ -352,7 +352,7 @@ def _longer(n: int) -> Interval:
 
 
 def test_the_engine_knows_no_onnx() -> None:
-    """Of this project it imports the protocol of lattices, and outside of it NetworkX."""
+    """It imports the protocol of lattices from this project, and NetworkX from outside."""
     files = sorted(Path(absint.engine.__file__).parent.glob("*.py"))
     assert len(files) == 4
     named: set[str | None] = set()

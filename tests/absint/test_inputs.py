@@ -1,4 +1,4 @@
-"""What declared dims of inputs mean."""
+"""The meaning of declared dims of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an analysis learns stands in its interpretation: the program stays as it is, and a fork leaves no trace."""
+"""An analysis keeps its findings in its interpretation: the program does not change, and a fork leaves no trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What annotate writes loads and runs wherever the model does."""
+"""A model that annotate writes loads and runs wherever the original does."""
 
 from __future__ import annotations
 

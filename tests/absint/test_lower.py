@@ -105,7 +105,7 @@ def flatten_function(**more: Any) -> FunctionProto:
     [(2, None, "[A*B, C]"), (None, 0, "[1, A*B*C]"), (3, 0, "[A*B*C, 1]"), (None, None, "[A, B*C]")],
 )
 def test_attribute_references(given: int | None, default: int | None, want: str) -> None:
-    """What the call gives, else the function's default, else the operator's own."""
+    """The value of the call, else the function's default, else the operator's own."""
     more: dict[str, Any] = {"attributes": ["at"]}
     if default is not None:
         more = {"attribute_protos": [helper.make_attribute("at", default)]}

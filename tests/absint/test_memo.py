@@ -1,4 +1,4 @@
-"""What analyses share: nothing that one leaves behind changes what another one says."""
+"""Sharing between analyses: nothing that one leaves behind changes the answers of another."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def relu(domain: str, *, function: bool) -> onnx.ModelProto:
 
 
 def relus() -> str:
-    """What is said of a Relu of ONNX, and then of one of another domain."""
+    """The answers for a Relu of ONNX, and then for one of another domain."""
     models = (relu("", function=True), relu(":", function=False))
     return str([absint.analyze(model).shapes["y"] for model in models])
 

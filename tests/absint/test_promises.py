@@ -1,4 +1,4 @@
-"""What may fail on data, or for a reason that no rule states, is never said to run; each failure is shown by a run."""
+"""A node that may fail on data, or for a reason that no rule states, is never said to run; runs show each failure."""
 
 from __future__ import annotations
 

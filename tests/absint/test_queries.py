@@ -269,7 +269,7 @@ def test_any_text_is_read_or_refused(odd: Query, text: str) -> None:
 
 
 def outcome(read: Callable[[str], object], text: str) -> object:
-    """What a text reads as, or the message of the error."""
+    """The parsed text, or the message of the error."""
     try:
         return read(text)
     except UsageError as problem:

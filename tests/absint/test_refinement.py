@@ -306,7 +306,7 @@ def test_a_requirement_that_is_stated_twice_is_not_used_for_itself() -> None:
 
 
 def late_requirement(early: Callable[[], Sequence[NodeProto]]) -> ModelProto:
-    """What a later product demands of d would discharge what an earlier node demands."""
+    """The requirement of a later product on d would discharge that of an earlier node."""
     nodes = [*early(), node("MatMul", ["x", "w"], ["last"], name="late")]
     outputs = [name for made in nodes for name in made.output]
     constants = {"w": ones(64, 2), "b": ones(64), "grid": np.array([0, 8, -1]), "at": np.array([63])}

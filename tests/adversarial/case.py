@@ -1,4 +1,4 @@
-"""What an adversarial model is: its text, the sizes that it runs at, and the data that matter."""
+"""An adversarial model: its text, the sizes that it runs at, and the data that matter."""
 
 from __future__ import annotations
 

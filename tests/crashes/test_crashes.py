@@ -30,7 +30,7 @@ def test_deep_nesting_takes_time_in_proportion() -> None:
 
 
 def test_the_judge_says_no() -> None:
-    """What counts as a failure, in texts that the command line once printed."""
+    """Texts that the command line once printed, judged as failures or not."""
     frame = 'File "/x/absint/shapes/branches.py", line 68, in condition_of'
     trace = f"{frame}\nabsint: error: internal error, please report it: IndexError: tuple"
     assert judged(2, "", trace) == "traceback: IndexError in absint/shapes/branches.py:condition_of"

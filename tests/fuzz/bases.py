@@ -1,4 +1,4 @@
-"""What is mutated: models that are small, so that a case takes milliseconds."""
+"""The models to mutate: small ones, so that a case takes milliseconds."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def write(path: Path) -> None:
 
 
 def read(path: Path) -> list[bytes]:
-    """What `write` has written."""
+    """The files that `write` has written."""
     found: list[bytes] = pickle.loads(path.read_bytes())
     return found

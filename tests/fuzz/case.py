@@ -32,7 +32,7 @@ _CHANGES: Final[dict[str, Change]] = {
 
 
 class Case(NamedTuple):
-    """What is run: `arguments` of the command line, for a file `model.onnx` in the folder where they run."""
+    """A run: `arguments` of the command line, for a file `model.onnx` in the folder where they run."""
 
     number: int
     kind: str

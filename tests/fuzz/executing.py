@@ -45,7 +45,7 @@ def executed(case: Case) -> str:
 
 
 def judged(code: int, out: str, err: str) -> str:
-    """What is wrong with an answer."""
+    """A fault in an answer."""
     if "internal error" in err:
         frames = _FRAME.findall(err)
         kind = re.search(r"please report it: (\w+)", err)

@@ -20,7 +20,7 @@ from tests.fuzz.case import MODEL, Case, made
 from tests.fuzz.shrinking import shrunk
 
 SECONDS: Final = 20.0
-"""What one case may take."""
+"""The most seconds for one case."""
 
 STARTING: Final = 120.0
 SLICE: Final = 250
@@ -28,7 +28,7 @@ SLICE: Final = 250
 
 @dataclass
 class Hunt:
-    """What a hunt has found."""
+    """The findings of a hunt."""
 
     seed: int
     cases: int = 0

@@ -17,7 +17,7 @@ from onnx import ModelProto
 from tests.fuzz.case import MODEL, Case
 
 SECONDS: Final = 60.0
-"""What shrinking one case may take."""
+"""The most seconds for shrinking one case."""
 
 _LISTS: Final = ("node", "initializer", "value_info", "output", "input", "sparse_initializer")
 

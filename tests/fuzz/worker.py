@@ -18,7 +18,7 @@ MEMORY: Final = 2 << 30
 
 
 def limit_memory() -> None:
-    """What the process may hold of its own: its data, whatever is mapped."""
+    """Limit the data of the process, whatever is mapped."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 

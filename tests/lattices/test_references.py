@@ -266,7 +266,7 @@ def test_texts_without_references_mean_the_same(tree: Tree) -> None:
 
 
 def outcome(text: str, names: Collection[str] | None, values: Known | None) -> Relation | tuple[str, int]:
-    """What a text states, or the reason and the column of the error."""
+    """The relations that a text states, or the reason and the column of the error."""
     try:
         return parse_relation(text, names, values, total=True)
     except TextError as problem:

@@ -74,7 +74,7 @@ def test_a_comparison_that_settles_a_choice(text: str, form: str) -> None:
 @pytest.mark.parametrize("whole", ["{e}", "a", "a + b", "a*{e}", "2*{e}", "b*a + {e}"])
 @pytest.mark.parametrize("m", [2, 4])
 def test_multiples_of_quotients_of_extremes(extreme: str, whole: str, m: int) -> None:
-    """What follows from such an equality mentions the extreme again; the rewrites end all the same."""
+    """Consequences of such an equality mention the extreme again; the rewrites terminate all the same."""
     for over in (extreme, f"a*{extreme}", f"{extreme} + b"):
         text = f"{whole.format(e=extreme)} == {m}*(({over})//{m})"
         relation = parse_relation(text)

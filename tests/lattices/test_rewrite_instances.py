@@ -1,4 +1,4 @@
-"""What the constructors make of small instances of every rewrite: that a statement is true does not mean it is done."""
+"""The constructors apply every rewrite to small instances: a true statement need not be an applied one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.lattices.rewrites import REWRITES
 from tests.reference import NoValueError, Tree
 
 POLYNOMIALS = ("a + b", "a - b", "a * b", "(a + b) * (a + b)", "(a + b) * (a - b)", "(a + m * b) * (c + b)")
-"""What every normal form is made of, beside the rewrites."""
+"""The parts of every normal form, beside the rewrites."""
 
 BEFORE = list(dict.fromkeys([*(rewrite.before for rewrite in REWRITES), *POLYNOMIALS]))
 

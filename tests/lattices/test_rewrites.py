@@ -135,7 +135,7 @@ def variables(rewrite: Rewrite) -> list[str]:
 
 
 def check(rewrite: Rewrite, fixed: dict[str, int], timeout_ms: int) -> z3.CheckSatResult:
-    """Whether some integers make the two sides differ. What the right side divides by must be non-zero as well."""
+    """True if some integers make the two sides differ. Divisors of the right side must be non-zero too."""
     reader = Reader(fixed)
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)

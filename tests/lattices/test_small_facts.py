@@ -78,7 +78,7 @@ EVERYWHERE = (1 << len(WORLD)) - 1
 
 @cache
 def places(tree: Tree) -> int:
-    """Where in the world a relation holds, a bit for each place."""
+    """The places of the world where a relation holds, as bits."""
     names = sorted(names_in(tree))
     truths = {tuple(at[n] for n in names): reference.truth(tree, at) for at in over(frozenset(names), EVERYWHERE)}
     return sum(1 << place for place, at in enumerate(WORLD) if truths[tuple(at[n] for n in names)])

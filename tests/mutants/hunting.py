@@ -24,7 +24,7 @@ _BLIND: Final = ("-p", "tests.mutants.sound_only")
 
 
 class Outcome(NamedTuple):
-    """How one oracle ended: `passed`, `failed` (a test said no), `late`, or `broken` (it did not get to test)."""
+    """The outcome of one oracle: `passed`, `failed` (a test said no), `late`, or `broken` (it did not get to test)."""
 
     state: str
     by: str
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of one mutant, and how long that took."""
+    """The outcome of one mutant, and the time it took."""
 
     mutant: Mutant
     caught: bool
@@ -70,7 +70,7 @@ def run(oracle: str, mutant: Mutant | None = None, seconds: float = SECONDS) -> 
 
 
 def read(oracle: str, code: int, output: str) -> Outcome:
-    """What the exit code and the output of an oracle say."""
+    """The outcome that the exit code and the output of an oracle show."""
     if code == 0:
         return Outcome("passed", "")
     pattern = r"^FAILED (.*)$" if oracle.startswith("pytest ") else r"^((?:WRONG|INCOMPLETE|seed) .*)$"

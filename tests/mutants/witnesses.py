@@ -1,4 +1,4 @@
-"""What mutants do to one small thing each: the names that witnesses are written with, and their values.
+"""Effects of mutants on one small thing each: the names that witnesses are written with, and their values.
 
 Each value is computed in a process of its own, since a fault can be planted only before its module is imported.
 """
@@ -103,7 +103,7 @@ LATTICES: Final = (
 """Modules whose names stand in witnesses."""
 
 ERROR: Final = "error:"
-"""How the value of a witness begins that has none."""
+"""The prefix of the value of a witness that raises an error."""
 
 
 def values(witnesses: Iterable[str]) -> list[str]:

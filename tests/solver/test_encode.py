@@ -50,7 +50,7 @@ class Outputs:
         self.text.from_string(f"{script.text}\n(declare-const out Int)\n(assert (= out {term}))")
 
     def allow(self, binding: Mapping[str, int], value: int) -> list[bool]:
-        """Whether the dim may have the value there, as each of the outputs says."""
+        """The answer of each output: the dim may have the value there."""
         fixed = [z3.Int(quote(name).strip("|")) == size for name, size in binding.items()]
         return [solver.check(*fixed, z3.Int("out") == value) == z3.sat for solver in (self.terms, self.text)]
 
@@ -164,7 +164,7 @@ def test_a_quotient_by_zero_is_any_number(text: str) -> None:
 
 
 def decided(relation: Relation) -> list[z3.CheckSatResult]:
-    """Whether the relation can hold, by either output."""
+    """The answer of each output: the relation can hold."""
     terms, text = z3.Solver(), z3.Solver()
     encoder, script = Encoder(), Script()
     terms.add(encoder.relation(relation), *encoder.side_conditions())

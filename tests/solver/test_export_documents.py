@@ -88,7 +88,7 @@ def test_other_properties_are_left_alone() -> None:
 
 
 def interpret(tree: Any, binding: dict[str, int]) -> Any:
-    """What a consumer without a parser writes."""
+    """A document as a consumer without a parser writes it."""
     if isinstance(tree, int):
         return tree
     op = tree["op"]
@@ -314,7 +314,7 @@ def test_a_text_that_is_none() -> None:
 
 
 def complaint_about(text: str) -> str:
-    """What from_json says of a text; nothing if it is a document."""
+    """The error of from_json on a text; empty if it is a document."""
     try:
         from_json(text)
     except ExportError as problem:

@@ -35,7 +35,7 @@ def drawn(seed: int) -> tuple[Statement, Relation] | None:
 
 
 def disagreements(seed: int) -> str:
-    """What two tiers say differently of the relation of this seed; empty if they agree."""
+    """The disagreement of two tiers on the relation of this seed; empty if they agree."""
     found = drawn(seed)
     if found is None:
         return ""

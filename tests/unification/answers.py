@@ -1,4 +1,4 @@
-"""What `absint` answers where a row measures."""
+"""absint's answers at the places that a row measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What proposals and tools say of two sizes that broadcast."""
+"""Rules of proposals and tools for two sizes that broadcast."""
 
 from __future__ import annotations
 

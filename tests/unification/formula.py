@@ -35,7 +35,7 @@ MEANING: Final[Mapping[str, str]] = {
     "broadcast(a, b)": "b if a == 1 else a",
     "broadcasts(a, b)": "a == b or a == 1 or b == 1",
 }
-"""What the functions mean, in terms of one another."""
+"""Definitions of the functions in terms of one another."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a row."""
+    """The verdict on a row."""
 
     verdict: str
     """`proved`, `refuted`, or `no run`: nothing satisfies the premises."""

@@ -190,7 +190,7 @@ def _link(path: str) -> str:
 
 
 def study_part(text: str) -> str:
-    """What stands between the marks of a page."""
+    """The text between the marks of a page."""
     found = re.search(f"{BEGIN}\n(.*)\n{END}", text, re.DOTALL)
     return found[1] if found else NO_STUDY
 

@@ -38,7 +38,7 @@ class Situation:
     title: str
     decision: str
     pairs: Mapping[str, tuple[str, str]]
-    """What is measured -> the two dims, in the order of the decision's parameters."""
+    """Measurement -> the two dims, in the order of the decision's parameters."""
     row: Row
 
 
@@ -121,7 +121,7 @@ SITUATIONS: Final[Sequence[Situation]] = (
 
 @dataclass(frozen=True)
 class Decided:
-    """What a policy shows in a situation, and what that is worth."""
+    """The dim that a policy shows in a situation, and its verdict."""
 
     shown: Sequence[str]
     """Dims as texts; `?` is a fresh one."""

@@ -38,7 +38,7 @@ READINGS: Final = (
 
 
 def differ(reading: Reading) -> Judged:
-    """Whether the two readings are the same for all sizes; the smallest sizes at which they differ."""
+    """True if the two readings agree for all sizes; else the smallest sizes at which they differ."""
     return judge(Row("", "tools", f"{reading.ours} == {reading.others}", " ".join(sorted(names(reading)))))
 
 

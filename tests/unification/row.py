@@ -39,7 +39,7 @@ class Row:
     """One rule. `claim` must hold for all sizes at which `given` and `runs` hold, `out` being what a run computes."""
 
     rule: str
-    """What the source says, in our words."""
+    """The claim of the source, in our words."""
     source: str
     claim: str
     sizes: str = ""
@@ -49,13 +49,13 @@ class Row:
     model: str = ""
     """In ONNX's text syntax."""
     out: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """What is measured: name -> (formula, place); `z[0]` is a dim of z, `r{0}` an element of r, `rank(z)` its rank."""
+    """Measurements: name -> (formula, place); `z[0]` is a dim of z, `r{0}` an element of r, `rank(z)` its rank."""
     runs: str = "True"
-    """Where the model runs."""
+    """The bindings at which the model runs."""
     given: str = "True"
-    """What the rule takes for granted."""
+    """The assumptions of the rule."""
     instead: str = ""
-    """What is true, where the claim is not."""
+    """The true statement if the claim is false."""
     note: str = ""
 
     @cached_property

@@ -36,7 +36,7 @@ class Session:
             self.refusal = str(error)
 
     def run(self, sizes: Sizes) -> Mapping[str, int] | None:
-        """What is measured by name; None if the run fails."""
+        """The measurements by name; None if the run fails."""
         if self._session is None:
             return None
         outputs = [info.name for info in self._session.get_outputs()]
@@ -66,7 +66,7 @@ def _size(dim: Any, sizes: Sizes) -> int:
 
 
 class Place(NamedTuple):
-    """What of a run is measured."""
+    """A number to measure in a run."""
 
     kind: Literal["dim", "element", "rank"]
     value: str
@@ -74,7 +74,7 @@ class Place(NamedTuple):
 
     @staticmethod
     def of(text: str) -> Place:
-        """Of `z[0]`, `r{0}` or `rank(z)`."""
+        """Parse `z[0]`, `r{0}` or `rank(z)`."""
         found = re.fullmatch(r"rank\((\w+)\)|(\w+)\[(-?\d+)\]|(\w+)\{(\d+)\}", text)
         assert found, text
         ranked, dim, axis, element, index = found.groups()

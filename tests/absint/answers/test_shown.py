@@ -1,4 +1,4 @@
-"""What answers look like in a terminal and a debugger, and names that are not there."""
+"""Answers as a terminal and a debugger show them, and unknown names."""
 
 from __future__ import annotations
 

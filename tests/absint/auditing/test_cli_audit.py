@@ -43,7 +43,7 @@ declared: 3 claims: 2 proved, 1 not entailed
 
 
 def masked(text: str) -> str:
-    """Which sizes are tried is the sampler's affair."""
+    """The sampler is free to try any sizes."""
     numbers = re.compile(r"(?<=N=)[0-9]+|(?<=is )[0-9]+|(?<=not )[0-9]+")
     return numbers.sub("#", text)
 
@@ -223,7 +223,7 @@ SARIF = {
         },
     },
 }
-"""What the schema of SARIF 2.1.0 requires of the parts that are written."""
+"""Requirements of the SARIF 2.1.0 schema for the parts that are written."""
 
 
 @pytest.mark.parametrize("name", ["true", "lie", "sum", "counted"])

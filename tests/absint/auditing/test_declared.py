@@ -1,4 +1,4 @@
-"""What authors declare: outputs, inner values, bodies, functions; and what an analysis says."""
+"""Declarations of authors, on outputs, inner values, bodies and functions, against the analysis."""
 
 from __future__ import annotations
 

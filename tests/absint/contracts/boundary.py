@@ -44,7 +44,7 @@ class Boundary:
         return ort.InferenceSession(self.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def failure(self, binding: Binding) -> str | None:
-        """What onnxruntime says where it fails; None where it runs."""
+        """onnxruntime's message if it fails; None if it runs."""
         key = tuple(binding[name] for name in self.result.symbols)
         if key not in self._failures:
             feeds = self._feeds(binding)

@@ -1,4 +1,4 @@
-"""What one run of a node takes, counted on its arrays. Written apart from `absint.costs`, after the definitions."""
+"""The cost of one run of a node, counted on its arrays. Written from the definitions, apart from `absint.costs`."""
 
 from __future__ import annotations
 

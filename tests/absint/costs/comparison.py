@@ -19,7 +19,7 @@ from tests.runs import Runs
 from tests.soundness.claims import learn
 
 REFUSED = (Fail, InvalidArgument, InvalidGraph, RuntimeException)
-"""What onnxruntime raises for a model or a run that it refuses."""
+"""Exceptions of onnxruntime for a model or a run that it refuses."""
 
 _BINDINGS, _DATA = 9, 3
 

@@ -25,7 +25,7 @@ Values = dict[str, Any]
 
 @dataclass
 class Played:
-    """What a graph gave back, and what it took; the peak is apart from what was there before."""
+    """The outputs of a graph, and its cost; the peak excludes memory that was in use before."""
 
     outputs: list[Any]
     peak: int = 0

@@ -207,7 +207,7 @@ def test_what_is_taken_is_what_numbers_give(name: str, dims: Dims) -> None:
 
 
 def told(name: str, numbers: Sequence[int]) -> list[int] | None:
-    """What the function says of numbers; None if it refuses them."""
+    """The function's answer for numbers; None if it refuses them."""
     node = helper.make_node(name, ["x"], ["y"], domain=DOMAIN)
     given = {"x": helper.make_tensor_type_proto(TensorProto.FLOAT, numbers)}
     try:
@@ -301,7 +301,7 @@ def test_attributes_and_constants_are_passed_on() -> None:
 
 @pytest.mark.parametrize("name", ["MatMul", "Concat", "Gemm", "Transpose"])
 def test_a_schema_written_in_c_plus_plus(name: str) -> None:
-    """Of operators whose rules have been taken away."""
+    """Operators whose rules have been removed."""
     table = Table(rule for rule in shipped() if name not in rule.names)
     shapes: dict[str, list[Dims]] = {
         "MatMul": [["B", "N", 4], [4, "M"]],

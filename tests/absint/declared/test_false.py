@@ -38,7 +38,7 @@ NESTED = """(bool c, float[N] x) => (y) {y = If(c)
      else_branch = e () => (q) {q = Relu(x)}>}"""
 WINDOW = '(float[1, 1, H] x) => (float[1, 1, "max(H - 4, 0)"] z) {z = MaxPool<kernel_shape = [5]>(x)}'
 FOLDED = '(float[N, M] x) => (float["N*M"] z) <int64[1] s = {12}> {z = Reshape(x, s)}'
-"""What is declared is true at the sizes that run."""
+"""The declarations are true at the sizes that run."""
 EVERY = "false in every run"
 
 FALSE: list[tuple[str, list[str]]] = [

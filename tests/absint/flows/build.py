@@ -1,4 +1,4 @@
-"""What the models are built with, and their register."""
+"""Builders of the models, and their register."""
 
 from __future__ import annotations
 

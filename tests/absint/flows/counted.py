@@ -231,7 +231,7 @@ def loop_collects_numbers() -> Flow:
 
 @flow
 def loop_of_few_trips_with_a_choice() -> Flow:
-    """Which branch is taken follows from the iteration number."""
+    """The iteration number decides the branch."""
     pick = node(
         "If", ["even"], ["x_next"],
         then_branch=branch([node("Concat", ["x", "w"], ["a"], axis=0)], untyped("a")),

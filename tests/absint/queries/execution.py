@@ -35,7 +35,7 @@ class Runs:
     def __init__(self, model: onnx.ModelProto) -> None:
         self.result = absint.analyze(model)
         self.live = live(model)
-        """What is run."""
+        """The model to run."""
         self._bytes: bytes = self.live.SerializeToString()
         self._names = [info.name for info in self.live.graph.output]
         self._made: dict[tuple[int, ...], list[Run]] = {}

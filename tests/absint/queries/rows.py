@@ -16,14 +16,14 @@ class Row:
     """A query about a model, and the verdict that it must get."""
 
     model: Callable[[], ModelProto] | str
-    """What builds the model, or its name in the corpus."""
+    """The builder of the model, or its name in the corpus."""
     query: str
     verdict: Expected
     given: Literal["run", "inputs", "declared"] = "run"
     assume: Sequence[str] = ()
     confirm: bool = False
     where: Sequence[str] = ()
-    """What tells the runs that the row speaks of, where it rests on the author's declarations."""
+    """The condition on the runs that the row is about, if it rests on the author's declarations."""
     note: str = ""
     """Why, where it is not plain."""
 

@@ -1,4 +1,4 @@
-"""What an answer assumes beside what a run requires: shown with proofs, contracts and reports, and apart in exports."""
+"""Premises, beside the requirements of a run: shown with proofs, contracts and reports, and apart in exports."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_json_has_the_role() -> None:
 
 @pytest.fixture
 def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
-    """What a command says of `half_up`."""
+    """The output of a command on `half_up`."""
 
     def said(command: str, *rest: str) -> str:
         path = tmp_path / "m.onnx"

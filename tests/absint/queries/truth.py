@@ -1,4 +1,4 @@
-"""What a query says of one run, read as Python over the shapes of the run: nothing of absint is used."""
+"""The truth of a query in one run, read as Python over the shapes of the run, without absint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for judging in tests of the machinery; it runs in processes of the study."""
+"""Fakes of the judge for tests of the machinery; they run in processes of the study."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_study(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 class Terminal(io.StringIO):
-    """What a bar is drawn on."""
+    """A terminal that a bar is drawn on."""
 
     def isatty(self) -> bool:
         return True

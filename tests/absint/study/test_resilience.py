@@ -19,7 +19,7 @@ ANSWERS = "tests.absint.study.test_resilience:answers"
 
 
 def answers(job: Job) -> Json:
-    """What a job of these tests does."""
+    """The job itself as its answer."""
     return job
 
 

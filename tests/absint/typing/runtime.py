@@ -1,4 +1,4 @@
-"""What onnxruntime says of a model before it runs."""
+"""onnxruntime's verdict on a model before it runs."""
 
 from __future__ import annotations
 

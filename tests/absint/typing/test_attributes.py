@@ -147,7 +147,7 @@ def test_no_type_that_onnxruntime_gives_is_an_error(
 
 
 def newest(operator: str) -> set[str]:
-    """What the newest version of an operator gives, or of the Cast that onnxruntime makes of it."""
+    """The result of the newest version of an operator, or of the Cast that onnxruntime makes of it."""
     casts = operator in ("Bernoulli", "HannWindow", "BlackmanWindow")
     return set(onnx.defs.get_schema("Cast" if casts else operator).outputs[0].types)
 
