@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-"""What `json_text` writes."""
+"""A value that `json_text` writes."""
 
 _UNPRINTABLE: Final = re.compile(r"[^\n -~]")
 
