@@ -82,7 +82,7 @@ def _sizes(what: str, sizes: Sequence[object]) -> tuple[int, ...]:
     except TypeError:
         raise UsageError(f"{what}: {tuple(sizes)} is no shape: its sizes are integers") from None
     if any(size < 0 for size in found):
-        raise UsageError(f"{what}: {found} is no shape: a size is not negative")
+        raise UsageError(f"{what}: {found} is no shape: sizes must not be negative")
     return found
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
 ASSUMPTION: Final = Origin(-1, "", "the assumptions", "", "")
-NOT_NEGATIVE: Final = "a size is not negative"
+NOT_NEGATIVE: Final = "sizes must not be negative"
 """The reason of the premise on the sizes of every value that is computed."""
 
 

@@ -434,7 +434,7 @@ def test_initialisers_that_are_inputs_may_be_given() -> None:
         ({}, {"out": (1,)}, "the main graph has no value 'out'; there are: X, Y, S, Z"),
         ({"X": "abc"}, {}, "X: cannot read a tensor from str: give an array, its sizes as a tuple, or a list"),
         ({"X": ("N", 2)}, {}, r"X: \('N', 2\) is no shape: its sizes are integers"),
-        ({"X": (-1, 2)}, {}, r"X: \(-1, 2\) is no shape: a size is not negative"),
+        ({"X": (-1, 2)}, {}, r"X: \(-1, 2\) is no shape: sizes must not be negative"),
         ({"X": [(1,), "a"]}, {}, "X, item 1: cannot read a tensor from str"),
         ({"X": Foreign((None,), "float32")}, {}, r"X: \(None,\) is no shape"),
     ],
