@@ -179,7 +179,7 @@ def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, co
     if not isinstance(found, list) or not all(isinstance(n, int) for n in found):
         raise ScanError(f"{name} must be a list of integers")
     if len(found) != count:
-        raise ScanError(f"{name} must have {count} elements, one for each of the scan {what}, found {len(found)}")
+        raise ScanError(f"{name} needs one element for each of the {count} scan {what}, found {len(found)}")
     return tuple(cast("list[int]", found))
 
 

@@ -285,10 +285,26 @@ def test_expanded_sizes() -> None:
         (((4, 2), (4, 2)), {"num_scan_inputs": 0}, "num_scan_inputs is 0, of 2 inputs"),
         (((4, 2), (4, 2)), {"scan_input_directions": [2, 0]}, "scan_input_directions is [2, 0]; a direction is 0 or 1"),
         (((4, 2), (4, 2)), {"scan_output_directions": [-1]}, "scan_output_directions is [-1]; a direction is 0 or 1"),
-        (((4, 2), (4, 2)), {"scan_input_directions": [1]}, "scan_input_directions has 1 elements for 2 scan inputs"),
-        (((4, 2), (4, 2)), {"scan_input_axes": [0]}, "scan_input_axes has 1 elements for 2 scan inputs"),
-        (((4, 2), (4, 2)), {"scan_output_axes": [0, 0]}, "scan_output_axes has 2 elements for 1 scan outputs"),
-        (((4, 2), (4, 2)), {"scan_output_directions": [0, 1]}, "scan_output_directions has 2 elements for 1 scan"),
+        (
+            ((4, 2), (4, 2)),
+            {"scan_input_directions": [1]},
+            "scan_input_directions needs one element for each of the 2 scan inputs, found 1",
+        ),
+        (
+            ((4, 2), (4, 2)),
+            {"scan_input_axes": [0]},
+            "scan_input_axes needs one element for each of the 2 scan inputs, found 1",
+        ),
+        (
+            ((4, 2), (4, 2)),
+            {"scan_output_axes": [0, 0]},
+            "scan_output_axes needs one element for each of the 1 scan outputs, found 2",
+        ),
+        (
+            ((4, 2), (4, 2)),
+            {"scan_output_directions": [0, 1]},
+            "scan_output_directions needs one element for each of the 1 scan outputs",
+        ),
         (((4, 2), (4, 2)), {"scan_output_axes": "0"}, "scan_output_axes must be a list of integers"),
     ],
 )
