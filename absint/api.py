@@ -117,8 +117,8 @@ def analyze(
     with phase("lower"):
         lowered = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
     inputs = read_inputs(lowered)
-    symbols = tuple(inputs.symbols)
-    assumptions = read_assumptions(assume, bind or {}, symbols)
+    symbols = tuple(inputs.parameters)
+    assumptions = read_assumptions(assume, bind or {}, inputs)
     facts = facts_of(assumptions, inputs.premises)
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value

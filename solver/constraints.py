@@ -90,7 +90,7 @@ class ConstraintSet(Sequence[Constraint]):
     ) -> None:
         self._items = tuple(constraints)
         self.symbols = tuple(symbols)
-        """The symbols of the inputs, in order of appearance; all others are invented."""
+        """The sizes that the inputs name, in order of appearance; all other symbols are invented, or elements."""
         self.possible_failures = tuple(possible_failures)
 
     @overload

@@ -120,7 +120,8 @@ def is_legal(result: Result, sizes: Sizes) -> bool:
     """Sizes are given for all input symbols, and meet the declarations and assumptions."""
     from absint.solver.prove import meets
 
-    return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *result.assumptions], sizes)
+    assumed = (relation for relation in result.assumptions if relation.free_symbols <= sizes.keys())
+    return sizes.keys() == set(result.symbols) and meets([*result.declared_premises, *assumed], sizes)
 
 
 def input_sizes(result: Result, feeds: Mapping[str, object]) -> Sizes | None:

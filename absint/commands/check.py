@@ -87,10 +87,10 @@ def check(
     _known(result, given)
     if is_range:
         with working("checking the ranges"):
-            found = result.check_range({item.name: (item.low, item.high) for item in given}, **limits._asdict())
+            found = result.check_range({item.name: _ends(result, item) for item in given}, **limits._asdict())
         _print_range(_shown(result, found), form)
         return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
-    at = result.check({item.name: item.low for item in given})
+    at = result.check({item.name: item.low for item in given if item.low is not None})
     if form == "json":
         click.echo(at.to_json())
     else:
@@ -106,11 +106,14 @@ def _code(at: Check) -> int:
 
 
 def _known(result: Result, given: Sequence[Sizes]) -> None:
-    """Raises UsageError for a name that is no symbol, and for a symbol that needs a size."""
-    from absint.shapes.assumptions import known_symbols
+    """Raises UsageError for a name that is no symbol, for numbers that it cannot have, and for a missing size."""
+    from absint.shapes.assumptions import check_number, known_names
 
     for item in given:
-        known_symbols([item.name], result.symbols, item.text)
+        known_names([item.name], result.declared_inputs, item.text)
+        for end in (item.low, item.high):
+            if end is not None:
+                check_number(item.name, end, result.declared_inputs.elements, item.text)
     named = {item.name for item in given}
     missing = [name for name in result.symbols if name not in named]
     if missing and not any(item.is_range for item in given):
@@ -118,6 +121,14 @@ def _known(result: Result, given: Sequence[Sizes]) -> None:
         raise UsageError(
             f"no size for {', '.join(map(repr, missing))}: every symbol needs one ({example} for any size)"
         )
+
+
+def _ends(result: Result, item: Sizes) -> tuple[int, int]:
+    """Both ends of a range; an end that is left out is the least or the greatest number that the symbol may be."""
+    lo, hi = result.parameters[item.name].bounds
+    assert lo is not None
+    assert hi is not None
+    return lo if item.low is None else item.low, hi if item.high is None else item.high
 
 
 def _shown(result: Result, found: RangeCheck) -> RangeCheck:

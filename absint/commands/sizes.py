@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.lattices.terms.expr import MAX_DIM
 
 _SIZE: Final = re.compile(r"-?[0-9]{1,1000}")
 _RANGE: Final = re.compile(r"(-?[0-9]{1,1000})?\s*\.\.\s*(-?[0-9]{1,1000})?")
@@ -18,13 +17,13 @@ _SHOWN: Final = 60
 
 
 class Sizes(NamedTuple):
-    """The sizes that an argument gives a symbol, both ends included."""
+    """The sizes that an argument gives a symbol, both ends included; None where it leaves an end out."""
 
     text: str
     """The argument, for messages."""
     name: str
-    low: int
-    high: int
+    low: int | None
+    high: int | None
     is_range: bool
 
 
@@ -40,7 +39,6 @@ def read_bindings(texts: Sequence[str]) -> dict[str, int]:
         if not sign or not name or not _SIZE.fullmatch(size.strip()):
             raise UsageError(f"--set {_cut(text)}: expected a symbol and a size, as batch=4")
         number = int(size)
-        _check_size(_cut(text), number)
         if found.setdefault(name, number) != number:
             raise UsageError(f"--set {_cut(text)}: {_cut(name)} is already given, as {found[name]}")
     return found
@@ -49,8 +47,8 @@ def read_bindings(texts: Sequence[str]) -> dict[str, int]:
 def read_sizes(texts: Sequence[str]) -> list[Sizes]:
     """The sizes and ranges of the arguments, in their order.
 
-    Raises UsageError for one that is neither a size nor a range, for a size that no dim has, for a range that is empty,
-    and for a symbol that is given twice.
+    Raises UsageError for one that is neither a size nor a range, for a range that is empty, and for a symbol that is
+    given twice.
     """
     found: dict[str, Sizes] = {}
     for text in texts:
@@ -69,20 +67,10 @@ def _read(text: str) -> Sizes:
         raise UsageError(
             f"{_cut(text)}: expected a symbol with a size, as batch=4, or with a range of sizes, as seq=1..2048"
         )
-    low, high = (ends[1] or "0", ends[2] or str(MAX_DIM)) if ends else (size, size)
-    item = Sizes(text, name, int(low), int(high), ends is not None)
-    _check_size(_cut(text), item.low)
-    _check_size(_cut(text), item.high)
-    if item.low > item.high:
+    low, high = (None if end is None else int(end) for end in (ends.groups() if ends else (size, size)))
+    if low is not None and high is not None and 0 <= high < low:
         raise UsageError(f"{_cut(text)}: the range is empty, its first size is above its last")
-    return item
-
-
-def _check_size(what: str, size: int) -> None:
-    if size < 0:
-        raise UsageError(f"{what}: a size cannot be negative")
-    if size > MAX_DIM:
-        raise UsageError(f"{what}: a size is below 2**31")
+    return Sizes(text, name, low, high, ends is not None)
 
 
 def _cut(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from absint.analyses.regions import Region
@@ -12,7 +12,7 @@ from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.substitution import substitute
-from absint.shapes.assumptions import known_symbols
+from absint.shapes.assumptions import check_number, known_names
 from absint.shapes.names import more_names
 from absint.solution.constraints import all_names
 
@@ -27,7 +27,9 @@ MAX_TRIPS: Final = 100_000
 class Environment:
     """A binding of input symbols, and of invented ones that are named; loops give their iteration number a value."""
 
-    def __init__(self, names: Mapping[Symbol, Dim], binding: Mapping[str, int]) -> None:
+    def __init__(self, names: Mapping[Symbol, Dim], binding: Mapping[str, int], elements: Container[str] = ()) -> None:
+        """`elements` of inputs need no value where they decide a branch: then it may run."""
+        self._elements = elements
         self._shown = {symbol.name: str(shown) for symbol, shown in names.items()}
         given = {shown: name for name, shown in self._shown.items()}
         self._sizes = {given.get(name, name): size for name, size in binding.items()}
@@ -66,6 +68,11 @@ class Environment:
         except (UndefinedError, ValueError) as error:
             raise UsageError(f"a condition that {what} needs makes no sense at these sizes: {error}") from None
 
+    def _is_open(self, condition: Relation) -> bool:
+        """Elements of inputs without a value decide it."""
+        missing = condition.free_symbols - self._sizes.keys()
+        return bool(missing) and all(name in self._elements for name in missing)
+
     def runs(self, region: Region, what: str) -> bool:
         """The region is reached; a data-dependent branch may be. Raises as `value`."""
         found = self._active.get(region.gate)
@@ -73,7 +80,7 @@ class Environment:
             found = region.runs and (region.parent is None or self.runs(region.parent, what))
             if found and region.trips is not None:
                 found = not isinstance(region.trips, Expr) or self.value(region.trips, what) > 0
-            elif found and region.condition is not None:
+            elif found and region.condition is not None and not self._is_open(region.condition):
                 found = self.holds(region.condition, what)
             self._active[region.gate] = found
         return found
@@ -101,7 +108,7 @@ def shown_names(analysed: Analysed, terms: Iterable[Dim | Relation | None]) -> M
     symbols = sorted(symbols_of(terms), key=lambda symbol: (symbol.origin_node or -1, symbol.name))
     if all(s in analysed.names or s.kind is SymbolKind.INPUT for s in symbols):
         return analysed.names
-    return more_names(symbols, all_names(analysed), set(analysed.symbols))
+    return more_names(symbols, all_names(analysed), analysed.taken)
 
 
 def symbols_of(terms: Iterable[Dim | Relation | None]) -> set[Symbol]:
@@ -119,9 +126,8 @@ def check_names(analysed: Analysed, binding: Mapping[str, int], names: Mapping[S
     invented = {str(name) for name in names.values()}
     for name, size in binding.items():
         if name not in invented:
-            known_symbols([name], analysed.symbols, f"{name}={size}")
-        if size < 0 and name in analysed.symbols:
-            raise UsageError(f"{name}={size}: a size cannot be negative")
+            known_names([name], analysed.declared_inputs, f"{name}={size}")
+            check_number(name, size, analysed.declared_inputs.elements)
 
 
 __all__ = ["MAX_TRIPS", "Environment", "check_names", "shown", "shown_names", "symbols_of"]

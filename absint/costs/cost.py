@@ -321,7 +321,7 @@ class Cost:
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:
         check_names(self._analysed, binding, self._names)
-        return Environment(self._names, binding)
+        return Environment(self._names, binding, self._analysed.declared_inputs.elements)
 
 
 def _key(node: Node) -> tuple[str, str]:

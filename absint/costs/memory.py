@@ -164,7 +164,7 @@ class Memory:
 
     def _top(self, binding: Mapping[str, int]) -> tuple[Top, Environment]:
         check_names(self._analysed, binding, self._names)
-        environment = Environment(self._names, binding)
+        environment = Environment(self._names, binding, self._analysed.declared_inputs.elements)
         return self._schedule.top(environment), environment
 
     @cached_property

@@ -34,7 +34,7 @@ POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "stric
 POLICY_KEY: Final = "absint.policy"
 """The metadata key that marks the shapes of an annotated model as claims."""
 
-_ENGINE_NAME: Final = re.compile(r"\b_d\d+\b")
+_ENGINE_NAME: Final = r"\b_d\d+\b"
 
 
 class Annotated(NamedTuple):
@@ -170,11 +170,14 @@ def _fill(
 
 
 class _Declared:
-    """The names of the form `_dN` that the model has already, with the dims that they declare. A model that was
-    annotated before has them for the dims that the result names so, and keeps them.
+    """The names of the form `_dN`, or of elements, that the model has already, with the dims that they declare.
+
+    A model that was annotated before has them for the dims that the result names so, and keeps them.
     """
 
     def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
+        elements = sorted(map(re.escape, analysed.elements), key=len, reverse=True)
+        self._own = re.compile("|".join([_ENGINE_NAME, *(rf"(?<!\w){name}(?!\w)" for name in elements)]))
         self.elsewhere: set[str] = set()
         self.claims: list[tuple[Dim, str]] = []
         for function in copy.functions:
@@ -194,29 +197,29 @@ class _Declared:
         dims = proto.tensor_type.shape.dim
         if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
             for declared, dim in zip(dims, value.shape.dims, strict=True):
-                if "_d" in str(declared.dim_param):
+                if self._names_of((declared.dim_param,)):
                     self.claims.append((dim, declared.dim_param))
         else:
-            self.elsewhere |= _names_of(_texts(proto))
+            self.elsewhere |= self._names_of(_texts(proto))
 
     def writer(self, analysed: Analysed, foreign: set[str]) -> Writer:
         """A writer that uses no name with another meaning in the model."""
         taken = self.elsewhere | foreign
         while True:
             writer = Writer(analysed, taken)
-            wrong = _names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
+            wrong = self._names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
             if wrong <= taken:
                 return writer
             taken = taken | wrong
 
     def misused(self, writer: Writer) -> set[str]:
         """Names that the writer gave to a dim although they declare another one."""
-        wrong = _names_of(text for dim, text in self.claims if writer.text(dim) != text)
+        wrong = self._names_of(text for dim, text in self.claims if writer.text(dim) != text)
         return wrong & writer.aliases
 
-
-def _names_of(texts: Iterable[str]) -> set[str]:
-    return {name for text in texts for name in _ENGINE_NAME.findall(text)}
+    def _names_of(self, texts: Iterable[str]) -> set[str]:
+        """The names in the texts that the writer may give, too."""
+        return {name for text in texts for name in self._own.findall(text)}
 
 
 def _texts(proto: TypeProto) -> Iterator[str]:

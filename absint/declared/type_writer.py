@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -9,9 +10,9 @@ from onnx import TypeProto
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text import format_dim_param
+from absint.lattices.text import format_dim, format_dim_param, read_dim_param
 from absint.lattices.value import Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ class Writer:
 
     def __init__(self, analysed: Analysed, foreign: set[str]) -> None:
         self._taken = foreign | set(analysed.symbols)
+        self._elements = self._named_elements(analysed, foreign)
+        """The symbols of elements of inputs, under the names that they are written as."""
+        self._taken.update(self._elements.values())
         self._numbers = count()
         shown = {born: str(dim) for born, dim in analysed.names.items()}
         self._names = {born: text for born, text in shown.items() if text not in self._taken}
@@ -38,11 +42,23 @@ class Writer:
         """Names given to dims that no text can express."""
         self._types: dict[Value, TypeProto | None] = {}
 
+    def _named_elements(self, analysed: Analysed, foreign: set[str]) -> dict[Symbol, str]:
+        found: dict[Symbol, str] = {}
+        for element in analysed.elements.values():
+            text = element.name
+            while text in foreign:
+                text += "_"
+            found[element.symbol] = text
+        return found
+
     def _unused(self) -> str:
         return next(text for n in self._numbers if (text := f"_d{n}") not in self._taken)
 
     def _symbol(self, found: Symbol) -> Dim | None:
         """The symbol as a name of the model; None for one that may be negative, which a `dim_param` cannot be."""
+        element = next((text for s, text in self._elements.items() if s.name == found.name), None)
+        if element is not None:
+            return expr_of(Symbol(element, *found.bounds))
         if found.bounds.lo is None or found.bounds.lo < 0:
             return None
         if found.origin_node is None:
@@ -74,7 +90,10 @@ class Writer:
     def expression(self, dim: Dim) -> str:
         """The text of a symbolic dim; empty if it has none, or one too large to be of use."""
         printed = self.printed(dim) if isinstance(dim, Expr) else None
-        return format_dim_param(printed) if isinstance(printed, Expr) and printed.size <= MAX_SIZE else ""
+        if not isinstance(printed, Expr) or printed.size > MAX_SIZE:
+            return ""
+        elements = {symbol(s.name): expr_of(s) for s in printed.symbols if s.name in self._elements.values()}
+        return _with_elements(printed, elements) if elements else format_dim_param(printed)
 
     def type_of(self, value: Value) -> TypeProto | None:
         """The type of a value; None where not even the element type is known. Not to be changed."""
@@ -121,3 +140,11 @@ class Writer:
             proto.dim_value = text  # type: ignore[attr-defined]
         elif text:
             proto.dim_param = text  # type: ignore[attr-defined]
+
+
+def _with_elements(dim: Expr, elements: Mapping[Expr, Expr]) -> str:
+    """The text of a dim over elements of inputs; empty if it says something else where they are taken for sizes."""
+    text = format_dim(dim)
+    read = read_dim_param(text, ()).dim
+    mapping = {s: elements.get(expr_of(s), expr_of(s)) for s in read.symbols} if isinstance(read, Expr) else {}
+    return text if isinstance(read, Expr) and substitute(read, mapping) is dim else ""

@@ -53,7 +53,7 @@ class Steps:
         self._paths: dict[Path, str] = {}
         self._spots: dict[Slot, Number] = {}
         self._found = Derivation(analysed)
-        taken = {name for scope in self._scopes.values() for name in scope.names}.union(analysed.symbols)
+        taken = {name for scope in self._scopes.values() for name in scope.names}.union(analysed.parameters)
         self._letters = [name for name in _VARIABLES if name not in taken]
 
     def explanation(self, value: str, path: str, operand: Operand, slots: Sequence[Slot]) -> Explanation:

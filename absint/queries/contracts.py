@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub, symbol
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
@@ -19,7 +19,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.queries.provers import checked
 from absint.queries.size_boxes import stated_within
-from absint.shapes.assumptions import known_symbols
+from absint.shapes.assumptions import known_names
 from absint.solution.constraints import all_names, recorded
 from absint.solver.constraints import ConstraintSet
 from absint.solver.contracts.contract import Clause, Contract
@@ -47,8 +47,9 @@ def contract(analysed: Analysed, limits: Limits) -> Contract:
 
 def _of_base(analysed: Analysed, shown: ConstraintSet, limits: Limits) -> Contract:
     """The contract of the first round."""
-    prover = Prover(shown, order=analysed.symbols, limits=limits)
-    found = of_constraints(shown, prover, shown.possible_failures, shared(analysed))
+    prover = Prover(shown, order=tuple(analysed.parameters), limits=limits)
+    elements = tuple(analysed.declared_inputs.elements)
+    found = of_constraints(shown, prover, shown.possible_failures, shared(analysed), elements)
     with suppress(DeadlineError):
         if any(clause.relation is FALSE for clause in found.clauses) and prover.consistent.entailed:
             core = prover.because(prover.consistent.core)
@@ -59,9 +60,9 @@ def _of_base(analysed: Analysed, shown: ConstraintSet, limits: Limits) -> Contra
 def _refined(analysed: Analysed, base: ConstraintSet, found: Contract, limits: Limits) -> Contract:
     """The contract with the possible failures of the last round, if that round assumes nothing beyond the clauses."""
     met = [c.formula for c in base if c.origin.node < 0] + [clause.relation for clause in found.clauses]
-    prover = Prover(base, order=analysed.symbols, limits=limits)
+    prover = Prover(base, order=tuple(analysed.parameters), limits=limits)
     stated = stated_within(analysed, prover, met)
-    inputs = set(analysed.symbols)
+    inputs = analysed.parameters.keys()
     new = [formula for formula in stated.filter("required").distinct if formula not in base.distinct]
     if not all(prover.entails(met, f).entailed for f in new if f.free_symbols <= inputs):
         return found
@@ -73,7 +74,7 @@ def _refined(analysed: Analysed, base: ConstraintSet, found: Contract, limits: L
 
 @dataclass(frozen=True)
 class SymbolFacts:
-    """Facts about one input symbol that hold in every run that succeeds."""
+    """Facts about one size of the inputs, or element of a small one, that hold in every run that succeeds."""
 
     name: str
     lo: int
@@ -92,6 +93,8 @@ class SymbolFacts:
 
     def __str__(self) -> str:
         said = [f"{self.lo} <= {self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} >= {self.lo}"]
+        if self.lo < -MAX_DIM:
+            said = [f"{self.name} <= {self.hi}" if self.hi < MAX_DIM else f"{self.name} is any integer"]
         if self.solved is not None:
             said = [f"{self.name} == {self.solved}"]
         elif self.values is not None:
@@ -107,40 +110,49 @@ class SymbolFacts:
 def symbol_facts(analysed: Analysed, name: str, limits: Limits) -> SymbolFacts:
     """See `absint.Result.symbol`."""
     analysed.require_sound("what is known of a symbol")
-    known_symbols([name], analysed.symbols, f"symbol {name!r}")
+    known_names([name], analysed.declared_inputs, f"symbol {name!r}")
     with within(checked(limits).seconds):
         found = contract(analysed, limits)
         mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
         try:
             return replace(_facts_of(analysed, name, found.clauses, mine), reason=found.reason)
         except DeadlineError as error:
-            return SymbolFacts(name, 0, MAX_DIM, because=mine, reason=str(error))
+            lo, hi = _range(analysed.parameters[name].bounds)
+            return SymbolFacts(name, lo, hi, because=mine, reason=str(error))
 
 
 def _facts_of(analysed: Analysed, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
     given = [c.formula for c in recorded(analysed).base if c.origin.node < 0]
-    facts = Facts([*given, *(clause.relation for clause in clauses)], analysed.symbols)
-    start = Symbol(name)
-    value = facts.simplify(expr_of(start))
+    facts = Facts([*given, *(clause.relation for clause in clauses)], tuple(analysed.parameters))
+    start = analysed.parameters[name]
+    value = facts.simplify(start)
     narrowed = sole_atom(value) if isinstance(value, Expr) else None
     if not isinstance(narrowed, Symbol) or narrowed.name != name:
-        lo, hi = value.bounds
-        shown = _widened(value)
-        return SymbolFacts(
-            name, max(lo or 0, 0), MAX_DIM if hi is None else min(hi, MAX_DIM), solved=shown, because=mine
-        )
-    lo, hi = _bounds(narrowed, facts)
+        lo, hi = _range(value.bounds, start.bounds)
+        return SymbolFacts(name, lo, hi, solved=_widened(value, analysed.parameters), because=mine)
+    lo, hi = _range(_bounds(narrowed, facts), start.bounds)
     congruence = facts.congruence(expr_of(narrowed))
     values = next((v for s, v in facts.values.items() if s.name == name), None)
     return SymbolFacts(
         name,
-        max(lo or 0, 0),
-        MAX_DIM if hi is None else hi,
+        lo,
+        hi,
         max(congruence.modulus, 1),
         congruence.remainder,
         None if values is None else tuple(sorted(values)),
         because=mine,
     )
+
+
+_ANY: Final = Interval(None, None)
+
+
+def _range(found: Interval, widest: Interval = _ANY) -> tuple[int, int]:
+    """Both ends, within the range that the symbol has as it is declared."""
+    lo, hi = found.meet(widest)
+    assert lo is not None
+    assert hi is not None
+    return lo, hi
 
 
 def _bounds(symbol: Symbol, facts: Facts) -> Interval:
@@ -166,11 +178,11 @@ def _at_least_zero(relation: Relation) -> Iterator[Expr]:
         yield cast(Expr, -relation.expr)
 
 
-def _widened(value: Dim) -> Dim:
+def _widened(value: Dim, declared: Mapping[str, Expr]) -> Dim:
     """The expression over symbols as they are declared."""
     if not isinstance(value, Expr):
         return value
-    return substitute(value, {s: symbol(s.name) for s in value.symbols})
+    return substitute(value, {s: declared[s.name] for s in value.symbols})
 
 
 def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:

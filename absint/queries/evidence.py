@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from absint.errors import AbsintError, UsageError
 from absint.lattices.deadline import DeadlineError, remaining
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.terms.expr import Dim, Symbol, symbol
+from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.syntax import UnresolvedError
 
@@ -117,8 +117,10 @@ class _Actual:
     def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
         self._names = analysed.operands
         self._analysed = analysed
+        self.elements = analysed.declared_inputs.elements.keys()
         self.names = {name: Dim(size) for name, size in sizes.items()}
-        self.symbols = {s: Dim(sizes[s.name]) for s in map(_symbol, sizes)}
+        parameters = analysed.parameters
+        self.symbols = {s: Dim(size) for name, size in sizes.items() for s in parameters[name].symbols}
         self.asked: dict[str, None] = {}
         self.shapes: Mapping[str, tuple[int, ...]] | None = None
 
@@ -142,10 +144,6 @@ class _Actual:
                 raise UnresolvedError(f"the rank of {name!r} is unknown")
             return shape.dims
         return [Dim(size) for size in self.shapes[name]]
-
-
-def _symbol(name: str) -> Symbol:
-    return next(iter(symbol(name).symbols))
 
 
 __all__ = ["Evidence", "Executions", "chosen"]

@@ -138,10 +138,11 @@ class Proving:
         if not known:
             return None
         relation = self._read(query, self._analysed.states)
-        if relation is UNKNOWN_RELATION or not relation.free_symbols <= set(self._analysed.symbols):
+        if relation is UNKNOWN_RELATION or not relation.free_symbols <= self._analysed.parameters.keys():
             return None
         for sizes, shown in known:
-            if self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
+            told = relation.free_symbols <= sizes.keys()
+            if told and self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
                 return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
 
@@ -173,7 +174,8 @@ class Proving:
     def _internal(self) -> Mapping[Symbol, Dim]:
         """Printed symbols -> internal ones."""
         shown = all_names(self._analysed)
-        return {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
+        found = {next(iter(d.symbols)): expr_of(s) for s, d in shown.items() if isinstance(d, Expr)}
+        return found | {Symbol(e.name): e.expr for e in self._analysed.declared_inputs.elements.values()}
 
     def _decide(
         self, query: str | Relation, given: Given, extra: tuple[Relation, ...]
@@ -207,7 +209,7 @@ class Proving:
 
         Premises beyond the model must be about input sizes too, or the run may not meet them.
         """
-        inputs = set(self._analysed.symbols)
+        inputs = self._analysed.parameters.keys()
         by_sizes = self._is_by_sizes(relation, prover)
         first: Mapping[str, int] = {}
         self._examined = []
@@ -231,7 +233,7 @@ class Proving:
             reason = reason or f"it is not shown that these sizes run: {self._runnable.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
-            first = {name: model.get(name, 1) for name in self._analysed.symbols}
+            first = {name: model.get(name, 1) for name in self._chosen(relation, prover)}
             reason = "the query divides by zero at these sizes"
         names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
@@ -239,9 +241,17 @@ class Proving:
 
     def _is_by_sizes(self, relation: Relation, prover: Prover) -> bool:
         """The relation is about sizes of the inputs alone, and so are the premises beyond the model."""
-        inputs = set(self._analysed.symbols)
+        inputs = self._analysed.parameters.keys()
         premises = (c.formula for c in prover.constraints if c.origin.node < 0)
         return all(formula.free_symbols <= inputs for formula in (relation, *premises))
+
+    def _chosen(self, relation: Relation, prover: Prover) -> Sequence[str]:
+        """What a candidate gives a number: all sizes, and the elements of inputs that play a part."""
+        elements = self._analysed.declared_inputs.elements
+        if not elements:
+            return self._analysed.symbols
+        mentioned = relation.free_symbols.union(*(f.free_symbols for f in prover.constraints.distinct))
+        return (*self._analysed.symbols, *(name for name in elements if name in mentioned))
 
     def _candidates(
         self, relation: Relation, prover: Prover, decision: Decision, given: Given
@@ -250,7 +260,7 @@ class Proving:
 
         A run also executes nodes that no output needs: the solver looks for sizes at which these do not fail.
         """
-        symbols = self._analysed.symbols
+        symbols = self._chosen(relation, prover)
         model = {**prover.consistent.model, **decision.model}
         own = {name: model.get(name, 1) for name in symbols}
         seen: list[Mapping[str, int]] = []
@@ -259,7 +269,8 @@ class Proving:
         def fits(sizes: Mapping[str, int]) -> bool:
             values = {**model, **sizes}
             return (
-                self._has_value(values)
+                relation.free_symbols <= sizes.keys()
+                and self._has_value(values)
                 and sizes not in seen
                 and holds(relation, values) is False
                 and meets(formulas, values)
@@ -268,7 +279,7 @@ class Proving:
         if not relation.free_symbols <= set(symbols):
             yield own
             return
-        known = [*self._runnable.sizes, *self._executions.sizes]
+        known = [{**own, **run} for run in (*self._runnable.sizes, *self._executions.sizes)]
         mixed = [{**run, **{n: own[n] for n in symbols if n in relation.free_symbols}} for run in known]
         drawn = ({n: at.get(n, own[n]) for n in symbols} for at in legal_bindings(prover, list(relation.symbols), 40))
 

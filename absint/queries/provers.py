@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
+from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.program.declarations import declared_in_main
 from absint.solution.constraints import ASSUMPTION, DECLARATION, Recorder, all_names, recorded
@@ -68,7 +69,8 @@ class Provers:
         Those of bodies and functions are about visits that a run may not make, and their names may mean other sizes.
         """
         result = self._analysed
-        known = {*result.symbols, *(s.name for s in all_names(result))}
+        known = {*result.parameters, *(s.name for s in all_names(result))}
+        elements = result.declared_inputs.elements
         for what, (node, at), claim in declared_in_main(result.lowered):
             if not what.startswith(("output ", "value_info ")):
                 continue
@@ -76,8 +78,10 @@ class Provers:
             if not isinstance(claim, Tensor) or not isinstance(found, Tensor) or claim.shape.rank != found.shape.rank:
                 continue
             pairs = zip(claim.shape, found.shape, strict=True) if claim.shape.rank else ()
-            for relation in (eq(stated, dim) for stated, dim in pairs):
-                if relation not in (UNKNOWN_RELATION, TRUE) and relation.free_symbols <= known:
+            for stated, dim in pairs:
+                relation = eq(stated, dim)
+                by_sizes = not isinstance(stated, Expr) or stated.free_symbols.isdisjoint(elements)  # its own names
+                if relation not in (UNKNOWN_RELATION, TRUE) and relation.free_symbols <= known and by_sizes:
                     origin = Origin(-1, "", what, "", "")
                     yield Constraint(relation, TRUE, origin, "declared", "declared by the author")
 

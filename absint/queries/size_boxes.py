@@ -13,11 +13,12 @@ from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negation
-from absint.lattices.terms.expr import MAX_DIM, symbol
+from absint.lattices.terms.expr import MAX_DIM
 from absint.program.limits import LIMITED
 from absint.queries.outcomes import Failure, Outcome, RangeCheck
 from absint.queries.provers import checked
 from absint.queries.size_checks import broken_requirement, check, known
+from absint.shapes.assumptions import check_number
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
@@ -38,7 +39,7 @@ def check_range(analysed: Analysed, box: Box, limits: Limits | None = None) -> R
     analysed.require_sound("a check of sizes")
     limits = checked(limits or Limits(LONG))
     ends = _narrowed(analysed, box_of(analysed, box))
-    found = _Range(analysed, ends, Prover(recorded(analysed).base, order=analysed.symbols, limits=limits))
+    found = _Range(analysed, ends, Prover(recorded(analysed).base, order=tuple(analysed.parameters), limits=limits))
     try:
         with within(limits.seconds):
             return replace(found.answer(), assuming=analysed.assumptions)
@@ -51,18 +52,19 @@ def _narrowed(analysed: Analysed, ends: dict[str, tuple[int, int]]) -> dict[str,
     """The box without the sizes at its ends that the assumptions exclude; all of it if they exclude all of it."""
     if not analysed.assumptions:
         return ends
-    facts = Facts([*analysed.assumptions, *_inside(ends)], analysed.symbols)
+    facts = Facts([*analysed.assumptions, *_inside(analysed, ends)], tuple(analysed.parameters))
     if facts.contradiction:
         return ends
     found = {}
     for name, (lo, hi) in ends.items():
-        least, most = facts.simplify(symbol(name)).bounds
+        least, most = facts.simplify(analysed.parameters[name]).bounds
         found[name] = max(lo, least if least is not None else lo), min(hi, most if most is not None else hi)
     return found
 
 
-def _inside(ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
-    return [r for name, (lo, hi) in ends.items() for r in (ge(symbol(name), lo), le(symbol(name), hi))]
+def _inside(analysed: Analysed, ends: Mapping[str, tuple[int, int]]) -> list[Relation]:
+    numbers = ((analysed.parameters[name], lo, hi) for name, (lo, hi) in ends.items())
+    return [relation for number, lo, hi in numbers for relation in (ge(number, lo), le(number, hi))]
 
 
 class _Range:
@@ -80,7 +82,7 @@ class _Range:
     def answer(self) -> RangeCheck:
         """Raises DeadlineError past the deadline that is set."""
         result, prover = self._result, self._prover
-        inside = _inside(self._ends)
+        inside = _inside(result, self._ends)
         given = [c.formula for c in prover.constraints if c.origin.node < 0]
         excluded = _excluded(prover, self._ends, inside)
         excluded = excluded if excluded is not None else self._single()
@@ -159,8 +161,8 @@ class _Range:
             if c.role == "assumed":
                 self._premises.append(c)
                 return None
-            if c.formula.free_symbols <= set(self._result.symbols):
-                sizes = {name: decision.model.get(name, self._ends[name][0]) for name in self._result.symbols}
+            if c.formula.free_symbols <= self._ends.keys():
+                sizes = {name: decision.model.get(name, lo) for name, (lo, _) in self._ends.items()}
                 found = check(self._result, sizes)
                 if found.failure is not None:
                     return RangeCheck(self._ends, Outcome.FAILS, found.failure, sizes)
@@ -200,19 +202,25 @@ def stated_within(analysed: Analysed, prover: Prover, premises: Sequence[Relatio
 
 
 def box_of(analysed: Analysed, box: Box) -> dict[str, tuple[int, int]]:
-    """Both ends for every symbol. Raises UsageError for an unknown symbol and an empty or negative range."""
+    """Both ends for every symbol, and for the elements that the box has.
+
+    Raises UsageError for an unknown symbol and an empty or negative range.
+    """
     known(analysed, box)
     ends: dict[str, tuple[int, int]] = {}
-    for name in analysed.symbols:
+    elements = analysed.declared_inputs.elements
+    for name in (*analysed.symbols, *(name for name in elements if name in box)):
         given = box.get(name, (0, MAX_DIM))
         lo, hi = given if isinstance(given, tuple) else (given, given)
-        if lo < 0:
-            raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
-        if lo > MAX_DIM:
-            raise UsageError(f"{name}={lo}..{hi}: a size is below 2**31")
         if lo > hi:
             raise UsageError(f"{name}={lo}..{hi}: the range is empty, its first size is above its last")
-        ends[name] = (lo, min(hi, MAX_DIM))
+        if name in elements:
+            lo, hi = (check_number(name, end, elements) for end in (lo, hi))
+        if lo < 0 and name not in elements:
+            raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
+        if lo > MAX_DIM and name not in elements:
+            raise UsageError(f"{name}={lo}..{hi}: a size is below 2**31")
+        ends[name] = (lo, hi if name in elements else min(hi, MAX_DIM))
     return ends
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
-from absint.lattices.contents import Contents
+from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
-from absint.lattices.terms.expr import MAX_DIM, Dim, symbol
+from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.queries.outcomes import Check, Failure, Outcome
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.assumptions import known_symbols
+from absint.shapes.assumptions import check_number, known_names
 from absint.shapes.refinement import Round, solved
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 
 def sizes_of(analysed: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
-    """The binding in the order of the symbols. Raises UsageError for a missing, unknown or impossible size."""
+    """The binding in the order of the symbols, then the elements that it has.
+
+    Raises UsageError for a missing, unknown or impossible size.
+    """
     known(analysed, binding)
-    for name, size in binding.items():
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise UsageError(f"{name}={size!r}: a size is an integer")
-        if size < 0:
-            raise UsageError(f"{name}={size}: a size cannot be negative")
-        if size > MAX_DIM:
-            raise UsageError(f"{name}={size}: a size is below 2**31")
+    elements = analysed.declared_inputs.elements
+    numbers = {name: check_number(name, size, elements) for name, size in binding.items()}
     missing = [name for name in analysed.symbols if name not in binding]
     if missing:
         raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
-    return {name: binding[name] for name in analysed.symbols}
+    return {name: numbers[name] for name in analysed.parameters if name in numbers}
 
 
 def known(analysed: Analysed, names: Mapping[str, object]) -> None:
     for name, size in names.items():
-        known_symbols([name], analysed.symbols, f"{name}={size}")
+        known_names([name], analysed.declared_inputs, f"{name}={size}")
 
 
 def bound(analysed: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
     """The analysis at these sizes, on the declarations alone."""
-    facts = Facts([*analysed.declared_premises, *analysed.assumptions, *(eq(symbol(n), s) for n, s in sizes.items())])
+    parameters = analysed.parameters
+    given = (eq(parameters[name], size) for name, size in sizes.items())
+    facts = Facts([*analysed.declared_premises, *analysed.assumptions, *given])
     analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs)
     return Round(analysis, solved(analysed.lowered, analysis, CHECK) or [])
 
@@ -133,13 +133,23 @@ def _incomplete(analysed: Analysed, run: Round, recorder: Recorder) -> Iterator[
             yield PossibleFailure(recorder.origin(node), TRUE, "its rule does not promise that nothing else can fail")
 
 
+def _with_zeros(value: Tensor, sizes: Mapping[str, int]) -> Value:
+    """The value, its elements 0 where nothing else is given."""
+    assert value.contents is not None
+    left = (s for e in value.contents.elements for s in element_symbols(e) if s.name not in sizes)
+    return value.replace({s: Dim(0) for s in left})
+
+
 def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     """The inputs with integer and boolean data that are all 0, and the file's values where a caller may feed others."""
     found: dict[int, Value] = dict(analysed.defaults)
-    for node in analysed.input_nodes.values():
+    chosen = {e.input for name, e in analysed.declared_inputs.elements.items() if name in sizes}
+    for input_name, node in analysed.input_nodes.items():
         value = analysed.nodes[node].value
         if isinstance(value, Tensor):
-            if value.dtype is DType.BOOL:
+            if input_name in chosen:
+                found[node] = _with_zeros(value, sizes)
+            elif value.dtype is DType.BOOL:
                 found[node] = Tensor(value.dtype, value.shape, Contents.fill(FALSE))
             elif value.dtype.is_integer:
                 found[node] = Tensor(value.dtype, value.shape, Contents.fill(Dim(0)))

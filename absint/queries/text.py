@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.syntax import UnresolvedError
@@ -49,6 +49,8 @@ class Query:
         self._operands = analysed.operands
         self._states = analysed.states if states is None else states
         self._symbols = Symbols(analysed, self._states)
+        self.elements = analysed.declared_inputs.elements.keys()
+        """Names that an element of an input has, and perhaps the input."""
 
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
         """As `read_relation`; the divisors in the text are added to `divisors`."""
@@ -108,23 +110,24 @@ class Symbols(Mapping[str, Dim]):
         self._states = states
 
     def __getitem__(self, name: str) -> Dim:
-        if name in self._analysed.symbols:
+        chosen = self._analysed.parameters.get(name)
+        if chosen is not None:
             found = self._found(name, self._analysed.input_nodes.values())
-            return symbol(name) if found is None else found
+            return chosen if found is None else found
         found = self._invented(name)
         if found is None:
             raise KeyError(name)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._analysed.symbols or (isinstance(name, str) and self._invented(name) is not None)
+        return name in self._analysed.parameters or (isinstance(name, str) and self._invented(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._analysed.symbols
+        yield from self._analysed.parameters
         yield from self._births
 
     def __len__(self) -> int:
-        return len(self._analysed.symbols) + len(self._births)
+        return len(self._analysed.parameters) + len(self._births)
 
     @cached_property
     def _births(self) -> Mapping[str, Symbol]:

@@ -20,7 +20,8 @@ _SHOWN: Final = 30
 
 def report(result: Result, contract: Contract, width: int, *, everything: bool = False) -> Iterator[Line]:
     """The clauses, and the requirements that they cannot state: counted, or listed with `everything`."""
-    over = f" over {', '.join(map(plain, result.symbols))}" if result.symbols else ""
+    names = (*result.symbols, *contract.elements)
+    over = f" over {', '.join(map(plain, names))}" if names else ""
     if contract.possible is False:
         yield Line(f"{plain(result.origin)}: no size of the inputs is legal, this model can never run", "bold red")
     elif not contract.clauses:

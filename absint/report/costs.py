@@ -54,7 +54,7 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
 
 def _sizes(result: Result, used: Mapping[str, int]) -> str:
     """Sizes of inputs one by one; equal ones of many invented symbols together."""
-    invented = {name: size for name, size in used.items() if name not in result.symbols}
+    invented = {name: size for name, size in used.items() if name not in result.parameters}
     if len(invented) <= _SHOWN or len(set(invented.values())) > 1:
         return plain(sizes(used))
     own = {name: size for name, size in used.items() if name not in invented}
@@ -123,7 +123,7 @@ def _notes(result: Result, cost: Cost, memory: Memory) -> Iterator[tuple[str, st
     if cost.without_rule:
         names = (f"{name} ({count:,})" for name, count in cost.without_rule.most_common())
         yield "no cost rule", _listed(names, len(cost.without_rule))
-    by_data = [name for name in {**memory.default_sizes, **cost.default_sizes} if name not in result.symbols]
+    by_data = [name for name in {**memory.default_sizes, **cost.default_sizes} if name not in result.parameters]
     for title, items in (
         ("arithmetic", cost.unsized),
         ("bytes moved", cost.unmoved),

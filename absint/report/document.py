@@ -43,6 +43,10 @@ def document(
         "can_run": result.can_run,
         "policy": {"name": result.policy.name, "sound": result.policy.sound, "summary": result.policy.summary},
         "symbols": list(result.symbols),
+        "elements": [
+            {"name": e.name, "input": e.input, "index": e.place, "dtype": str(e.dtype), "bounds": list(e.symbol.bounds)}
+            for e in result.elements.values()
+        ],
         "inputs": inputs,
         "outputs": outputs,
         "values": values,

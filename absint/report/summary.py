@@ -50,7 +50,7 @@ def kind_of(dim: Dim, analysed: Analysed) -> Literal["concrete", "expression", "
     """`unknown`: nothing is known, or the dim mentions a symbol that the analysis invented."""
     if dim.is_concrete:
         return "concrete"
-    return "expression" if isinstance(dim, Expr) and dim.free_symbols <= set(analysed.symbols) else "unknown"
+    return "expression" if isinstance(dim, Expr) and dim.free_symbols <= analysed.parameters.keys() else "unknown"
 
 
 def computed(analysed: Analysed) -> Iterator[Row]:

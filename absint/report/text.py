@@ -162,6 +162,7 @@ def _summary(analysed: Analysed, width: int) -> Iterator[Line]:
     more = len(analysed.unruled) - SHOWN_OF_A_KIND
     rows = [
         ("symbols", ", ".join(analysed.symbols) or "none"),
+        *([("elements", ", ".join(analysed.elements))] if analysed.elements else []),
         ("values", f"{counts.values:,} computed, {ranks}"),
         ("dims", f"{counts.dims:,}: {kinds}"),
         ("no rule", (without + (f", and {more:,} more" if more > 0 else "")) or "none"),

@@ -52,7 +52,7 @@ class Recorder:
 
         found = [(place, operand) for name in names for place, operand in _find(analysed, name)]
         states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]
-        printed = display_names(analysed.nodes, [*analysed.states, *states], set(analysed.symbols))
+        printed = display_names(analysed.nodes, [*analysed.states, *states], analysed.taken)
         histories = []
         for place, operand in found:
             changes: list[Change] = []

@@ -22,6 +22,7 @@ from absint.model.dtypes import numpy_dtype
 from absint.model.opening import check_file, reason_of
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
+from absint.runs.elements import chosen
 from absint.runs.worker import WorkerError, ask_once
 
 if TYPE_CHECKING:
@@ -81,12 +82,15 @@ def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
 def feeds_for(
     analysed: Analysed, binding: Mapping[str, int], *, seed: int | None = None, values: Kind = "random"
 ) -> dict[str, Array]:
-    """Arrays for the inputs of a model at these sizes. Random integers are 0 to 3, random floats normal.
+    """Arrays for the inputs of a model at these sizes, and with these elements of small inputs.
+
+    Other integers are 0 to 3 if they are random, floats normal.
 
     Raises UsageError for a missing or negative size, and for an input that is no tensor of declared rank.
     """
     rng = np.random.default_rng(seed)
-    return {name: _array(name, _declared(analysed, name), binding, rng, values) for name in analysed.inputs}
+    feeds = {name: _array(name, _declared(analysed, name), binding, rng, values) for name in analysed.inputs}
+    return dict(chosen(analysed, binding, feeds))
 
 
 def _declared(analysed: Analysed, name: str) -> Tensor:

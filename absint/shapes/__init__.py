@@ -6,7 +6,7 @@ application     operators: a rule applied, its result checked, typed and named; 
 summaries       what one application gives, with holes for fresh symbols
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
-inputs          symbols of the graph inputs; assumptions: those of the user
+inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 refinement      rounds: requirements of one round become facts of the next
 policies        one run under another tool's choice between two dims
 names           printed names of fresh symbols; profiling: times of phases and rules

@@ -14,6 +14,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
+from absint.shapes.input_elements import InputElement, with_elements
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
 
 
@@ -23,15 +24,25 @@ class Inputs:
 
     values: dict[int, Value] = field(default_factory=dict)
     symbols: dict[str, None] = field(default_factory=dict)
+    """Names of sizes."""
+    elements: dict[str, InputElement] = field(default_factory=dict)
+    """Elements of small inputs by their names."""
+    others: list[str] = field(default_factory=list)
+    """Inputs whose elements have no names."""
     premises: list[Relation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def parameters(self) -> dict[str, Expr]:
+        """All that a caller may choose a number for, by name: the sizes, then the elements."""
+        return {name: symbol(name) for name in self.symbols} | {e.name: e.expr for e in self.elements.values()}
 
 
 def read_inputs(lowered: Lowered) -> Inputs:
     """Read the declared dims as expressions or names.
 
     An unnamed dim becomes a symbol named after input and axis. A dim that is an expression is assumed to be defined and
-    a natural number. Elements of small integer vectors get names of their own, so that two uses of one input agree.
+    a natural number. Elements of small inputs of integers and truths are symbols too.
     """
     found = Inputs()
     nodes = lowered.program.nodes
@@ -41,10 +52,13 @@ def read_inputs(lowered: Lowered) -> Inputs:
     used = {name for dim in dims for name in dim.free_symbols}
     for name, (node, value) in declared.items():
         assert value is not None
-        value = found.values[node] = _read(found, name, value, standalone, used)
-        if is_named(value):
-            continue
-        found.values[node] = _named(node, value)
+        found.values[node] = _read(found, name, value, standalone, used)
+    for name, (node, _) in declared.items():
+        value, elements = with_elements(name, found.values[node], used)
+        found.elements.update((element.name, element) for element in elements)
+        if not elements:
+            found.others.append(name)
+        found.values[node] = value if is_named(value) else _named(node, value)
     for node in lowered.signature.overridable.values():
         value = nodes[node].value
         if value is not None and not is_named(value):

@@ -41,6 +41,15 @@ def _shown(text: str, found: Symbol) -> Dim:
     return expr_of(Symbol(text, *found.bounds))
 
 
+def dims_of(value: Value) -> Iterator[Expr]:
+    """The sizes in a value that are no constants, lengths of sequences among them."""
+    for part in parts(value):
+        if isinstance(part, AnyTensor) and part.shape.rank:
+            yield from part.shape.open
+        elif isinstance(part, SequenceOf) and isinstance(part.length, Expr) and part.length.const is None:
+            yield part.length
+
+
 def symbols_of(value: Value) -> Iterator[Symbol]:
     """The symbols of a value in reading order: dims, then elements."""
     for part in parts(value):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.shapes.names import display_names
+from absint.shapes.names import dims_of, display_names
 from absint.solution.by_name import Shapes, View
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from absint.program.lowered import Lowered
     from absint.program.steps import Operand
     from absint.shapes.analysis import ShapeAnalysis
+    from absint.shapes.input_elements import InputElement
     from absint.shapes.inputs import Inputs
     from absint.shapes.refinement import Round, Rounds
     from absint.shapes.summaries import State
@@ -61,7 +62,8 @@ class Analysed:
         self.assumptions = tuple(assumptions)
         """Assumptions of the caller about the input symbols."""
         self.symbols = tuple(inputs.symbols)
-        """The symbols of the inputs, in order of appearance."""
+        """The sizes that the inputs name, in order of appearance."""
+        self._parameters = inputs.parameters
         self._renamed: dict[Value, Value] = {}
         self._made: dict[Callable[[Analysed], object], object] = {}
         self._main = View(self.value_of, lowered.program.main)
@@ -287,9 +289,24 @@ class Analysed:
         return display_names(self.nodes, self.states, self.taken)
 
     @property
+    def parameters(self) -> Mapping[str, Expr]:
+        """All that a caller may choose a number for, by name: `symbols`, then all elements of small inputs."""
+        return self._parameters
+
+    @cached_property
+    def elements(self) -> Mapping[str, InputElement]:
+        """The elements of small inputs that some size depends on, by name: `use_cache_branch`, `sizes_0`."""
+        found = self.declared_inputs.elements
+        if not found:
+            return {}
+        dims = {dim for state in self.states for value in state for dim in dims_of(value)}
+        used: set[str] = set().union(*(dim.free_symbols for dim in dims))
+        return {name: element for name, element in found.items() if name in used}
+
+    @property
     def taken(self) -> set[str]:
         """Names that the model has, which no invented symbol may be shown as."""
-        return set(self.symbols).union(*(dim.free_symbols for dim in self.rounds.adopted))
+        return set(self.parameters).union(*(dim.free_symbols for dim in self.rounds.adopted))
 
     def __repr__(self) -> str:
         label = "" if self.policy.sound else f", {self.policy.label}"

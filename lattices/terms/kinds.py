@@ -15,9 +15,9 @@ class SymbolKind(Enum):
     """The meaning of a symbol."""
 
     INPUT = "input"
-    """A size that the model names, or a name that is printed for another symbol."""
+    """A size that the model names, an element of a small input, or a name that is printed for another symbol."""
     DATA = "data"
-    """An element of an input, or a size that the declaration of the input leaves out."""
+    """An element of an initialiser that is an input too, or a size that the declaration of an input leaves out."""
     FRESH = "fresh"
     """A number that a node computes from data, or that its rule leaves open."""
     ITERATION = "iteration"

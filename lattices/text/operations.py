@@ -13,6 +13,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
+from absint.lattices.terms.interval import Interval
 from absint.lattices.text import functions
 from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
 from absint.lattices.text.nearest import either, nearest
@@ -39,6 +40,8 @@ from absint.lattices.text.tokens import TextError, shown
 
 MAX_CONDITION_DEPTH: Final = 100
 """Deepest alternation of `and` with `or`."""
+
+_TRUTH: Final = Interval(0, 1)
 
 _WORK: Final = 10_000
 _WORK_PER_CHARACTER: Final = 100
@@ -218,6 +221,9 @@ class Operations:
 
     def _boolean(self, name: Name, at: int) -> Relation:
         self._check_name(name, at)
+        found = self.names[name.name] if isinstance(self.names, Mapping) else None
+        if isinstance(found, Expr) and found.bounds.leq(_TRUTH):
+            return rel.eq(found, 1)
         return rel.boolean(name.name)
 
     def _symbol(self, name: Name, at: int) -> Expr:

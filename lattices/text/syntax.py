@@ -49,7 +49,10 @@ class UnresolvedError(ValueError):
 
 
 class References(Protocol):
-    """The values that a text may refer to, by name. Iterating yields their names, for suggestions."""
+    """The values that a text may refer to, by name. Iterating yields their names, for suggestions.
+
+    An attribute `elements` may hold names of values that are names of symbols too, and alone mean these.
+    """
 
     def __contains__(self, name: object, /) -> bool: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import chain, islice
 from typing import Final
 
@@ -27,6 +28,7 @@ class ValueNames:
 
     def __init__(self, text: str, names: Names, references: References) -> None:
         self.text, self.names, self.references = text, names, references
+        self._elements: Collection[str] = getattr(references, "elements", ())
         self._end = -1  # the next column that no bare name crosses
 
     # The extent of names
@@ -79,7 +81,7 @@ class ValueNames:
     def check_symbol(self, name: str, at: int, *, alone: bool) -> None:
         """Raises TextError if the name at this column is no symbol, or (unless `alone`) a value too."""
         is_symbol = self.names is None or name in self.names
-        if name in self.references and not alone:
+        if name in self.references and not alone and not (is_symbol and name in self._elements):
             if self.names is None or not is_symbol:
                 raise self._a_value(name, at)
             x = _written(name)

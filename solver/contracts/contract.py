@@ -33,7 +33,10 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """Legal sizes of the inputs: clauses that every run needs. `proviso` says if they are sufficient."""
+    """Legal sizes of the inputs: clauses that every run needs. `proviso` says if they are sufficient.
+
+    Clauses over elements of small inputs (`M >= k`) stand after those over sizes alone.
+    """
 
     clauses: tuple[Clause, ...]
     possible: bool | None = True
@@ -48,6 +51,8 @@ class Contract:
     """Nodes that may fail for a reason that is not stated."""
     reason: str = ""
     """The reason why the clauses were neither simplified nor shown to be satisfiable; empty if they were."""
+    elements: tuple[str, ...] = ()
+    """The elements of inputs that clauses mention."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
@@ -66,13 +71,16 @@ class Contract:
     def allows(self, binding: Mapping[str, int]) -> bool:
         """The sizes meet every clause; one that divides by zero is not met.
 
-        Raises KeyError naming a symbol without a size.
+        A clause over an element of an input counts if the binding has the element. Raises KeyError naming a symbol
+        without a size.
         """
+        counted = []
         for clause in self.clauses:
             missing = sorted(clause.relation.free_symbols - binding.keys())
-            if missing:
+            if any(name not in self.elements for name in missing):
                 raise KeyError(f"no size for {', '.join(map(repr, missing))}")
-        return all(holds(clause.relation, binding) is True for clause in self.clauses)
+            counted += [] if missing else [clause]
+        return all(holds(clause.relation, binding) is True for clause in counted)
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.contract/1`."""
@@ -106,15 +114,23 @@ def contract(
     prover: Prover,
     possible_failures: Sequence[PossibleFailure] = (),
     shared: Mapping[str, tuple[str, ...]] | None = None,
+    elements: Sequence[str] = (),
 ) -> Contract:
-    """The contract of a first round, whose requirements have not been simplified by one another."""
+    """The contract of a first round, whose requirements have not been simplified by one another.
+
+    `elements` of inputs may be mentioned by clauses beside sizes. No clause over sizes rests on one over elements.
+    """
     inputs = frozenset(base.symbols)
+    parameters = (*base.symbols, *elements)
     stated: Stated = {}
+    over_elements: Stated = {}
     beyond: dict[Relation, Constraint] = {}
     for c in base:
         if c.role == "required":
             if c.formula.free_symbols <= inputs:
                 stated.setdefault(c.formula, {})[c] = None
+            elif c.formula.free_symbols <= inputs.union(elements):
+                over_elements.setdefault(c.formula, {})[c] = None
             else:
                 beyond.setdefault(c.formula, c)
     given = [c.formula for c in base if c.origin.node < 0]
@@ -124,11 +140,16 @@ def contract(
     reason = ""
     try:
         found, possible = shortened(stated, given, base.symbols, prover)
+        if over_elements:
+            more, more_possible = shortened(over_elements, [*given, *found], parameters, prover)
+            found = {**found, **more}
+            possible = possible and more_possible
         listed = {*given, *needed_premises(numeric, [*given, *found], prover)}
     except DeadlineError as error:
-        found, possible, listed, reason = stated, None, {*given, *numeric}, str(error)
+        found, possible, listed, reason = {**stated, **over_elements}, None, {*given, *numeric}, str(error)
     clauses = [Clause(relation, tuple(because)) for relation, because in found.items()]
-    clauses.sort(key=lambda clause: _order(clause.relation, base.symbols))
+    clauses.sort(key=lambda clause: _order(clause.relation, parameters, inputs))
+    mentioned = set().union(*(relation.free_symbols for relation in found))
     premises = {c.formula: c for c in base if c.role in ("assumed", "declared")}
     return Contract(
         tuple(clauses),
@@ -138,14 +159,15 @@ def contract(
         tuple(beyond.values()),
         tuple(possible_failures),
         reason,
+        tuple(name for name in elements if name in mentioned),
     )
 
 
-def _order(relation: Relation, symbols: Sequence[str]) -> tuple[int, list[int], int, str]:
-    """Clauses about one symbol first, in the order of the symbols; of these remainders, then lower bounds."""
+def _order(relation: Relation, symbols: Sequence[str], sizes: frozenset[str]) -> tuple[bool, int, list[int], int, str]:
+    """Clauses over sizes alone first; of these those about one, in the order of the symbols; then by their form."""
     places = sorted(symbols.index(name) for name in relation.free_symbols)
     kind = 0 if not is_plain(relation) else 2 if relation.expr.ordered[0][1] < 0 else 1
-    return len(places), places, kind, relation.key
+    return not relation.free_symbols <= sizes, len(places), places, kind, relation.key
 
 
 __all__ = ["Clause", "Contract", "contract"]

@@ -36,13 +36,15 @@ def forms(symbol: Symbol, clauses: Sequence[Relation], context: Sequence[Relatio
     """Relations that hold at the same small sizes as the clauses, as far as these meet the context."""
     period = lcm(*(_period(clause) for clause in (*clauses, *context)))
     constants = [abs(c) for clause in (*clauses, *context) for c in _constants(clause)]
-    limit = max(16, *constants) * 2 + 4 * period
+    limit = max([16, *constants]) * 2 + 4 * period
     if limit > _MOST_SIZES:
         return
-    samples = Samples({symbol.name: size} for size in range(limit))
+    lowest = symbol.bounds.lo
+    tried = range(-limit if lowest is None else max(lowest, -limit), limit)
+    samples = Samples({symbol.name: size} for size in tried)
     asked, legal = samples.meet(context), samples.meet(clauses)
-    sizes = [size for size in range(limit) if asked >> size & 1]
-    met = [size for size in sizes if legal >> size & 1]
+    sizes = [size for at, size in enumerate(tried) if asked >> at & 1]
+    met = [size for at, size in enumerate(tried) if asked & legal & 1 << at]
     if not met:
         yield FALSE
         return

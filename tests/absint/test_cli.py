@@ -118,14 +118,14 @@ def test_values_come_in_execution_order_with_their_operators(growing: str, capsy
     assert (
         """
 values
-  y  FLOAT [N*max(_d0, 0) + N, 4]  (Loop)
+  y  FLOAT [N*max(m, 0) + N, 4]  (Loop)
 
 values of loop/body
-  i      INT64 [] = _d1  (Loop)
+  i      INT64 [] = _d0  (Loop)
   go     BOOL [] = true  (Loop)
-  c      FLOAT [N*_d1 + N, 4]  (Loop)
+  c      FLOAT [N*_d0 + N, 4]  (Loop)
   again  BOOL [] = true  (Identity)
-  c2     FLOAT [N*_d1 + 2*N, 4]  (Concat)
+  c2     FLOAT [N*_d0 + 2*N, 4]  (Concat)
 
 totals
 """
@@ -199,11 +199,11 @@ def test_trace_shows_each_change(growing: str, capsys: pytest.CaptureFixture[str
         """
 trace of loop/body/c (Loop loop)
   visit 1  FLOAT [N, 4]
-  visit 2  FLOAT [N*_d1 + N, 4]
+  visit 2  FLOAT [N*_d0 + N, 4]
 
 trace of loop/body/c2 (Concat loop/body/#1)
   visit 1  FLOAT [2*N, 4]
-  visit 2  FLOAT [N*_d1 + 2*N, 4]
+  visit 2  FLOAT [N*_d0 + 2*N, 4]
 
 trace of x (input x)
   visit 1  FLOAT [N, 4]
@@ -248,6 +248,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
         "can_run": True,
         "policy": {"name": "sound", "sound": True, "summary": "claims what every run shows"},
         "symbols": ["N"],
+        "elements": [],
         "inputs": [{"name": "x", **tensor}],
         "outputs": [{"name": "found", **nonzero}, {"name": "m", "kind": "unknown"}, {"name": "dims", **dims}],
         "values": [

@@ -124,8 +124,9 @@ def test_what_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     other = branch([node("StringNormalizer", ["s"], ["t"]), node("Relu", ["x"], ["q"])], untyped("q"))
     save(
         "rest.onnx",
-        [node("If", ["b"], ["y"], name="if", then_branch=then, else_branch=other)],
-        [value("b", BOOL, []), value("x", FLOAT, ["N"]), value("k", TensorProto.INT64, [1]),
+        [node("Cast", ["f"], ["b"], to=BOOL), node("Cast", ["g"], ["k"], to=TensorProto.INT64),
+         node("If", ["b"], ["y"], name="if", then_branch=then, else_branch=other)],
+        [value("f", FLOAT, []), value("x", FLOAT, ["N"]), value("g", FLOAT, [1]),
          value("s", TensorProto.STRING, ["K"])],
         [value("y", FLOAT, None)],
     )  # fmt: skip

@@ -238,7 +238,7 @@ def test_the_condition_of_an_if_is_learnt_where_it_is_given() -> None:
         assert found.ok
         assert found.unchecked == ()
         assert not compare(result, {"c": np.array(truth)}, {"Y": (3 if truth else 2,)}).ok
-    assert compare(result, {"c": ()}, {"Y": (2,)}).unchecked == ("2 constraints over _d0: not settled by the tensors",)
+    assert compare(result, {"c": ()}, {"Y": (2,)}).unchecked == ("Y[0]: ite(c, 2, 3) needs c",)
 
 
 # Types, ranks, elements, kinds
@@ -294,9 +294,9 @@ def test_elements_show_the_sizes_that_nothing_else_does() -> None:
     result = absint.analyze(model(nodes, [x, value("to", [2], INT64)]))
     found = executed(result, {}, to=np.array([3, 2]))
     assert found.ok
-    assert dims(found, "Z") == [("_d0", 3, 3), ("_d1", 2, 2)]
+    assert dims(found, "Z") == [("to_0", 3, 3), ("to_1", 2, 2)]
     found = compare(result, {"to": np.array([3, 2])}, {"Z": (2, 3)})
-    assert wrong(found)[0] == "Z[0]: claimed _d0 = 3, ran 2 (_d0 is 3 in to, element 0, 2 in Z[0])"
+    assert wrong(found)[0] == "Z[0]: claimed to_0 = 3, ran 2 (to_0 is 3 in to, element 0, 2 in Z[0])"
 
 
 def test_truths_and_exact_floats_are_compared() -> None:

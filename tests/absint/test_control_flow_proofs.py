@@ -10,6 +10,10 @@ from tests.absint.flows import FLOWS
 PROVED = [
     ("if_by_data", "N <= z[0] and z[0] <= 2*N"),
     ("if_by_data", "z[0] == N or z[0] == 2*N"),
+    ("if_by_an_input", "flag -> z[0] == 2*N"),
+    ("if_by_an_input", "z[0] == N + flag*N"),
+    ("if_nested_by_inputs", "f or y[0] == N"),
+    ("if_nested_by_inputs", "not g -> y[0] == ite(f, M, N)"),
     ("if_nested", "y[0] <= N + M"),
     ("if_shapes_agree_between_outputs", "y[0] == y2[0]"),
     ("if_shapes_agree_between_outputs", "y[0] >= min(N, M)"),
@@ -25,6 +29,7 @@ PROVED = [
 ]
 OPEN = [
     ("if_by_data", "z[0] == N"),
+    ("if_by_an_input", "z[0] == N"),
     ("if_nested", "y[0] >= N"),
     ("loop_shrinks", "y[0] == N"),
     ("loop_doubles", "y[0] >= N"),

@@ -271,8 +271,9 @@ def chosen(condition: str) -> onnx.ModelProto:
     then = branch([node("MatMul", ["x", "w"], ["p"])], untyped("p"))
     other = branch([node("Relu", ["x"], ["q"])], untyped("q"))
     ask = [const("two", 2), node("Size", ["x"], ["n"]), node("Equal", ["n", "two"], ["small"], name="ask")]
+    ask.append(node("Cast", ["f"], ["odd"], to=TensorProto.BOOL))
     nodes = [*ask, node("If", [condition], ["y"], name="if", then_branch=then, else_branch=other)]
-    return model(nodes, [floats("x", "N", 2), floats("w", 2, 2), boolean("b")], ["y"])
+    return model(nodes, [floats("x", "N", 2), floats("w", 2, 2), boolean("b"), floats("f", 1)], ["y"])
 
 
 def test_of_an_if_over_sizes_the_branch_that_is_taken_counts() -> None:
@@ -283,10 +284,18 @@ def test_of_an_if_over_sizes_the_branch_that_is_taken_counts() -> None:
 
 
 def test_of_an_if_by_data_the_larger_branch_counts_and_is_named() -> None:
-    found = costs(chosen("b"))
+    found = costs(chosen("odd"))
     assert str(found.flops) == "8*N + 1"
     assert found.evaluate({"N": 3}).flops == 25
     assert found.undecided == ("If if",)
+
+
+def test_of_an_if_by_an_input_the_branch_counts_that_it_takes() -> None:
+    found = costs(chosen("b"))
+    assert str(found.flops) == "ite(b, 8*N, 2*N) + 1"
+    assert [found.evaluate({"N": 3, "b": flag}).flops for flag in (0, 1)] == [7, 25]
+    assert found.evaluate({"N": 3}).flops == 25  # the larger branch, if nothing says which
+    assert found.undecided == ()
 
 
 def test_a_branch_that_no_run_takes_costs_nothing() -> None:

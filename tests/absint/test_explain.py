@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, helper
+from onnx import ModelProto, TensorProto, helper
 
 import absint.explain.derivation
 from absint import UsageError, analyze
@@ -291,13 +291,26 @@ def test_both_branches_of_an_if() -> None:
     assert [(source.role, str(source.at.number)) for source in claim(found).sources] == [
         ("then", "2*N"),
         ("else", "N"),
-        ("condition", "_d0"),
+        ("condition", "flag"),
     ]
-    assert str(found).splitlines()[3:8] == [
+    assert str(found).splitlines()[3:6] == [
+        "[1] y[0] = ite(flag, 2*N, N)",
+        "    If choice: the branch that is taken",
+        "    from then: choice/then_branch/a[0] = 2*N [3], else: choice/else_branch/b[0] = N [2], "
+        "condition: value of flag = flag (input)",
+    ]
+
+
+def test_both_branches_of_an_if_by_data() -> None:
+    made = by_flag()
+    made.graph.input[0].name = "f"
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    made.graph.node.insert(0, node("Cast", ["f"], ["flag"], to=TensorProto.BOOL, name="odd"))
+    assert str(explained(made, "y", 0)).splitlines()[3:8] == [
         "[1] y[0] = _d1",
         "    If choice: the branch that is taken",
         "    from then: choice/then_branch/a[0] = 2*N [3], else: choice/else_branch/b[0] = N [2], "
-        "condition: value of flag = _d0 (input)",
+        "condition: value of flag = _d0 [4]",
         "    known: N == _d1 or _d0  (If choice: the branch that is taken)",
         "    known: not _d0 or 2*N == _d1  (If choice: the branch that is taken)",
     ]
@@ -333,9 +346,9 @@ def test_a_loop_shows_its_closed_form_and_ends() -> None:
         [node("Concat", ["x", "w"], ["x_next"], axis=0, name="grow")], "", [floats("x0", "N"), floats("w", 3)], ["N"]
     ).model
     found = explained(made, "y", 0)
-    assert claim(found).does == "after max(_d0, 0) trips"
+    assert claim(found).does == "after max(m, 0) trips"
     (head,) = [step for step in found.steps if step.does.startswith("carried")]
-    assert head.does == "carried: each trip adds 3, and _d1 is the number of the trip, from 0"
+    assert head.does == "carried: each trip adds 3, and _d0 is the number of the trip, from 0"
     assert [(source.role, str(source.at.number)) for source in head.sources] == [
         ("start", "N"),
         ("back edge", "N + 3*_d1 + 3"),
@@ -646,4 +659,4 @@ def test_integers_of_an_input() -> None:
         ["Y"],
     )
     text = str(explained(made, "Y", 0))
-    assert "value of m = _d0 (input)" in text
+    assert "value of m = m (input)" in text

@@ -64,7 +64,7 @@ def test_elements_of_a_small_integer_input_agree_between_its_uses() -> None:
         helper.make_graph(nodes, "g", [x, s], outputs), opset_imports=[helper.make_opsetid("", 20)]
     )
     result = absint.analyze(model)
-    assert str(result.shapes["a"]) == str(result.shapes["c"]) == "[_d0, _d1]"
+    assert str(result.shapes["a"]) == str(result.shapes["c"]) == "[s_0, s_1]"
 
 
 def test_the_elements_of_a_sequence_have_sizes_of_their_own() -> None:

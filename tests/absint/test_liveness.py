@@ -243,7 +243,7 @@ def test_values_without_a_known_size_are_listed() -> None:
         ({}, "no size for 'N', which the size of 'x' needs"),
         ({"N": -1}, "N=-1: a size cannot be negative"),
         ({"N": 1, "K": 2}, "K=2: no input has a symbol 'K'; the input symbols are: N"),
-        ({"N": 1 << 31}, "the size of 'x' makes no sense at these sizes: symbol 'N' is a dim and cannot be 2147483648"),
+        ({"N": 1 << 31}, "N=2147483648: a size is below 2**31"),
     ],
 )
 def test_a_bad_binding_is_one_clear_line(binding: Mapping[str, int], message: str) -> None:
@@ -267,14 +267,15 @@ def chosen(condition: str) -> onnx.ModelProto:
     then = branch([node("Relu", ["x"], ["a"]), node("Concat", ["a", "a"], ["p"], axis=0)], untyped("p"))
     other = branch([node("Concat", ["x", "x", "x"], ["q"], axis=0)], untyped("q"))
     ask = [const("two", 2), node("Size", ["x"], ["n"]), node("Equal", ["n", "two"], ["small"])]
+    ask.append(node("Cast", ["f"], ["odd"], to=TensorProto.BOOL))
     nodes = [*ask, node("If", [condition], ["y"], name="if", then_branch=then, else_branch=other)]
-    return model(nodes, [floats("x", "N"), boolean("b")], ["y"])
+    return model(nodes, [floats("x", "N"), boolean("b"), floats("f", 1)], ["y"])
 
 
 def test_of_an_if_over_sizes_the_branch_that_is_taken_counts() -> None:
     found = analysed(chosen("small"))
     # x and the condition, then a and p; else q
-    assert str(found.peak) == "max(16*N + 1, 4*N + 9)"
+    assert str(found.peak) == "max(16*N + 1, 4*N + 13)"
     assert found.evaluate({"N": 2}) == 33
     assert [step.label for step in found.steps if "branch" in step.label] == [
         "Relu if/then_branch/#0",
@@ -284,9 +285,15 @@ def test_of_an_if_over_sizes_the_branch_that_is_taken_counts() -> None:
 
 
 def test_of_an_if_by_data_the_larger_branch_counts() -> None:
-    found = analysed(chosen("b"))
+    found = analysed(chosen("odd"))
     at = {"N": 100, **{name: 300 for name in found.default_sizes if name != "N"}}
     assert found.evaluate(at) == 1601
+
+
+def test_of_an_if_by_an_input_the_branch_counts_that_it_takes() -> None:
+    found = analysed(chosen("b"))
+    assert found.default_sizes == {"N": 64, "b": 1}
+    assert [found.evaluate({"N": 100, "b": flag}) for flag in (0, 1)] == [1601, 1601]
 
 
 def test_a_body_runs_on_top_of_what_lives_around_the_loop() -> None:

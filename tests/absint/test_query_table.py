@@ -83,7 +83,7 @@ def check_refuted(row: Row, runs: Runs, proof: Proof) -> None:
     """A run at the sizes succeeds, and every one that does makes the relation false."""
     sizes = proof.counterexample
     assert sizes is not None
-    assert set(sizes) == set(runs.result.symbols)
+    assert set(runs.result.symbols) <= set(sizes) <= set(runs.result.parameters)
     assert holds(proof.relation, sizes) is False
     found = runs.at(sizes)
     assert not any(tells(row, run) for run in found)

@@ -180,8 +180,15 @@ def test_a_requirement_behind_a_condition_on_data_may_fail() -> None:
     runs = Runs(graphs.guarded_by_data())
     result = runs.result
     contract = result.contract()
-    assert contract.clauses == ()
-    assert {c.origin.name for c in contract.beyond} == {"inside"}
+    clauses = {"not flag or N == 1 or N == 2", "not flag or d == 1 or d == 64"}
+    assert {str(clause.relation) for clause in contract.clauses} == clauses
+    assert contract.elements == ("flag",)
+    assert contract.beyond == ()
+    assert contract.allows({"N": 2, "d": 5})
+    assert contract.allows({"N": 2, "d": 5, "flag": 0})
+    assert not contract.allows({"N": 2, "d": 5, "flag": 1})
+    assert result.check({"N": 2, "d": 5, "flag": 0}).outcome is Outcome.RUNS
+    assert result.check({"N": 2, "d": 5, "flag": 1}).outcome is Outcome.FAILS
     sizes = {"N": 2, "d": 5}
     checked = result.check(sizes)
     assert checked.outcome is Outcome.HOLDS

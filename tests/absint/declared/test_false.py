@@ -79,12 +79,12 @@ FALSE: list[tuple[str, list[str]]] = [
     (BRANCH, ["If#0/else_branch output 'q': declared [N], but it is [2*N]: false at N=1"]),
     (BRANCH_BY_SIZE, ["If#3/else_branch value_info 'r': declared [2], but it is [N]: false at N=5",
                       "If#3/else_branch output 'q': declared [3], but it is [N]: false at N=5"]),
-    (GROWING, ["Loop#0/body input 'v': declared [N], but it is [M*_d1 + N]: false in the second trip at N=1, M=1",
-               "Loop#0/body output 'w': declared [N], but it is [M*_d1 + M + N]: false at N=1, M=1"]),
-    (DOUBLED, ["Loop#0/body input 'v': declared [N], but it is [_d2]: false in the second trip at N=1",
-               "Loop#0/body output 'w': declared [N], but it is [2*_d2]: false in the first trip at N=1"]),
+    (GROWING, ["Loop#0/body input 'v': declared [N], but it is [M*_d0 + N]: false in the second trip at N=1, M=1",
+               "Loop#0/body output 'w': declared [N], but it is [M*_d0 + M + N]: false at N=1, M=1"]),
+    (DOUBLED, ["Loop#0/body input 'v': declared [N], but it is [_d1]: false in the second trip at N=1",
+               "Loop#0/body output 'w': declared [N], but it is [2*_d1]: false in the first trip at N=1"]),
     (TWICE, ["Loop#1/body input 'v': declared [N], but it is [_d1]: false in the second trip at N=1"]),
-    (SWAPPED, ["Loop#0/body input 'v': declared [N], but it is [ite(_d1 % 2 == 1, M, N)]: "
+    (SWAPPED, ["Loop#0/body input 'v': declared [N], but it is [ite(_d0 % 2 == 1, M, N)]: "
                "false in the second trip at N=5, M=3"]),
     (SCAN, ["Scan#0/body value_info 'u': declared [3], but it is [N]: false at T=1, N=1",
             "Scan#0/body output 'w': declared [N], but it is [2*N]: false at T=1, N=1"]),

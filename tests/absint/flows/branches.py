@@ -19,14 +19,30 @@ from tests.absint.flows.build import (
     untyped,
 )
 
+FLAGS = [{"flag": True}, {"flag": False}]
+
+
+def by_data(truth: str) -> NodeProto:
+    """A truth that a float decides, of which no analysis knows anything."""
+    return node("Cast", [f"{truth}_data"], [truth], to=TensorProto.BOOL)
+
+
+def doubled(*before: NodeProto) -> list[NodeProto]:
+    then = branch([node("Concat", ["x", "x"], ["a"], axis=0)], untyped("a"))
+    other = branch([node("Identity", ["x"], ["b"])], untyped("b"))
+    return [*before, node("If", ["flag"], ["y"], then_branch=then, else_branch=other), node("Relu", ["y"], ["z"])]
+
 
 @flow
 def if_by_data() -> Flow:
-    then = branch([node("Concat", ["x", "x"], ["a"], axis=0)], untyped("a"))
-    other = branch([node("Identity", ["x"], ["b"])], untyped("b"))
-    nodes = [node("If", ["flag"], ["y"], then_branch=then, else_branch=other), node("Relu", ["y"], ["z"])]
-    flags = [{"flag": True}, {"flag": False}]
-    return Flow(model(nodes, [floats("x", "N", 3), boolean("flag")], ["z"]), sizes("N"), flags, {"z": "[_d0, 3]"})
+    made = model(doubled(by_data("flag")), [floats("x", "N", 3), floats("flag_data")], ["z"])
+    return Flow(made, sizes("N"), [{"flag_data": 1.0}, {"flag_data": 0.0}], {"z": "[_d0, 3]"})
+
+
+@flow
+def if_by_an_input() -> Flow:
+    made = model(doubled(), [floats("x", "N", 3), boolean("flag")], ["z"])
+    return Flow(made, sizes("N"), FLAGS, {"z": "[ite(flag, 2*N, N), 3]"})
 
 
 @flow
@@ -38,17 +54,24 @@ def if_with_one_size_in_both_branches() -> Flow:
     return Flow(model(nodes, [floats("x", "N", "M"), boolean("flag")], ["y"]), sizes("N", "M"), flags, {"y": "[N, M]"})
 
 
-@flow
-def if_shapes_agree_between_outputs() -> Flow:
+def two_outputs(*before: NodeProto) -> list[NodeProto]:
     then = branch([node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a2"])], untyped("a"), untyped("a2"))
     other = branch([node("Relu", ["w"], ["b"]), node("Neg", ["w"], ["b2"])], untyped("b"), untyped("b2"))
-    nodes = [
-        node("If", ["flag"], ["y", "y2"], then_branch=then, else_branch=other),
-        node("Add", ["y", "y2"], ["z"]),
-    ]
-    flags = [{"flag": True}, {"flag": False}]
-    made = model(nodes, [floats("x", "N"), floats("w", "M"), boolean("flag")], ["z"])
-    return Flow(made, sizes("N", "M"), flags, {"y": "[_d0]", "y2": "[_d0]", "z": "[_d0]"})
+    chosen = node("If", ["flag"], ["y", "y2"], then_branch=then, else_branch=other)
+    return [*before, chosen, node("Add", ["y", "y2"], ["z"])]
+
+
+@flow
+def if_shapes_agree_between_outputs() -> Flow:
+    made = model(two_outputs(by_data("flag")), [floats("x", "N"), floats("w", "M"), floats("flag_data")], ["z"])
+    data = [{"flag_data": 1.0}, {"flag_data": 0.0}]
+    return Flow(made, sizes("N", "M"), data, dict.fromkeys(("y", "y2", "z"), "[_d0]"))
+
+
+@flow
+def if_of_two_outputs_by_an_input() -> Flow:
+    made = model(two_outputs(), [floats("x", "N"), floats("w", "M"), boolean("flag")], ["z"])
+    return Flow(made, sizes("N", "M"), FLAGS, dict.fromkeys(("y", "y2", "z"), "[ite(flag, N, M)]"))
 
 
 @flow
@@ -138,28 +161,30 @@ def if_gives_a_target_shape() -> Flow:
     return Flow(made, sizes("N", "M"), expect={"y": "[ite(N == 2, N, M), 3]"})
 
 
-@flow
-def if_nested() -> Flow:
+def nested(*before: NodeProto) -> list[NodeProto]:
     inner = node(
         "If", ["g"], ["q"],
         then_branch=branch([node("Concat", ["x", "w"], ["a"], axis=0)], untyped("a")),
         else_branch=branch([node("Identity", ["w"], ["b"])], untyped("b")),
     )  # fmt: skip
-    nodes = [
-        node(
-            "If",
-            ["f"],
-            ["y"],
-            then_branch=branch([inner, node("Relu", ["q"], ["r"])], untyped("r")),
-            else_branch=branch([node("Identity", ["x"], ["e"])], untyped("e")),
-        )
-    ]
-    flags = [{"f": f, "g": g} for f in (True, False) for g in (True, False)]
-    made = model(nodes, [floats("x", "N"), floats("w", "M"), boolean("f"), boolean("g")], ["y"])
-    return Flow(made, sizes("N", "M"), flags, {"y": "[_d0]"})
+    then = branch([inner, node("Relu", ["q"], ["r"])], untyped("r"))
+    other = branch([node("Identity", ["x"], ["e"])], untyped("e"))
+    return [*before, node("If", ["f"], ["y"], then_branch=then, else_branch=other)]
 
 
-FLAGS = [{"flag": True}, {"flag": False}]
+@flow
+def if_nested() -> Flow:
+    inputs = [floats("x", "N"), floats("w", "M"), floats("f_data"), floats("g_data")]
+    data = [{"f_data": f, "g_data": g} for f in (1.0, 0.0) for g in (1.0, 0.0)]
+    made = model(nested(by_data("f"), by_data("g")), inputs, ["y"])
+    return Flow(made, sizes("N", "M"), data, {"y": "[_d0]"})
+
+
+@flow
+def if_nested_by_inputs() -> Flow:
+    made = model(nested(), [floats("x", "N"), floats("w", "M"), boolean("f"), boolean("g")], ["y"])
+    data = [{"f": f, "g": g} for f in (True, False) for g in (True, False)]
+    return Flow(made, sizes("N", "M"), data, {"y": "[ite(f, ite(g, M + N, M), N)]"})
 
 
 def either(
@@ -203,7 +228,7 @@ def if_by_a_number_of_the_data() -> Flow:
         node("Add", ["y", "z"], ["sum"]),
     ]
     made = model(nodes, [floats("x", "N"), floats("w", "N"), ints("m")], ["y", "z", "sum"])
-    expect = dict.fromkeys(("y", "z", "sum"), "[ite(_d0 >= 4, 2*N, N)]")
+    expect = dict.fromkeys(("y", "z", "sum"), "[ite(m >= 4, 2*N, N)]")
     return Flow(made, sizes("N"), [{"m": m} for m in (-1, 3, 4, 9)], expect)
 
 

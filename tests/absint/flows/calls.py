@@ -64,7 +64,7 @@ def loop_carries_a_sequence_of_growing_elements() -> Flow:
         node("SequenceAt", ["all", "end"], ["y"]),
     ]
     made = model(nodes, [ints("m"), floats("x0", "N", 2)], ["first", "y", "last"])
-    return Flow(made, sizes("N"), TRIPS, {"last": "[N*max(_d0, 0) + N, 2]"})
+    return Flow(made, sizes("N"), TRIPS, {"last": "[N*max(m, 0) + N, 2]"})
 
 
 @flow

@@ -28,7 +28,7 @@ from tests.absint.flows.build import (
 @flow
 def loop_grows_by_a_symbol() -> Flow:
     step = [node("Concat", ["x", "w"], ["x_next"], axis=1)]
-    return carry(step, "[2, K*max(_d0, 0) + N]", [floats("x0", 2, "N"), floats("w", 2, "K")], ["N", "K"])
+    return carry(step, "[2, K*max(m, 0) + N]", [floats("x0", 2, "N"), floats("w", 2, "K")], ["N", "K"])
 
 
 @flow
@@ -48,7 +48,7 @@ def loop_shrinks() -> Flow:
         const("axes", [0]),
         node("Slice", ["x", "one", "end", "axes"], ["x_next"]),
     ]
-    return carry(step, "[max(N - max(_d0, 0), 0)]", [floats("x0", "N")], ["N"])
+    return carry(step, "[max(N - max(m, 0), 0)]", [floats("x0", "N")], ["N"])
 
 
 @flow
@@ -59,7 +59,7 @@ def loop_doubles() -> Flow:
 @flow
 def loop_transposes() -> Flow:
     step = [node("Transpose", ["x"], ["x_next"], perm=[1, 0])]
-    odd = "_d0 == 2*(max(_d0, 0)//2) + 1"
+    odd = "m == 2*(max(m, 0)//2) + 1"
     return carry(step, f"[ite({odd}, M, N), ite({odd}, N, M)]", [floats("x0", "N", "M")], ["N", "M"])
 
 
@@ -72,7 +72,7 @@ def loop_changes_rank() -> Flow:
 @flow
 def loop_settles_on_a_size() -> Flow:
     step = [const("t", [3]), const("f", 0.0, np.float32), node("Expand", ["f", "t"], ["x_next"])]
-    return carry(step, "[ite(_d0 >= 1, 3, N)]", [floats("x0", "N")], ["N"])
+    return carry(step, "[ite(m >= 1, 3, N)]", [floats("x0", "N")], ["N"])
 
 
 @flow
@@ -87,7 +87,7 @@ def loop_swaps() -> Flow:
     inner = loop_body([node("Identity", ["a"], ["b_next"]), node("Identity", ["b"], ["a_next"])], ["a", "b"])
     nodes = [node("Loop", ["m", "", "a0", "b0"], ["p", "q"], body=inner), node("Concat", ["p", "q"], ["z"], axis=0)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M")], ["z"])
-    odd = "_d0 == 2*(max(_d0, 0)//2) + 1"
+    odd = "m == 2*(max(m, 0)//2) + 1"
     return Flow(made, sizes("N", "M"), TRIPS, {"p": f"[ite({odd}, M, N)]", "q": f"[ite({odd}, N, M)]"})
 
 
@@ -97,7 +97,7 @@ def loop_rotates_three() -> Flow:
     inner = loop_body([node("Identity", [names[k]], [f"{names[(k + 1) % 3]}_next"]) for k in range(3)], names)
     nodes = [node("Loop", ["m", "", "a0", "b0", "c0"], ["p", "q", "r"], body=inner)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M"), floats("c0", 3)], ["p", "q", "r"])
-    one, two = (f"_d0 == 3*(max(_d0, 0)//3) + {rest}" for rest in (1, 2))
+    one, two = (f"m == 3*(max(m, 0)//3) + {rest}" for rest in (1, 2))
     expect = {
         "p": f"[ite({two}, M, ite({one}, 3, N))]",
         "q": f"[ite({two}, 3, ite({one}, N, M))]",
@@ -112,7 +112,7 @@ def loop_one_follows_another() -> Flow:
     inner = loop_body([node("Identity", ["a"], ["b_next"]), node("Concat", ["a", "w"], ["a_next"], axis=0)], ["a", "b"])
     nodes = [node("Loop", ["m", "", "a0", "b0"], ["p", "q"], body=inner)]
     made = model(nodes, [ints("m"), floats("a0", "N"), floats("b0", "M"), floats("w", 2)], ["p", "q"])
-    return Flow(made, sizes("N", "M"), TRIPS, {"p": "[N + 2*max(_d0, 0)]"})
+    return Flow(made, sizes("N", "M"), TRIPS, {"p": "[N + 2*max(m, 0)]"})
 
 
 @flow
@@ -187,7 +187,7 @@ def loop_carries_what_the_iteration_sizes() -> Flow:
         model(nodes, [ints("m"), floats("x0", "N")], ["y"]),
         sizes("N"),
         TRIPS,
-        {"y": "[ite(_d0 >= 1, max(_d0, 0) - 1, N)]"},
+        {"y": "[ite(m >= 1, max(m, 0) - 1, N)]"},
     )
 
 
@@ -206,7 +206,7 @@ def loop_scan_of_a_declared_rank() -> Flow:
     inner.output[-1].CopyFrom(floats("s", None, None))
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
-    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [3, 2]} for m in TRIPS], {"y": "[max(_d0, 0), _d1, _d2]"})
+    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [3, 2]} for m in TRIPS], {"y": "[max(m, 0), _d0, _d1]"})
 
 
 @flow
@@ -216,7 +216,7 @@ def loop_scan_of_what_grows() -> Flow:
     inner.input[-1].CopyFrom(floats("x", None))
     nodes = [node("Loop", ["m", "", "x0"], ["last", "all"], body=inner)]
     made = model(nodes, [ints("m"), floats("x0", "N")], ["last", "all"])
-    return Flow(made, sizes("N"), [{"m": 0}, {"m": 1}], {"last": "[_d0]", "all": "[max(_d1, 0), _d2]"})
+    return Flow(made, sizes("N"), [{"m": 0}, {"m": 1}], {"last": "[_d0]", "all": "[max(m, 0), _d1]"})
 
 
 @flow

@@ -302,7 +302,7 @@ def loop_counter_settles() -> Flow:
         node("ConstantOfShape", ["t"], ["y"]),
     ]
     made = model(nodes, [ints("m"), floats("w", "K")], ["y"])
-    return Flow(made, sizes("K"), TRIPS, {"y": "[ite(_d0 >= 1, K, 3)]"})
+    return Flow(made, sizes("K"), TRIPS, {"y": "[ite(m >= 1, K, 3)]"})
 
 
 @flow
@@ -335,7 +335,7 @@ def loop_number_that_grows_with_the_data() -> Flow:
         node("ConstantOfShape", ["t"], ["y"]),
         const("fill", np.zeros((1,)), np.float32),
     ]
-    return Flow(model(nodes, [ints("m"), floats("v", "N")], ["y"]), [{"N": 1}], TRIPS, {"y": "[4*max(_d0, 0) + 1]"})
+    return Flow(model(nodes, [ints("m"), floats("v", "N")], ["y"]), [{"N": 1}], TRIPS, {"y": "[4*max(m, 0) + 1]"})
 
 
 @flow

@@ -48,7 +48,7 @@ def loop_in_a_loop_by_the_outer_number() -> Flow:
     outer = loop_body([node("Loop", ["i", "", "x"], ["x_next"], body=inner)], ["x"])
     nodes = [node("Loop", ["m", "", "x0"], ["y"], body=outer)]
     made = model(nodes, [ints("m"), floats("x0", "N"), floats("w", 1)], ["y"])
-    rows = "(max(_d0, 0)**2 + max(_d0, 0))//2 - max(_d0, 0)"
+    rows = "(max(m, 0)**2 + max(m, 0))//2 - max(m, 0)"
     return Flow(made, sizes("N"), [{"m": m} for m in (0, 1, 2, 4, -2)], {"y": f"[N + {rows}]"})
 
 
@@ -67,7 +67,7 @@ def if_in_a_loop() -> Flow:
         choose,
     ]
     data = [{"m": m} for m in (0, 1, 2, 5, -2)]
-    return carry(step, "[N + 2*((max(_d0, 0) + 1)//2)]", [floats("x0", "N"), floats("w", 2)], ["N"], data=data)
+    return carry(step, "[N + 2*((max(m, 0) + 1)//2)]", [floats("x0", "N"), floats("w", 2)], ["N"], data=data)
 
 
 @flow

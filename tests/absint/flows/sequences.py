@@ -216,7 +216,7 @@ def sequence_by_an_unknown_number_of_trips() -> Flow:
     after = [node("SequenceInsert", ["all", "x"], ["more"]), node("ConcatFromSequence", ["more"], ["y"], axis=0)]
     nodes = collected([node("Relu", ["x"], ["e"])], [], after)
     made = model(nodes, [ints("m"), floats("x", "N", 2)], ["y"])
-    return Flow(made, sizes("N"), TRIPS, {"y": "[N*max(_d0, 0) + N, 2]"})
+    return Flow(made, sizes("N"), TRIPS, {"y": "[N*max(m, 0) + N, 2]"})
 
 
 @flow
@@ -241,7 +241,7 @@ def optional_through_an_if() -> Flow:
         node("OptionalGetElement", ["o"], ["y"]),
     ]
     made = model(nodes, [*AB, boolean("flag")], ["has", "y"])
-    return Flow(made, sizes("N", "M"), [{"flag": True}, {"flag": False}], {"y": "[_d0, 3]"})
+    return Flow(made, sizes("N", "M"), [{"flag": True}, {"flag": False}], {"y": "[ite(flag, N, M), 3]"})
 
 
 def optional(name: str) -> ValueInfoProto:

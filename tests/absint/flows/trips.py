@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from tests.absint.flows.build import (
     TRIPS,
@@ -31,7 +32,7 @@ def loop_constant_trips() -> Flow:
 def loop_trips_from_an_input() -> Flow:
     inner = loop_body([node("Relu", ["x"], ["s"])], scans=["s"])
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
-    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[max(_d0, 0), _d1]"})
+    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[max(m, 0), _d0]"})
 
 
 @flow
@@ -58,10 +59,18 @@ def loop_no_trip_by_count() -> Flow:
 @flow
 def loop_initial_condition_by_data() -> Flow:
     inner = loop_body([node("Concat", ["x", "w"], ["x_next"], axis=0)], ["x"], [])
+    go = node("Cast", ["f"], ["go"], to=TensorProto.BOOL)
+    nodes = [go, const("m", 3), node("Loop", ["m", "go", "x0"], ["y"], body=inner)]
+    made = model(nodes, [floats("f"), floats("x0", "N"), floats("w", "K")], ["y"])
+    return Flow(made, sizes("N", "K"), [{"f": 1.0}, {"f": 0.0}], {"y": "[K*_d0 + N]"})
+
+
+@flow
+def loop_initial_condition_by_an_input() -> Flow:
+    inner = loop_body([node("Concat", ["x", "w"], ["x_next"], axis=0)], ["x"], [])
     nodes = [const("m", 3), node("Loop", ["m", "go", "x0"], ["y"], body=inner)]
-    flags = [{"go": True}, {"go": False}]
     made = model(nodes, [boolean("go"), floats("x0", "N"), floats("w", "K")], ["y"])
-    return Flow(made, sizes("N", "K"), flags, {"y": "[K*_d0 + N]"})
+    return Flow(made, sizes("N", "K"), [{"go": True}, {"go": False}], {"y": "[K*ite(go, 3, 0) + N]"})
 
 
 @flow
@@ -72,9 +81,7 @@ def loop_leaves_early() -> Flow:
     )
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     data = [{"m": m} for m in (0, 1, 2, 3, 9, -1)]
-    return Flow(
-        model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), data, {"y": "[min(max(_d0, 0), 3), _d1]"}
-    )
+    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), data, {"y": "[min(max(m, 0), 3), _d0]"})
 
 
 @flow
@@ -87,7 +94,9 @@ def loop_without_a_count() -> Flow:
     )
     nodes = [node("Loop", ["", "go", "x0"], ["y"], body=inner)]
     flags = [{"go": True}, {"go": False}]
-    return Flow(model(nodes, [boolean("go"), floats("x0", "N")], ["y"]), sizes("N"), flags, {"y": "[N*_d0 + N]"})
+    return Flow(
+        model(nodes, [boolean("go"), floats("x0", "N")], ["y"]), sizes("N"), flags, {"y": "[N*ite(go, 3, 0) + N]"}
+    )
 
 
 @flow

@@ -23,7 +23,7 @@ LARGEST: Final = 200_000
 
 
 class Run(NamedTuple):
-    """Sizes at which the model ran, and the shapes of its values."""
+    """Sizes and elements of inputs with which the model ran, and the shapes of its values."""
 
     sizes: Mapping[str, int]
     shapes: Mapping[str, Shape]
@@ -38,12 +38,12 @@ class Runs:
         """The model to run."""
         self._bytes: bytes = self.live.SerializeToString()
         self._names = [info.name for info in self.live.graph.output]
-        self._made: dict[tuple[int, ...], list[Run]] = {}
+        self._made: dict[tuple[tuple[str, int], ...], list[Run]] = {}
 
     def at(self, sizes: Mapping[str, int]) -> list[Run]:
-        """The runs at these sizes that succeed, of one on random data, one on zeros and one on ones."""
-        binding = {name: sizes[name] for name in self.result.symbols}
-        key = tuple(binding.values())
+        """The runs that succeed with these sizes and elements: on random data, on zeros and on ones."""
+        binding = {name: sizes[name] for name in self.result.parameters if name in sizes}
+        key = tuple(binding.items())
         if key not in self._made:
             self._made[key] = list(self._run(binding))
         return self._made[key]
@@ -71,7 +71,9 @@ class Runs:
             ok, outputs = RUNTIME.run(self._bytes, feeds)
             if ok:
                 shown = {**feeds, **dict(zip(self._names, outputs, strict=True))}
-                yield Run(sizes, {name: np.shape(value) for name, value in shown.items()})
+                elements = self.result.declared_inputs.elements.values()
+                numbers = {e.name: int(feeds[e.input].flat[e.place]) for e in elements}
+                yield Run({**sizes, **numbers}, {name: np.shape(value) for name, value in shown.items()})
 
 
 def live(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -145,7 +145,7 @@ def test_the_condition_that_a_body_gives() -> None:
     told_of = "the body must give a BOOL as its condition, found INT64"
     assert told(model([two, *condition("two")])) == [f'error: Loop #1 (output "y"): {told_of} [ill-typed]']
     result = absint.analyze(model(condition("m")))
-    assert [str(c.relation) for c in result.constraints if c.reason == told_of] == ["_d0 <= 0"]
+    assert [str(c.relation) for c in result.constraints if c.reason == told_of] == ["m <= 0"]
     assert result.check({"N": 2}).outcome.value == "holds"
     unknown = [node("Reshape", ["k", "k"], ["size"])]
     open_ = absint.analyze(model([*unknown, *condition("size")]))
