@@ -1,50 +1,57 @@
 """Printing dims and relations; `absint.lattices.text` is the public entry.
 
-An expression is shown as a sum of summands. The normal form has no `mod`: `k*a - k*m*(a//m)` is shown as `k*(a % m)`.
-Text is emitted piece by piece from an explicit stack, so depth is no limit and time is linear in the text.
+Each expression is laid out once, as a `Form` that shares the forms of its operands; short texts are kept with it.
+Stacks are explicit, so depth is no limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
-from typing import Final, NamedTuple, cast
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
-from absint.lattices.logic.relation import Relation, boolean, negation
-from absint.lattices.terms import expr as ex
-from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
-from absint.lattices.terms.interval import ZERO
-from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.normal import sole_atom
-from absint.lattices.text.functions import FUNCTIONS
-from absint.lattices.text.tokens import is_name, quote, reads_as_name
-
-_SUM, _NEGATIVE, _QUOTIENT, _PRODUCT, _POWER, _ATOM = range(6)
-_INFIX: Final = {"floordiv": "//"}
-_REMAINDER: Final = {"floordiv": "%", "truncdiv": "fmod"}
+from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
+from absint.lattices.text.layout import Operand, Piece, laid_out, symbol_text
+from absint.lattices.text.tokens import reads_as_name
 
 
-class _Summand(NamedTuple):
-    """sign * scale * product of factors * remainder of two expressions."""
-
-    negative: bool
-    scale: int
-    factors: Monomial
-    remainder: tuple[str, Expr, Expr] | None = None
-
-    @property
-    def is_constant(self) -> bool:
-        return not self.factors and self.remainder is None
-
-
-class _Operand(NamedTuple):
-    """An expression or relation still to be printed, in parentheses if it binds looser than `least`."""
+class Part(NamedTuple):
+    """An operand inside a form."""
 
     value: Expr | Relation
-    least: int = _SUM
+    form: Form
+    in_parentheses: bool
+
+    @property
+    def length(self) -> int:
+        return self.form.length + 2 * self.in_parentheses
 
 
-Piece = str | _Operand
+class Form(NamedTuple):
+    """An expression or relation as it is printed."""
+
+    level: int
+    """Its binding power."""
+    pieces: tuple[str | Part, ...]
+    length: int
+    """Characters of the whole text."""
+    text: str | None
+    """The whole text, unless it is long."""
+
+
+MAX_FORMS: Final = 1 << 16
+"""Most forms that are kept. A form is dropped with its expression."""
+
+_LONGEST_KEPT: Final = 240
+"""Characters of the longest text that is kept with a form."""
+
+_forms: WeakKeyDictionary[Expr | Relation, Form] = WeakKeyDictionary()
+
+
+def forget() -> None:
+    """Drop all forms."""
+    _forms.clear()
 
 
 def format_dim(dim: Dim) -> str:
@@ -55,247 +62,73 @@ def format_dim(dim: Dim) -> str:
     """
     if not isinstance(dim, Expr):
         return "?"
-    if len(dim.terms) == 1:
-        mono, coef = dim.terms[0]
-        if coef == 1 and len(mono) == 1 and isinstance(mono[0], Symbol):
-            name = mono[0].name
-            return name if reads_as_name(name) else _name(mono[0])
-    return _emit(_Operand(dim))
+    only = sole_atom(dim)
+    if isinstance(only, Symbol):
+        return only.name if reads_as_name(only.name) else symbol_text(only)
+    return whole(form_of(dim))
 
 
 def format_relation(relation: Relation) -> str:
     """The text of a relation: deterministic, and `parse_relation` gives the identical relation back."""
-    return _emit(_Operand(relation))
+    return whole(form_of(relation))
 
 
-def _name(symbol: Symbol) -> str:
-    if symbol.kind is not SymbolKind.INPUT:
-        return "?"
-    name = symbol.name
-    return name if is_name(name) and name not in FUNCTIONS else quote(name)
+def form_of(value: Expr | Relation) -> Form:
+    """The form of an expression or relation; those of its operands are made first."""
+    found = _forms.get(value)
+    if found is not None:
+        return found
+    if len(_forms) >= MAX_FORMS:
+        forget()
+    made: dict[Expr | Relation, Form] = {}  # so that nothing is lost while another thread forgets
+    opened: dict[Expr | Relation, tuple[int, list[Piece]]] = {}
+    stack = [value]
+    while stack:
+        top = stack[-1]
+        if top in made:
+            stack.pop()
+        elif (found := _forms.get(top)) is not None:
+            made[stack.pop()] = found
+        elif top in opened:
+            level, pieces = opened.pop(stack.pop())
+            made[top] = _forms[top] = _form(level, pieces, made)
+        else:
+            opened[top] = laid_out(top)
+            stack.extend(piece.value for piece in opened[top][1] if not isinstance(piece, str))
+    return made[value]
 
 
-def _emit(root: Piece) -> str:
+def _form(level: int, pieces: Iterable[Piece], made: Mapping[Expr | Relation, Form]) -> Form:
+    parts = tuple([piece if isinstance(piece, str) else _part(piece, made[piece.value]) for piece in pieces])
+    length = sum([len(part) if isinstance(part, str) else part.length for part in parts])
+    return Form(level, parts, length, _joined(parts) if length <= _LONGEST_KEPT else None)
+
+
+def _part(operand: Operand, form: Form) -> Part:
+    return Part(operand.value, form, form.level < operand.least)
+
+
+def whole(form: Form) -> str:
+    """The whole text."""
+    return form.text if form.text is not None else _joined(form.pieces)
+
+
+def _joined(pieces: Iterable[str | Part]) -> str:
     out: list[str] = []
-    stack = [root]
+    stack = list(pieces)[::-1]
     while stack:
         piece = stack.pop()
         if isinstance(piece, str):
             out.append(piece)
             continue
-        value, least = piece
-        level, pieces = _expression(value) if isinstance(value, Expr) else _relation(value)
-        if level < least:
+        if piece.in_parentheses:
             out.append("(")
             stack.append(")")
-        stack.extend(reversed(pieces))
+        if piece.form.text is not None:
+            out.append(piece.form.text)
+        else:
+            stack.extend(piece.form.pieces[::-1])
     return "".join(out)
 
 
-def _expression(e: Expr) -> tuple[int, list[Piece]]:
-    """The binding power of an expression, and its pieces."""
-    summands = _summands(e)
-    if len(summands) != 1:
-        return _SUM, _sum(summands)
-    only = summands[0]
-    if only.negative:
-        return _NEGATIVE, _sum(summands)
-    return _product(only)
-
-
-def _sum(summands: list[_Summand]) -> list[Piece]:
-    """Positive terms, then negative ones, the constant last; a constant goes before negative terms only."""
-    if not summands:
-        return ["0"]
-    positive = [s for s in summands if not s.negative and not s.is_constant]
-    negative = [s for s in summands if s.negative and not s.is_constant]
-    constant = [s for s in summands if s.is_constant]
-    leads = not positive and constant and not constant[0].negative
-    pieces: list[Piece] = []
-    for s in constant + negative if leads else positive + negative + constant:
-        level, body = _product(s)
-        if pieces:
-            pieces.append(" - " if s.negative else " + ")
-        elif s.negative:
-            pieces.append("-")
-            if level == _QUOTIENT:
-                body = ["(", *body, ")"]
-        pieces += body
-    return pieces
-
-
-def _summands(e: Expr) -> list[_Summand]:
-    """The terms of the expression, remainders recognised, in structural order."""
-    if e.const is not None:
-        return [_Summand(e.const < 0, abs(e.const), ())]
-    left = dict(e.terms)
-    found: list[_Summand] = []
-    if len(left) < ex.MAX_TERMS:
-        for mono, coef in e.ordered:
-            if left.get(mono) == coef and (part := _remainder(mono, coef, left)) is not None:
-                found.append(part)
-    plain = [_Summand(coef < 0, abs(coef), mono) for mono, coef in e.ordered if mono and mono in left]
-    constant = left.get((), 0)
-    return found + plain + ([_Summand(constant < 0, abs(constant), ())] if constant else [])
-
-
-def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
-    """The summand k*r*(a % b) that the term -k*r*b*(a // b) is part of; its terms are taken out of `left`."""
-    for factor in dict.fromkeys(mono):
-        if factor.op not in _REMAINDER:
-            continue
-        a, b = cast(tuple[Expr, Expr], factor.args)
-        lead, scale = b.ordered[0]
-        others = _without(mono, (factor, *lead))
-        if others is None or coef % scale:
-            continue
-        k = -coef // scale
-        group = mul(ex.polynomial({others: k}), sub(a, mul(b, expr_of(factor))))
-        if not isinstance(group, Expr):
-            continue
-        if all(left.get(m) == c for m, c in group.terms if m or a.const is not None):
-            for m, c in group.terms:
-                left[m] = left.get(m, 0) - c
-                if not left[m]:
-                    del left[m]
-            return _Summand(k < 0, abs(k), others, (_REMAINDER[factor.op], a, b))
-    return _quotient_remainder(mono, coef, left)
-
-
-def _quotient_remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
-    """The summand k*((a // p) % m) that k*(a // p) - k*m*(a // (p*m)) is; its terms are taken out of `left`."""
-    if len(mono) != 1 or mono[0].op != "floordiv":
-        return None
-    a, b = mono[0].args
-    divisor = cast(Expr, b).const
-    found: list[tuple[int, Monomial]] = []
-    for whole, k in left.items():
-        node = whole[0] if len(whole) == 1 else None
-        inner = cast(Expr, node.args[1]).const if node and node.op == "floordiv" and node.args[0] is a else None
-        if divisor and inner and divisor > inner > 0 and divisor % inner == 0 and coef * inner == -k * divisor:
-            found.append((inner, whole))
-    if not found or not divisor:
-        return None
-    inner, whole = max(found, key=lambda pair: pair[0])
-    del left[mono]
-    k = left.pop(whole)
-    return _Summand(k < 0, abs(k), (), ("%", expr_of(whole[0]), ex.const(divisor // inner)))
-
-
-def _without(mono: Monomial, taken: Iterable[Atom]) -> Monomial | None:
-    rest = list(mono)
-    for factor in taken:
-        if factor not in rest:
-            return None
-        rest.remove(factor)
-    return tuple(rest)
-
-
-def _product(s: _Summand) -> tuple[int, list[Piece]]:
-    """A summand without its sign."""
-    factors: list[tuple[int, list[Piece]]] = []
-    if s.scale != 1 or s.is_constant:
-        factors.append((_ATOM, [str(s.scale)]))
-    for factor, group in groupby(s.factors):
-        power = len(list(group))
-        level, pieces = _atom(factor)
-        if power > 1:
-            level, pieces = _POWER, [*_wrapped(level, pieces, _ATOM), f"**{power}"]
-        factors.append((level, pieces))
-    if s.remainder is not None:
-        op, a, b = s.remainder
-        infix: list[Piece] = [_Operand(a, _PRODUCT), " % ", _Operand(b, _POWER)]
-        factors.append((_QUOTIENT, infix) if op == "%" else (_ATOM, _call(op, (a, b))))
-    if len(factors) == 1:
-        return factors[0]
-    pieces = []
-    for level, body in factors:
-        if pieces:
-            pieces.append("*")
-        pieces += _wrapped(level, body, _POWER)
-    return _PRODUCT, pieces
-
-
-def _wrapped(level: int, pieces: list[Piece], least: int) -> list[Piece]:
-    return pieces if level >= least else ["(", *pieces, ")"]
-
-
-def _atom(factor: Atom) -> tuple[int, list[Piece]]:
-    if isinstance(factor, Symbol):
-        return _ATOM, [_name(factor)]
-    if factor.op in _INFIX:
-        a, b = cast(tuple[Expr, Expr], factor.args)
-        return _QUOTIENT, [_Operand(a, _PRODUCT), _INFIX[factor.op], _Operand(b, _POWER)]
-    return _ATOM, _call(factor.op, cast("tuple[Expr | Relation, ...]", factor.args))
-
-
-def _call(function: str, args: Iterable[Expr | Relation]) -> list[Piece]:
-    pieces: list[Piece] = [f"{function}("]
-    for arg in args:
-        pieces += [_Operand(arg), ", "]
-    return [*pieces[:-1], ")"]
-
-
-# Relations
-
-_OR, _AND, _NOT = range(3)
-_FLIPPED: Final = {">=": "<=", "==": "==", "!=": "!="}
-
-
-def _relation(r: Relation) -> tuple[int, list[Piece]]:
-    if r.op in ("and", "or"):
-        level = _AND if r.op == "and" else _OR
-        pieces: list[Piece] = []
-        for part in r.parts if r.op == "and" else sorted(r.parts, key=_afterthought):
-            pieces += [_Operand(part, level), f" {r.op} "]
-        return level, pieces[:-1]
-    if r.op in ("true", "false", "unknown"):
-        return _NOT, ["?" if r.op == "unknown" else r.op]
-    return _NOT, _literal(r) or _comparison(r.op, r.expr)
-
-
-def _afterthought(alternative: Relation) -> int:
-    """A sort key, which puts the alternative that reads best last at the end: `H % 8 == 0 or batch == 0`, `edges <=
-    nodes or nodes >= 2 or edges == 0`.
-    """
-    line = alternative.line
-    if line is None or _literal(alternative):
-        return 0
-    if not isinstance(sole_atom(line.term), Symbol):
-        return 0 if line.range == (ZERO,) else 1
-    return 2 if alternative.op == ">=" else 3
-
-
-def _literal(r: Relation) -> list[Piece]:
-    """A boolean symbol or its negation; nothing for another comparison."""
-    factor = next(r.expr.atoms(), None)
-    if isinstance(factor, Symbol) and factor.bounds == (0, 1):
-        condition = boolean(factor.name)
-        if r is condition:
-            return [_name(factor)]
-        if r is negation(condition):
-            return ["not ", _name(factor)]
-    return []
-
-
-def _comparison(op: str, e: Expr) -> list[Piece]:
-    """`e op 0` with the negative terms on the right, or the constant alone there."""
-    summands = _summands(e)
-    left = [s for s in summands if not s.negative and not s.is_constant]
-    right = [s._replace(negative=False) for s in summands if s.negative and not s.is_constant]
-    constant = next((s for s in summands if s.is_constant), None)
-    if not right:
-        return [*_sum(left), f" {op} ", *_sum([constant._replace(negative=not constant.negative)] if constant else [])]
-    if not left:
-        return [*_sum(right), f" {_FLIPPED[op]} ", *_sum([constant] if constant else [])]
-    flipped = op == ">=" and len(left) < len(right)  # past + seq <= total
-    if constant is not None and constant.negative:
-        if op == ">=" and constant.scale == 1:
-            op = ">"
-        else:
-            right.append(constant._replace(negative=False))
-    elif constant is not None:
-        left.append(constant)
-    if flipped:
-        return [*_sum(right), " < " if op == ">" else " <= ", *_sum(left)]
-    return [*_sum(left), f" {op} ", *_sum(right)]
+__all__ = ["Form", "Part", "forget", "form_of", "format_dim", "format_relation", "whole"]

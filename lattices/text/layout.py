@@ -1,0 +1,270 @@
+"""How dims and relations are laid out: the pieces of text and the operands of each, and how tightly it binds.
+
+An expression is shown as a sum of summands. The normal form has no `mod`: `k*a - k*m*(a//m)` is shown as `k*(a % m)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final, NamedTuple, cast
+
+from absint.lattices.logic.relation import Relation, boolean, negation
+from absint.lattices.terms import expr as ex
+from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, expr_of, mul, sub
+from absint.lattices.terms.interval import ZERO
+from absint.lattices.terms.kinds import SymbolKind
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.text.functions import FUNCTIONS
+from absint.lattices.text.tokens import is_name, quote
+
+_SUM, _NEGATIVE, _QUOTIENT, _PRODUCT, _POWER, _ATOM = range(6)
+_INFIX: Final = {"floordiv": "//"}
+_REMAINDER: Final = {"floordiv": "%", "truncdiv": "fmod"}
+
+
+class _Summand(NamedTuple):
+    """sign * scale * product of factors * remainder of two expressions."""
+
+    negative: bool
+    scale: int
+    factors: Monomial
+    remainder: tuple[str, Expr, Expr] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.factors and self.remainder is None
+
+
+class Operand(NamedTuple):
+    """An expression or relation still to be printed, in parentheses if it binds looser than `least`."""
+
+    value: Expr | Relation
+    least: int = _SUM
+
+
+Piece = str | Operand
+
+
+def laid_out(value: Expr | Relation) -> tuple[int, list[Piece]]:
+    """The binding power of an expression or relation, and its pieces."""
+    return _expression(value) if isinstance(value, Expr) else _relation(value)
+
+
+def symbol_text(symbol: Symbol) -> str:
+    if symbol.kind is not SymbolKind.INPUT:
+        return "?"
+    name = symbol.name
+    return name if is_name(name) and name not in FUNCTIONS else quote(name)
+
+
+def _expression(e: Expr) -> tuple[int, list[Piece]]:
+    """The binding power of an expression, and its pieces."""
+    summands = _summands(e)
+    if len(summands) != 1:
+        return _SUM, _sum(summands)
+    only = summands[0]
+    if only.negative:
+        return _NEGATIVE, _sum(summands)
+    return _product(only)
+
+
+def _sum(summands: list[_Summand]) -> list[Piece]:
+    """Positive terms, then negative ones, the constant last; a constant goes before negative terms only."""
+    if not summands:
+        return ["0"]
+    positive = [s for s in summands if not s.negative and not s.is_constant]
+    negative = [s for s in summands if s.negative and not s.is_constant]
+    constant = [s for s in summands if s.is_constant]
+    leads = not positive and constant and not constant[0].negative
+    pieces: list[Piece] = []
+    for s in constant + negative if leads else positive + negative + constant:
+        level, body = _product(s)
+        if pieces:
+            pieces.append(" - " if s.negative else " + ")
+        elif s.negative:
+            pieces.append("-")
+            if level == _QUOTIENT:
+                body = ["(", *body, ")"]
+        pieces += body
+    return pieces
+
+
+def _summands(e: Expr) -> list[_Summand]:
+    """The terms of the expression, remainders recognised, in structural order."""
+    if e.const is not None:
+        return [_Summand(e.const < 0, abs(e.const), ())]
+    left = dict(e.terms)
+    found: list[_Summand] = []
+    if len(left) < ex.MAX_TERMS:
+        for mono, coef in e.ordered:
+            if left.get(mono) == coef and (part := _remainder(mono, coef, left)) is not None:
+                found.append(part)
+    plain = [_Summand(coef < 0, abs(coef), mono) for mono, coef in e.ordered if mono and mono in left]
+    constant = left.get((), 0)
+    return found + plain + ([_Summand(constant < 0, abs(constant), ())] if constant else [])
+
+
+def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
+    """The summand k*r*(a % b) that the term -k*r*b*(a // b) is part of; its terms are taken out of `left`."""
+    for factor in dict.fromkeys(mono):
+        if factor.op not in _REMAINDER:
+            continue
+        a, b = cast(tuple[Expr, Expr], factor.args)
+        lead, scale = b.ordered[0]
+        others = _without(mono, (factor, *lead))
+        if others is None or coef % scale:
+            continue
+        k = -coef // scale
+        group = mul(ex.polynomial({others: k}), sub(a, mul(b, expr_of(factor))))
+        if not isinstance(group, Expr):
+            continue
+        if all(left.get(m) == c for m, c in group.terms if m or a.const is not None):
+            for m, c in group.terms:
+                left[m] = left.get(m, 0) - c
+                if not left[m]:
+                    del left[m]
+            return _Summand(k < 0, abs(k), others, (_REMAINDER[factor.op], a, b))
+    return _quotient_remainder(mono, coef, left)
+
+
+def _quotient_remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
+    """The summand k*((a // p) % m) that k*(a // p) - k*m*(a // (p*m)) is; its terms are taken out of `left`."""
+    if len(mono) != 1 or mono[0].op != "floordiv":
+        return None
+    a, b = mono[0].args
+    divisor = cast(Expr, b).const
+    found: list[tuple[int, Monomial]] = []
+    for whole, k in left.items():
+        node = whole[0] if len(whole) == 1 else None
+        inner = cast(Expr, node.args[1]).const if node and node.op == "floordiv" and node.args[0] is a else None
+        if divisor and inner and divisor > inner > 0 and divisor % inner == 0 and coef * inner == -k * divisor:
+            found.append((inner, whole))
+    if not found or not divisor:
+        return None
+    inner, whole = max(found, key=lambda pair: pair[0])
+    del left[mono]
+    k = left.pop(whole)
+    return _Summand(k < 0, abs(k), (), ("%", expr_of(whole[0]), ex.const(divisor // inner)))
+
+
+def _without(mono: Monomial, taken: Iterable[Atom]) -> Monomial | None:
+    rest = list(mono)
+    for factor in taken:
+        if factor not in rest:
+            return None
+        rest.remove(factor)
+    return tuple(rest)
+
+
+def _product(s: _Summand) -> tuple[int, list[Piece]]:
+    """A summand without its sign."""
+    factors: list[tuple[int, list[Piece]]] = []
+    if s.scale != 1 or s.is_constant:
+        factors.append((_ATOM, [str(s.scale)]))
+    for factor, group in groupby(s.factors):
+        power = len(list(group))
+        level, pieces = _atom(factor)
+        if power > 1:
+            level, pieces = _POWER, [*_wrapped(level, pieces, _ATOM), f"**{power}"]
+        factors.append((level, pieces))
+    if s.remainder is not None:
+        op, a, b = s.remainder
+        infix: list[Piece] = [Operand(a, _PRODUCT), " % ", Operand(b, _POWER)]
+        factors.append((_QUOTIENT, infix) if op == "%" else (_ATOM, _call(op, (a, b))))
+    if len(factors) == 1:
+        return factors[0]
+    pieces = []
+    for level, body in factors:
+        if pieces:
+            pieces.append("*")
+        pieces += _wrapped(level, body, _POWER)
+    return _PRODUCT, pieces
+
+
+def _wrapped(level: int, pieces: list[Piece], least: int) -> list[Piece]:
+    return pieces if level >= least else ["(", *pieces, ")"]
+
+
+def _atom(factor: Atom) -> tuple[int, list[Piece]]:
+    if isinstance(factor, Symbol):
+        return _ATOM, [symbol_text(factor)]
+    if factor.op in _INFIX:
+        a, b = cast(tuple[Expr, Expr], factor.args)
+        return _QUOTIENT, [Operand(a, _PRODUCT), _INFIX[factor.op], Operand(b, _POWER)]
+    return _ATOM, _call(factor.op, cast("tuple[Expr | Relation, ...]", factor.args))
+
+
+def _call(function: str, args: Iterable[Expr | Relation]) -> list[Piece]:
+    pieces: list[Piece] = [f"{function}("]
+    for arg in args:
+        pieces += [Operand(arg), ", "]
+    return [*pieces[:-1], ")"]
+
+
+# Relations
+
+_OR, _AND, _NOT = range(3)
+_FLIPPED: Final = {">=": "<=", "==": "==", "!=": "!="}
+
+
+def _relation(r: Relation) -> tuple[int, list[Piece]]:
+    if r.op in ("and", "or"):
+        level = _AND if r.op == "and" else _OR
+        pieces: list[Piece] = []
+        for part in r.parts if r.op == "and" else sorted(r.parts, key=_afterthought):
+            pieces += [Operand(part, level), f" {r.op} "]
+        return level, pieces[:-1]
+    if r.op in ("true", "false", "unknown"):
+        return _NOT, ["?" if r.op == "unknown" else r.op]
+    return _NOT, _literal(r) or _comparison(r.op, r.expr)
+
+
+def _afterthought(alternative: Relation) -> int:
+    """A sort key, which puts the alternative that reads best last at the end: `H % 8 == 0 or batch == 0`, `edges <=
+    nodes or nodes >= 2 or edges == 0`.
+    """
+    line = alternative.line
+    if line is None or _literal(alternative):
+        return 0
+    if not isinstance(sole_atom(line.term), Symbol):
+        return 0 if line.range == (ZERO,) else 1
+    return 2 if alternative.op == ">=" else 3
+
+
+def _literal(r: Relation) -> list[Piece]:
+    """A boolean symbol or its negation; nothing for another comparison."""
+    factor = next(r.expr.atoms(), None)
+    if isinstance(factor, Symbol) and factor.bounds == (0, 1):
+        condition = boolean(factor.name)
+        if r is condition:
+            return [symbol_text(factor)]
+        if r is negation(condition):
+            return ["not ", symbol_text(factor)]
+    return []
+
+
+def _comparison(op: str, e: Expr) -> list[Piece]:
+    """`e op 0` with the negative terms on the right, or the constant alone there."""
+    summands = _summands(e)
+    left = [s for s in summands if not s.negative and not s.is_constant]
+    right = [s._replace(negative=False) for s in summands if s.negative and not s.is_constant]
+    constant = next((s for s in summands if s.is_constant), None)
+    if not right:
+        return [*_sum(left), f" {op} ", *_sum([constant._replace(negative=not constant.negative)] if constant else [])]
+    if not left:
+        return [*_sum(right), f" {_FLIPPED[op]} ", *_sum([constant] if constant else [])]
+    flipped = op == ">=" and len(left) < len(right)  # past + seq <= total
+    if constant is not None and constant.negative:
+        if op == ">=" and constant.scale == 1:
+            op = ">"
+        else:
+            right.append(constant._replace(negative=False))
+    elif constant is not None:
+        left.append(constant)
+    if flipped:
+        return [*_sum(right), " < " if op == ">" else " <= ", *_sum(left)]
+    return [*_sum(left), f" {op} ", *_sum(right)]
+
+
+__all__ = ["Operand", "Piece", "laid_out", "symbol_text"]
