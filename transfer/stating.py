@@ -80,11 +80,12 @@ class Stating(Attributes):
         if relation not in (TRUE, UNKNOWN_RELATION):
             self._state(relation, reason, "defined")
 
-    def assume(self, relation: Relation, reason: str) -> bool:
+    def assume(self, relation: Relation, reason: str, *, products: bool = False) -> bool:
         """Assume a numeric premise: sizes stay exact in the arithmetic of the model. True if the rule may rely on it.
 
-        A premise that facts do not imply is recorded if it holds for all sizes up to `ordinary.ORDINARY`. The answer is
-        False if it does not, or if premises are switched off.
+        A premise that facts do not imply is recorded if it holds for all sizes up to `ordinary.ORDINARY`. Fewer sizes
+        count where integers are `products` of them: see `absint.transfer.ordinary`. The answer is False if it does not
+        hold, or if premises are switched off.
         """
         if relation is TRUE:
             return True
@@ -92,7 +93,7 @@ class Stating(Attributes):
             return False
         if self.facts and self.decide(relation) is YES:
             return True
-        if not self.premises or not is_ordinary(relation, self.facts):
+        if not self.premises or not is_ordinary(relation, self.facts, products=products):
             return False
         self._state(relation, reason, "assumed")
         return True

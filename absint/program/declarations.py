@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from absint.lattices.shape import Shape
+from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.program.steps import Operand
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, TypeProto, ValueInfoProto
 
     from absint.lattices.value import Value
-    from absint.program.lowered import Lowered
+    from absint.program.lowered import Declaring, Lowered
 
 
 class Declaration(NamedTuple):
@@ -41,7 +43,11 @@ class Declaration(NamedTuple):
 
 def declarations(lowered: Lowered) -> Iterator[Declaration]:
     """Every declared type of a value except those of graph inputs, which are premises."""
-    for path, graph, scope, gate in lowered.declaring:
+    return _declared(lowered.declaring)
+
+
+def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
+    for path, graph, scope, gate in declaring:
         for kind, info in _infos(graph, inner=bool(path)):
             operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
             if operand is not None and operand[0] >= 0:
@@ -77,4 +83,14 @@ def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
             yield item.where, item.operand, read_type(item.type)
 
 
-__all__ = ["Declaration", "check_texts", "declarations", "declared_in_main"]
+def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> Mapping[Operand, tuple[Shape, ...]]:
+    """The shapes that the author declares for each value; `inputs` of the main graph are left out."""
+    found: dict[Operand, tuple[Shape, ...]] = {}
+    for item in _declared(declaring):
+        value = read_type(item.type)
+        if isinstance(value, Tensor) and not value.shape.is_top and (item.path or item.name not in inputs):
+            found[item.operand] = (*found.get(item.operand, ()), value.shape)
+    return found
+
+
+__all__ = ["Declaration", "check_texts", "declarations", "declared_in_main", "declared_shapes"]

@@ -7,11 +7,12 @@ the engine needs no notion of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from absint.engine import WeakTopologicalOrder, weak_topological_order
+from absint.lattices.shape import Shape
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Value
 from absint.program.operations import Operation
@@ -101,6 +102,8 @@ class Program:
         """Rules may assume numeric premises (`Op.assume`)."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
+        self.read_declared: Callable[[], Mapping[Operand, tuple[Shape, ...]]] = dict
+        """Reads the shapes that the file declares for values."""
         self._heads: list[int] = []
         """Of the loops."""
 
@@ -150,6 +153,11 @@ class Program:
         )
         edges = ((operand[0], after, role, names.get(operand, "")) for operand, after, role in self._flows())
         return ProgramGraph.of(nodes, edges, self)
+
+    @cached_property
+    def declared(self) -> Mapping[Operand, tuple[Shape, ...]]:
+        """The shapes that the file declares for values other than its inputs: claims, which may be false."""
+        return self.read_declared()
 
     @cached_property
     def names(self) -> Mapping[Operand, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -24,7 +25,7 @@ from absint.model.protos import (
     overload_of,
     resolved,
 )
-from absint.program.declarations import check_texts
+from absint.program.declarations import check_texts, declared_shapes
 from absint.program.graph import Node, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
 from absint.program.instances import Instances
@@ -115,7 +116,9 @@ class Lowerer:
         sources.bind_outputs(proto.graph)
         diagnostics += self._lookup.diagnostics
         signature, refused = sources.signature, sources.refused
-        return Lowered(self.program, signature, diagnostics, self._declaring, self._bodies, refused, self._watch)
+        program, declaring = self.program, self._declaring
+        program.read_declared = partial(declared_shapes, declaring, signature.inputs)
+        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch)
 
     # Declarations
 

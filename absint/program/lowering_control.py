@@ -81,9 +81,10 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
         lowerer.opaque(call)
         return
     ranks = tuple(declared_rank(info.type) for info in body.input)
-    condition = read_type(body.input[1].type) if operands[1] == ABSENT else None
+    types = tuple(read_type(info.type) for info in body.input)
+    condition = types[1] if operands[1] == ABSENT else None
     stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
-    head_step = LoopHead(carried, ranks, DType.BOOL if stated is DType.UNDEFINED else stated)
+    head_step = LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
     head = lowerer.add_step(call, list(operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 

@@ -123,6 +123,8 @@ class LoopHead(LoopBody):
     """The number of carried values."""
     ranks: tuple[int | None, ...]
     """The declared ranks of the inputs of the body, None where undeclared."""
+    declared: tuple[Value, ...] = ()
+    """Their declared types."""
     condition: DType = DType.BOOL
     """The element type of the condition in the body. Without a condition operand, type inference takes the declared
     type, and a runtime passes a BOOL.

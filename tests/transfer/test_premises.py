@@ -78,6 +78,32 @@ def test_a_premise_holds_for_all_ordinary_sizes(premise: str, expected: bool) ->
     assert is_ordinary(parse_relation(premise), NO_FACTS) is expected
 
 
+@pytest.mark.parametrize(
+    ("premise", "expected"),
+    [
+        ("N*M <= 2147483647", True),
+        ("N*M <= 16777216", True),
+        ("N*M <= 16777215", False),
+        ("N*M*K <= 16777216", True),
+        ("N*N*N <= 16777215", False),
+        ("N*M - K >= -65536", True),
+        ("max(N*M, 1)*K <= 16777216", True),
+        ("(N*M//3)*K <= 5592405", True),
+        ("N*M + 2147483000 <= 2147483647", False),
+        ("N <= 65535", False),
+    ],
+)
+def test_numbers_of_rows_and_elements_are_ordinary_too(premise: str, expected: bool) -> None:
+    """The product of two sizes up to 4096, of three up to 256."""
+    assert is_ordinary(parse_relation(premise), NO_FACTS, products=True) is expected
+
+
+def test_a_product_of_sizes_fits_32_bits_by_premise() -> None:
+    applied = ran("Mul", scalar(INT32, "N*M"), scalar(INT32, "K"))
+    assert str(element(applied)) == "K*M*N"
+    assert assumed(applied) == ["K*M*N <= 2147483647"]
+
+
 def test_facts_bound_a_size() -> None:
     premise = parse_relation("N*M <= 1000000")
     assert not is_ordinary(premise, NO_FACTS)
@@ -93,20 +119,20 @@ def test_facts_bound_a_size() -> None:
         # digits of a constant leave no room in the mantissa for a size
         ("Cast", [scalar(FLOAT, Real(parse("max(M*10000000, 9999000)"), 11000000))], {"to": int(INT64)}),
         ("Cast", [scalar(INT64, "N*M")], {"to": int(FLOAT)}),
-        ("Cast", [scalar(INT64, "N*M")], {"to": int(INT32)}),
+        ("Cast", [scalar(INT64, "1000*N*M")], {"to": int(INT32)}),
         ("Floor", [scalar(FLOAT, Real(parse("N*1000"), 7))], {}),
         ("Ceil", [scalar(FLOAT, Real(parse("max(N, M*K)"), 3))], {}),
         ("Round", [scalar(FLOAT, Real(parse("N*255"), 3))], {}),
         ("Mul", [scalar(FLOAT, "N"), scalar(FLOAT, "M")], {}),
         ("Mul", [scalar(FLOAT, "N"), scalar(FLOAT, 257)], {}),
-        ("Mul", [scalar(INT32, "N"), scalar(INT32, "M")], {}),
+        ("Mul", [scalar(INT32, "N*1000"), scalar(INT32, "M")], {}),
         ("Add", [scalar(INT64, "N"), scalar(INT64, 2**63 - 1)], {}),
         ("Sub", [scalar(INT64, -(2**63)), scalar(INT64, "N")], {}),
-        ("Mul", [scalar(INT64, "N*M"), scalar(INT64, "K*L")], {}),
-        ("Pow", [scalar(INT64, "N"), scalar(INT64, 4)], {}),
+        ("Mul", [scalar(INT64, 2**40), scalar(INT64, "K*L")], {}),
+        ("Pow", [scalar(INT64, "N*4294967296"), scalar(INT64, 2)], {}),
         ("Neg", [scalar(INT64, -(2**63))], {}),
-        ("Mod", [scalar(INT64, "N*M*K*L"), scalar(INT64, 7)], {"fmod": 1}),
-        ("ReduceProd", [Tensor(INT64, Shape((4,)), Contents.vector(map(parse, ("N", "M", "K", "L"))))], {}),
+        ("Mod", [scalar(INT64, "N*M*1073741824"), scalar(INT64, 7)], {"fmod": 1}),
+        ("ReduceProd", [Tensor(INT64, Shape((4,)), Contents.vector(map(parse, ("N", "M", "K", "4294967296"))))], {}),
         ("ReduceSum", [Tensor(FLOAT, Shape((2,)), Contents.vector([Real(parse("N*M"), 1)] * 2))], {}),
     ],
     ids=str,
@@ -147,7 +173,7 @@ def test_facts_take_the_place_of_a_premise() -> None:
     ("dtype", "lo", "hi"), [(DType.INT8, -128, 127), (DType.UINT8, 0, 255), (INT32, -(2**31), 2**31 - 1)]
 )
 def test_an_integer_that_may_wrap_is_any_of_its_type(dtype: DType, lo: int, hi: int) -> None:
-    found = element(ran("Mul", scalar(dtype, "N*M"), scalar(dtype, "K")))
+    found = element(ran("Mul", scalar(dtype, "N*M"), scalar(dtype, "1000*K")))
     assert isinstance(found, Dim)
     assert found.bounds == (lo, hi)
 

@@ -47,22 +47,25 @@ def fit(op: Op, dtype: DType, value: Dim, *operands: Dim) -> Dim:
     lo, hi = INTEGER_RANGES[dtype]
     if hi.bit_length() < 31 or (lo == 0 and op.decide(rel.ge(value, 0)) is not YES):
         return Unknown(allowed)  # narrow integers wrap at ordinary sizes; a negative difference does not depend on size
-    return value if within(op, value, lo, hi, f"an integer stays within {dtype}") else Unknown(allowed)
+    return value if within(op, value, lo, hi, f"an integer stays within {dtype}", products=True) else Unknown(allowed)
 
 
-def within(op: Op, value: Dim, lo: int, hi: int, reason: str) -> bool:
-    """lo <= value <= hi holds, by its bounds or as a recorded premise. False if it cannot be one."""
+def within(op: Op, value: Dim, lo: int, hi: int, reason: str, *, products: bool = False) -> bool:
+    """lo <= value <= hi holds, by its bounds or as a recorded premise. False if it cannot be one.
+
+    `products`: the integer may be a product of sizes (`Op.assume`).
+    """
     if value.bounds.leq(Interval(lo, hi)):
         return True
     if not isinstance(value, Expr) or value.const is not None:
         return False
-    return op.assume(rel.conjunction(rel.le(value, hi), rel.ge(value, lo)), reason)
+    return op.assume(rel.conjunction(rel.le(value, hi), rel.ge(value, lo)), reason, products=products)
 
 
 def in_double(op: Op, value: Dim) -> bool:
     """The integer survives a kernel that computes in double."""
     limit = 1 << MANTISSA_BITS[DType.DOUBLE]
-    return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")
+    return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly", products=True)
 
 
 def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
@@ -73,7 +76,7 @@ def in_order(op: Op, dtype: DType, *numbers: Dim) -> bool:
     wide = [number for number in numbers if not number.bounds.leq(RANGES[DType.INT32])] if dtype is DType.INT64 else []
     if any(not isinstance(number, Expr) or number.const is not None for number in wide):
         return False
-    return all(within(op, number, *_LOW, "onnxruntime orders it by 32 bits") for number in wide)
+    return all(within(op, number, *_LOW, "onnxruntime orders it by 32 bits", products=True) for number in wide)
 
 
 _LOW: Final = INTEGER_RANGES[DType.INT32]

@@ -3,6 +3,8 @@
 loop, scan, sequence_map  the meaning of their heads and exits
 body           the symbols of a body, and the part of a value that outlives the loop
 head_values    the iteration number and the condition that a body gets
+no_trip        a scan output after no trip
+conditions     conditions that are exact only while they hold
 trip_counts    the number of iterations of a Loop
 invariants     claims about a carried value that hold in every iteration
 closed_forms   recurrences solved; polynomials: exact quotients of them

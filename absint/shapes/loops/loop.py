@@ -7,7 +7,8 @@ from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge, implies, le, negation
+from absint.lattices.logic.piecewise import restrict, settled
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge, implies, ite, le, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import (
@@ -27,14 +28,22 @@ from absint.program.steps import LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.branches import condition_of, integer_of, single
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.conditions import condition_while
 from absint.shapes.loops.head_values import counter, going, rank_of
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.invariants import Invariants
+from absint.shapes.loops.no_trip import sizes_after_no_trip
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
+
+Without = Sequence[int] | None
+"""The inner sizes of a scan output after no trip; None if they are not known."""
+
+CERTAIN: Final[Without] = ()
+"""There is a trip."""
 
 Returned = tuple[list[Value | None], Invariants]
 
@@ -47,33 +56,32 @@ def returned(run: Interpretation, head: LoopBody, states: Sequence[State], opera
     return values, run.invariants.setdefault(head.first, Invariants())
 
 
-def stacked(
-    body: BodySymbols, tag: str, value: Value, trips: Dim, certain: bool, axis: int, out: list[Statement]
-) -> Value:
+def stacked(body: BodySymbols, tag: str, value: Value, trips: Dim, axis: int, without: Without = CERTAIN) -> Value:
     """A scan output: the body's value of each trip along a new axis.
 
-    Its inner dims are the body's only if a trip is certain: after zero trips runtimes differ.
+    Its inner dims are the body's if there is a trip; `without` one runtimes give sizes of their own.
     """
     if not isinstance(value, Tensor):
         return TOP
     if value.shape.is_top:
         return Tensor(value.dtype)
-    dims: list[Dim] = []
-    for at, d in enumerate(value.shape):
-        inner = body.outside(d)
-        if not certain and isinstance(inner, Expr) and isinstance(trips, Expr):
-            named = expr_of(Symbol.hole(f"{tag}.inner{at}"))
-            relation = implies(ge(trips, 1), eq(named, inner))
-            if relation is not TRUE:
-                out.append(Statement(relation, "the body's size, if there is a trip", "defined"))
-            inner = named
-        elif not certain:
-            inner = UNKNOWN_SIZE
-        dims.append(inner)
+    dims = [body.outside(d) for d in value.shape]
+    if without is not CERTAIN:
+        found = without or (None,) * len(dims)
+        dims = [_either(d, trips, size, f"{tag}.inner{at}") for at, (d, size) in enumerate(zip(dims, found, strict=True))]
     position = axis + len(dims) + 1 if axis < 0 else axis
     if not 0 <= position <= len(dims):
         return Tensor(value.dtype)
     return Tensor(value.dtype, shape_of((*dims[:position], trips, *dims[position:])))
+
+
+def _either(size: Dim, trips: Dim, without: int | None, tag: str) -> Dim:
+    """The size if there is a trip, else the size `without` one, which is named by the tag if it is not known."""
+    if not isinstance(size, Expr) or not isinstance(trips, Expr):
+        return UNKNOWN_SIZE
+    other = expr_of(Symbol.hole(tag)) if without is None else const(without)
+    found = settled(ite(ge(trips, 1), restrict(size, ge(trips, 1)), other))
+    return found if isinstance(found, Expr) else UNKNOWN_SIZE
 
 
 def enter_loop(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -118,7 +126,14 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     scans = values[3 + 3 * step.count :]
     statements: list[Statement] = []
     never = never_runs(run, item, limit, condition)
-    trips = _trips(run, item, body, limit, condition, body_condition, statements)
+    after = condition_of(body_condition)
+    found_while = None
+    if not never and body_condition is not BOTTOM and (after is None or _is_by_data(body, after)):
+        first = condition_of(condition)
+        operand = item.operands[2 + 2 * step.count]
+        found_while = None if first is None else condition_while(run, item, loop, states, operand, first)
+        after = after if found_while is None else found_while.relation
+    trips = _trips(run, item, body, limit, condition, after, statements)
     facts = run.facts_at(item.gate)
     certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
     possible_failures = [] if facts.decide(le(trips, 1)) is YES else slices_may_differ(body, scans)
@@ -128,9 +143,10 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         if never:
             outputs.append(_of_no_trip(step.declared[k]))
             continue
-        if value is BOTTOM or not (certain or _has_rank(run, item, step, states, k)):
+        without = CERTAIN if certain else _without(run, loop, states, item.operands[3 + 3 * step.count + k], value)
+        if value is BOTTOM or (without is None and not _has_rank(run, item, step, states, k)):
             value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
-        outputs.append(stacked(body, str(step.count + k), value, trips, certain, 0, statements))
+        outputs.append(stacked(body, str(step.count + k), value, trips, 0, without))
     if not never and (not isinstance(trips, Constant) or any(map(is_vague, outputs))):
         found = _trip_by_trip(run, item, step, loop, states, trips)
         if found is not None:
@@ -139,6 +155,8 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
             statements = [*agree, *found.premises]
             possible_failures = [_ONE_SIZE] if UNKNOWN_RELATION in found.agree else []
     statements += premises(run, body, trips)
+    if found_while is not None:
+        statements += found_while.premises(body, trips)
     for required, open_ in (single("limit M", limit, DType.INT64), single("condition", condition, DType.BOOL)):
         statements, possible_failures = [*required, *statements], [*open_, *possible_failures]
     if loop.condition is not DType.BOOL and not never:
@@ -171,6 +189,17 @@ def _trip_by_trip(
     return unrolled(run, loop, states, starts, given, limit)
 
 
+def _without(
+    run: Interpretation, loop: LoopHead, states: Sequence[State], operand: Operand, value: Value
+) -> Without:
+    """The sizes of a scan output after no trip."""
+    if not isinstance(value, Tensor) or value.shape.is_top:
+        return None
+    nodes = range(loop.first, loop.last + 1)
+    found = sizes_after_no_trip(run.program, nodes, operand, lambda o: run.operand(o, states))
+    return tuple(size or 0 for size in found) if found is not None and len(found) == len(value.shape) else None
+
+
 def _has_rank(run: Interpretation, item: Node, step: LoopExit, states: Sequence[State], k: int) -> bool:
     """Scan output k has the rank that the body gives it, after zero trips too."""
     declared = step.ranks[k]
@@ -186,7 +215,7 @@ def _trips(
     body: BodySymbols,
     limit: Value | None,
     condition: Value | None,
-    body_condition: Value | None,
+    after: Relation | None,
     statements: list[Statement],
 ) -> Dim:
     """The number of trips: exact if the conditions determine it, else a symbol between 0 and max(M, 0)."""
@@ -196,7 +225,7 @@ def _trips(
     most = maximum(most, 0) if most is not None else None
     initially = condition_of(condition)
     facts = run.facts_at(item.gate)
-    found = _exact(body, initially, condition_of(body_condition), most, facts)
+    found = _exact(body, initially, after, most, facts)
     if isinstance(found, Expr):
         return found
     begins = conjunction(UNKNOWN_RELATION if initially is None else initially, TRUE if most is None else ge(most, 1))
@@ -217,12 +246,17 @@ def _exact(
     """The number of trips, if both conditions are known for every iteration number."""
     if initially is None or after is None or (most is not None and not isinstance(most, Expr)):
         return None
-    if any(s is not body.iteration and (body.has(s) or s.is_by_data) for s in after.symbols):
+    if _is_by_data(body, after):
         return None
     certain = facts.decide(initially) is YES
     if not certain and any(s.is_by_data for s in initially.symbols):
         return None
     return trips_by_condition(body.iteration, initially, after, most, certain=certain)
+
+
+def _is_by_data(body: BodySymbols, relation: Relation) -> bool:
+    """Something else than the number of the trip decides on the relation in each trip."""
+    return any(s is not body.iteration and (body.has(s) or s.is_by_data) for s in relation.symbols)
 
 
 _ONE_SIZE: Final = "a scan output must have as many elements in each trip"

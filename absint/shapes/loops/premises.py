@@ -9,7 +9,7 @@ from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.transfer.op import Statement
-from absint.transfer.ordinary import ordinary
+from absint.transfer.ordinary import limit_of, ordinary
 
 
 def premises(run: Interpretation, body: BodySymbols, trips: Dim) -> Iterator[Statement]:
@@ -47,7 +47,7 @@ def _of_all_trips(body: BodySymbols, premise: Relation, trips: Dim) -> Iterator[
             yield premise.substitute({body.iteration: at})
     elif inside:
         for symbol in sorted(premise.symbols - {*inside}, key=lambda s: s.key):
-            lo, hi = ordinary(symbol).bounds
+            lo, hi = ordinary(symbol, limit_of(premise)).bounds
             yield TRUE if hi is None else le(expr_of(symbol), hi)
             yield TRUE if lo is None else ge(expr_of(symbol), lo)
 

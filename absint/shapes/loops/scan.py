@@ -17,7 +17,7 @@ from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.inferred_ranks import agree, inferred
-from absint.shapes.loops.loop import returned, slices_may_differ, stacked
+from absint.shapes.loops.loop import CERTAIN, returned, slices_may_differ, stacked
 from absint.shapes.loops.premises import premises
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
@@ -89,7 +89,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     for k, result in enumerate(results):
         # No runtime runs an unbatched scan over an empty axis, so there is a trip.
         value = body.leave(result or TOP)
-        outputs.append(stacked(body, str(s.states + k), value, trips, certain, s.output_axes[k], statements))
+        outputs.append(stacked(body, str(s.states + k), value, trips, s.output_axes[k], CERTAIN if certain else None))
     outputs = [*_handed_through(item, step, values, outputs)]
     if s.batched:
         outputs = [_batched(inputs, v) for v in outputs]

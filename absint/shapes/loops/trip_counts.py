@@ -7,7 +7,7 @@ iteration i + 1, so a loop whose first trip is certain makes one trip more than 
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ite
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, ite
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum
 from absint.lattices.terms.substitution import substitute
@@ -32,10 +32,15 @@ def trips_by_condition(
 
 def _for_loop(number: Symbol, first: Relation, after: Relation) -> Dim | None:
     """The trips by the condition alone, if the initial one is the body's at i = -1."""
-    if after.op != ">=" or after.substitute({number: const(-1)}) is not first or first is TRUE:
+    if first is TRUE or after.substitute({number: const(-1)}) is not first:
         return None
-    line = _line(number, after.expr)
-    return None if line is None else maximum(floordiv(line[0], line[1]) + 2, 0)
+    parts = after.parts if after.op == "and" else (after,)
+    fixed = [part for part in parts if number not in part.symbols]
+    lines = [_line(number, part.expr) for part in parts if part.op == ">=" and number in part.symbols]
+    limits = [maximum(floordiv(line[0], line[1]) + 2, 0) for line in lines if line is not None]
+    if not limits or len(limits) + len(fixed) < len(parts):
+        return None
+    return ite(conjunction(*fixed), minimum(*limits), 0)
 
 
 def _within(number: Symbol, after: Relation, most: Dim | None) -> Dim | None:

@@ -3,7 +3,7 @@
 `build` is what they are made with; `branches`, `trips`, `carried`, `nested`, `calls`, ... hold them by subject.
 """
 
-from tests.absint.flows import branches, calls, carried, counted, nested, recurrences, sequences, trips
+from tests.absint.flows import branches, calls, carried, counted, nested, recurrences, sequences, stacked, trips
 from tests.absint.flows.build import FLOWS
 
-__all__ = ["FLOWS", "branches", "calls", "carried", "counted", "nested", "recurrences", "sequences", "trips"]
+__all__ = ["FLOWS", "branches", "calls", "carried", "counted", "nested", "recurrences", "sequences", "stacked", "trips"]

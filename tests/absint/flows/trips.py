@@ -32,14 +32,15 @@ def loop_constant_trips() -> Flow:
 def loop_trips_from_an_input() -> Flow:
     inner = loop_body([node("Relu", ["x"], ["s"])], scans=["s"])
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
-    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[max(m, 0), _d0]"})
+    made = model(nodes, [ints("m"), floats("x", "N")], ["y"])
+    return Flow(made, sizes("N"), TRIPS, {"y": "[max(m, 0), ite(m >= 1, N, 0)]"})
 
 
 @flow
 def loop_trips_from_a_dim() -> Flow:
     inner = loop_body([node("Relu", ["x"], ["s"])], scans=["s"])
     nodes = [node("Size", ["w"], ["m"]), node("Loop", ["m", ""], ["y"], body=inner)]
-    return Flow(model(nodes, [floats("w", "T"), floats("x", "N")], ["y"]), sizes("N", "T"), expect={"y": "[T, _d0]"})
+    return Flow(model(nodes, [floats("w", "T"), floats("x", "N")], ["y"]), sizes("N", "T"), expect={"y": "[T, ite(T >= 1, N, 0)]"})
 
 
 @flow
@@ -81,7 +82,8 @@ def loop_leaves_early() -> Flow:
     )
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     data = [{"m": m} for m in (0, 1, 2, 3, 9, -1)]
-    return Flow(model(nodes, [ints("m"), floats("x", "N")], ["y"]), sizes("N"), data, {"y": "[min(max(m, 0), 3), _d0]"})
+    made = model(nodes, [ints("m"), floats("x", "N")], ["y"])
+    return Flow(made, sizes("N"), data, {"y": "[min(max(m, 0), 3), ite(m >= 1, N, 0)]"})
 
 
 @flow

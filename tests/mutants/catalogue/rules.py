@@ -134,6 +134,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "node('Add', ints(['N']), ints([2**63 - 1]))",
         "pytest tests/transfer/test_premises.py",
     ),
+    mutant(
+        "premise-of-any-product",
+        "a product of sizes is taken to fit whatever it is compared with",
+        "absint.transfer.ordinary",
+        "ORDINARY_PRODUCT.bit_length() - 1) // factors",
+        "ORDINARY_PRODUCT.bit_length() - 1) // 24",
+        "node('Mul', ints(['N*1000']), ints(['M']))",
+        "pytest tests/transfer/test_premises.py",
+    ),
     # Slice
     mutant(
         "slice-end-not-clamped",

@@ -1,0 +1,104 @@
+"""The condition of a loop that its body computes in floats: known because the loop goes on only while it holds.
+
+tf2onnx compares the number of a trip and the limit in float32, which is exact up to 2**24. Nothing bounds the number but
+the condition itself, so its value is found in two steps. The nodes that compute it are run on an ordinary number, which
+gives a guess; then on any number, where the guess for the trip before is taken to hold. If that gives the guess back,
+an induction shows it: the first trip is made only where the guess holds for it, and each further one where the trip
+before has computed the guess as true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Symbol, const, expr_of
+from absint.lattices.value import BOTTOM
+from absint.program.graph import Node
+from absint.program.steps import LoopHead, Operand
+from absint.shapes.branches import condition_of
+from absint.shapes.interpretation import Interpretation
+from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.premises import premises
+from absint.shapes.summaries import State
+from absint.transfer.op import Statement
+
+_MOST: Final = 64
+"""Nodes that compute a condition that is looked at."""
+
+
+class Condition(NamedTuple):
+    """What the body computes in trip i, for every i that is reached."""
+
+    relation: Relation
+    nodes: Interpretation
+    """With the numeric premises of the nodes that compute it."""
+
+    def premises(self, body: BodySymbols, trips: Dim) -> Iterator[Statement]:
+        """What the relation takes for granted, over symbols of the outside."""
+        return premises(self.nodes, body, trips)
+
+
+def condition_while(
+    run: Interpretation, item: Node, loop: LoopHead, states: Sequence[State], operand: Operand, first: Relation
+) -> Condition | None:
+    """The condition `operand` of the body of a loop that begins where `first` holds; None if nothing is found."""
+    nodes = _nodes(run.nodes, loop, operand)
+    head = states[loop.first]
+    if nodes is None or not head or BOTTOM in head:
+        return None
+    body = BodySymbols(loop)
+    number = body.iteration
+    (probe,) = body.carried(("number",), number.bounds, probe=True).symbols
+    tried = _computed(run, loop, states, tuple(v.replace({number: expr_of(probe)}) for v in head), nodes, operand)
+    guess = tried.relation.substitute({probe: expr_of(number)}) if tried is not None else None
+    if guess is None or number not in guess.symbols or any(s is not number and body.has(s) for s in guess.symbols):
+        return None
+    before = guess.substitute({number: expr_of(number) - 1})
+    begins = guess.substitute({number: const(-1)})
+    if begins is not first and run.facts_at(item.gate).assume(first).decide(begins) is not YES:
+        return None
+    found = _computed(run, loop, states, head, nodes, operand, before)
+    return found if found is not None and found.relation is guess else None
+
+
+def _nodes(nodes: Sequence[Node], loop: LoopHead, operand: Operand) -> list[int] | None:
+    """The operators of the body that compute a value, in order; None if there are many, or others than operators."""
+    found: set[int] = set()
+    stack = [operand[0]]
+    while stack:
+        number = stack.pop()
+        if number in found or not loop.first < number <= loop.last:
+            continue
+        node = nodes[number]
+        if (node.operation is None and node.value is None) or node.gate != loop.first or len(found) == _MOST:
+            return None
+        found.add(number)
+        stack.extend(before for before, _ in node.operands)
+    return sorted(found)
+
+
+def _computed(
+    run: Interpretation,
+    loop: LoopHead,
+    states: Sequence[State],
+    head: State,
+    nodes: Sequence[int],
+    operand: Operand,
+    guard: Relation | None = None,
+) -> Condition | None:
+    """What the nodes compute from a state of the head, beside the analysis, where the guard holds."""
+    trial = run.fork()
+    if guard is not None:
+        trial.guards[loop.first] = run.facts_at(loop.first).assume(guard)
+    known = list(states)
+    known[loop.first] = head
+    for number in nodes:
+        known[number] = trial.transfer(number, known)
+    relation = condition_of(trial.operand(operand, known))
+    return None if relation is None else Condition(relation, trial)
+
+
+__all__ = ["Condition", "condition_while"]

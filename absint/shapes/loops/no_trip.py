@@ -1,0 +1,203 @@
+"""Sizes of a scan output after no trip: those that onnxruntime's type inference finds for the body's value, else 0.
+
+Nothing but declared sizes and weights reaches type inference, and no shape passes from one trip to the next. So the
+rules are applied to these alone. `SIZED` lists operators for which that gives what the runtime infers:
+tests/soundness/test_no_trip.py runs each of them in a loop without a trip.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from absint.lattices.contents import element_symbols
+from absint.lattices.dtype import DType
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Expr
+from absint.lattices.value import Tensor, Value
+from absint.program.graph import Node, Program
+from absint.program.steps import LoopExit, LoopHead, Operand
+from absint.transfer.application import apply
+from absint.transfer.op import Op
+
+SIZED: Final = frozenset(
+    """
+    Abs Add And Cast Ceil Clip Concat Constant ConstantOfShape Div Dropout Elu Equal Erf Exp Expand Flatten Floor
+    Gather Gemm Greater Identity LayerNormalization LeakyRelu Less Log LogSoftmax MatMul Max Min Mod Mul Neg Not Or
+    Pow Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round Shape Sigmoid Sign
+    Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Tanh Transpose Unsqueeze Where
+    """.split()  # noqa: SIM905
+)
+"""Operators of ai.onnx whose rules, applied to inferred sizes, give the sizes that the runtime infers."""
+
+WITH_CONSTANTS: Final = frozenset(
+    """
+    ConstantOfShape Expand ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Reshape Slice Split Squeeze
+    Unsqueeze
+    """.split()  # noqa: SIM905
+)
+"""Of these, operators whose inputs after the first have to be constants; of ConstantOfShape the first too."""
+
+_MOST: Final = 256
+"""Values that one question looks at."""
+
+Sizes = tuple[int | None, ...]
+"""The sizes that inference finds, None for an axis where it finds none."""
+
+
+def sizes_after_no_trip(
+    program: Program, body: range, operand: Operand, claim: Callable[[Operand], Value | None]
+) -> Sizes | None:
+    """The sizes that onnxruntime infers for a value of the nodes `body`; None if that is not sure.
+
+    `claim` says what is known of a value. One outside of the body is computed without a trip too, so inference finds no
+    size where its size varies.
+    """
+    found = _Inference(program, body, claim)
+    return found.of(operand)
+
+
+class _Inference:
+    """Type inference as far as one value needs it."""
+
+    def __init__(self, program: Program, body: range, claim: Callable[[Operand], Value | None]) -> None:
+        self._program, self._body, self._claim = program, body, claim
+        self._known: dict[Operand, Tensor | None] = {}
+
+    def of(self, operand: Operand) -> Sizes | None:
+        cone = self._cone(operand)
+        if cone is None:
+            return None
+        for number in sorted(cone):
+            self._infer(number)
+        found = self._known.get(operand)
+        if found is None or found.shape.is_top:
+            return None
+        return tuple(_constant(d) for d in found.shape)
+
+    def _cone(self, operand: Operand) -> set[int] | None:
+        """The nodes that decide on the operand; None if there are too many."""
+        nodes = self._program.nodes
+        seen, queue = {operand[0]}, deque([operand[0]])
+        while queue:
+            node = nodes[queue.popleft()]
+            if isinstance(node.step, LoopHead):
+                continue
+            for number, _ in _deciding(node):
+                if number >= 0 and number not in seen:
+                    seen.add(number)
+                    queue.append(number)
+            if len(seen) > _MOST:
+                return None
+        return seen
+
+    def _infer(self, number: int) -> None:
+        node = self._program.nodes[number]
+        outputs = self._outputs(number, node)
+        for index in range(max(len(outputs), 1)):
+            output = outputs[index] if index < len(outputs) else None
+            self._known[number, index] = self._merged((number, index), output)
+
+    def _outputs(self, number: int, node: Node) -> Sequence[Tensor | None]:
+        """What inference gives for a node; None where that is not sure."""
+        if node.value is not None:
+            return [_bare(node.value) if isinstance(node.value, Tensor) else None]
+        if isinstance(node.step, LoopHead):
+            return [_bare(v) if isinstance(v, Tensor) else None for v in node.step.declared]
+        if isinstance(node.step, LoopExit):
+            return self._stacked(node, node.step)
+        operation = node.operation
+        if operation is None or operation.domain or operation.rule is None or operation.op_type not in SIZED:
+            return [None] * max(1, len(node.outputs))
+        inputs: list[Value | None] = []
+        for place, operand in enumerate(node.operands):
+            value = None if operand[0] < 0 else self._known.get(operand)
+            if operand[0] >= 0 and (value is None or value.shape.is_top):
+                return [None] * operation.outputs
+            inputs.append(value)
+        if operation.op_type in WITH_CONSTANTS:
+            deciding = inputs if operation.op_type == "ConstantOfShape" else inputs[1:]
+            if any(isinstance(value, Tensor) and value.contents is None for value in deciding):
+                return [_ranked(operation.op_type, inputs)] * operation.outputs
+        op = Op(operation.rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type)
+        applied = apply(operation.rule, op)
+        if applied.rejected is not None:
+            return [None] * operation.outputs
+        keeps = operation.op_type == "Constant"
+        found = [_bare(v, elements=keeps) if isinstance(v, Tensor) else None for v in applied.outputs]
+        return _parts(inputs[0], op.integer("axis", 0), found) if operation.op_type == "Split" else found
+
+    def _stacked(self, node: Node, step: LoopExit) -> Sequence[Tensor | None]:
+        """The outputs of another loop: what it carries has no rank, and inference finds no number of trips."""
+        found: list[Tensor | None] = [None] * step.count
+        for operand in _deciding(node):
+            value = self._known.get(operand)
+            unranked = value is None or value.shape.is_top
+            found.append(None if value is None or unranked else Tensor(value.dtype, Shape([None, *value.shape])))
+        return found
+
+    def _merged(self, operand: Operand, inferred: Tensor | None) -> Tensor | None:
+        """What is inferred, with the sizes that the file declares."""
+        for declared in self._program.declared.get(operand, ()):
+            if inferred is None:
+                return None
+            if inferred.shape.is_top:
+                inferred = Tensor(inferred.dtype, declared.map(_only_constant))
+                continue
+            if len(declared) != len(inferred.shape):
+                return None
+            sizes: list[int | None] = []
+            for a, b in zip(map(_constant, inferred.shape), map(_constant, declared), strict=True):
+                if a is not None and b is not None and a != b:
+                    return None
+                sizes.append(b if a is None else a)
+            inferred = Tensor(inferred.dtype, Shape(sizes), inferred.contents)
+        if inferred is not None and operand[0] < self._body.start and not self._agrees(operand, inferred):
+            return None
+        return inferred
+
+    def _agrees(self, operand: Operand, inferred: Tensor) -> bool:
+        """A value outside of the body has the sizes that are inferred."""
+        value = self._claim(operand)
+        if not isinstance(value, Tensor) or value.shape.rank != inferred.shape.rank:
+            return False
+        pairs = zip(value.shape, inferred.shape, strict=True)
+        return all(_constant(b) is None or a is b for a, b in pairs)
+
+
+def _deciding(node: Node) -> Sequence[Operand]:
+    """The operands that inference looks at: of a loop what its scan outputs are made of."""
+    return node.operands[3 + 3 * node.step.count :] if isinstance(node.step, LoopExit) else node.operands
+
+
+def _ranked(operator: str, inputs: Sequence[Value | None]) -> Tensor | None:
+    """What inference gives where sizes are computed: a rank at most."""
+    data, target = (value if isinstance(value, Tensor) else None for value in (*inputs, None)[:2])
+    if operator == "Slice" and data is not None:
+        return Tensor(data.dtype, data.shape.map(lambda _: UNKNOWN_SIZE))
+    if operator == "Reshape" and data is not None and target is not None and target.shape.rank == 1:
+        rank = _constant(target.shape[0])
+        return None if rank is None else Tensor(data.dtype, Shape([None] * rank))
+    return None
+
+
+def _parts(data: Value | None, axis: int, parts: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+    """The outputs of Split: listed sizes are not taken over where that of the axis is not inferred."""
+    if not isinstance(data, Tensor) or not data.shape[axis].is_unknown:
+        return parts
+    axis %= len(data.shape)
+    return [Tensor(data.dtype, Shape([*data.shape[:axis], None, *data.shape[axis + 1 :]]))] * len(parts)
+
+
+def _constant(dim: object) -> int | None:
+    return dim.const if isinstance(dim, Expr) else None
+
+
+def _bare(value: Tensor, *, elements: bool = True) -> Tensor:
+    """The tensor as inference sees it: constant sizes, and constants."""
+    contents = value.contents if elements else None
+    if contents is not None and any(map(element_symbols, contents.elements)):
+        contents = None
+    shape = value.shape if value.shape.is_top else Shape([_constant(d) for d in value.shape])
+    return Tensor(value.dtype, shape, contents)
