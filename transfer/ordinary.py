@@ -15,6 +15,7 @@ from typing import Final
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
+from absint.lattices.terms.atoms import Operand
 from absint.lattices.terms.expr import MAX_DIM, Atom, Dim, Expr, Symbol, const, expr_of, mul, postorder, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
@@ -57,11 +58,11 @@ def _root(premise: Relation) -> int:
     return ORDINARY if factors < 2 else 1 << (ORDINARY_PRODUCT.bit_length() - 1) // factors
 
 
-def _degree(arg: Expr | Relation, counts: Mapping[Atom, int]) -> int:
+def _degree(arg: Operand, counts: Mapping[Atom, int]) -> int:
     """How many sizes are multiplied at most, by those that its atoms multiply."""
     if isinstance(arg, Relation):
         return max((_degree(part.expr, counts) for part in arg.comparisons()), default=0)
-    return max((sum(counts[atom] for atom in mono) for mono, _ in arg.terms), default=0)
+    return max((sum(counts[atom] for atom in mono) for mono, _ in arg.terms), default=0) if isinstance(arg, Expr) else 0
 
 
 def limit_of(premise: Relation) -> int:

@@ -50,10 +50,27 @@ STEPS: Final = (
     "Where(flag, {v}, {u})",
     "Max({u}, {v})",
     "Identity(x)",
+    "LayerNormalization({v}, bias)",
+    "Gemm <transB = 1> ({v}, square, bias)",
+    "Clip({v})",
+    "Flatten({v})",
+    "Reshape({v}, pair)",
+    "Reshape({v}, four)",
+    "ReduceMean <axes = [-1], keepdims = 1> ({v})",
+    "Dropout({v})",
     "Tile({v}, ones)",
     "ConstantOfShape(keep_four)",
 )
 """Values of rank 2; an operator that is not listed among them."""
+
+BEFORE: Final = (
+    "x = Identity(x0)",
+    "x = Relu(x0)",
+    "w = Shape(x0) x = Reshape(x0, w)",
+    'rows = Loop (trips, "") <body = inner (int64 j, bool p) => (bool q, float[] r) '
+    "{ q = Identity(p) r = ReduceMax <axes = [0], keepdims = 0> (x0) }> x = Concat <axis = 0> (x0, rows)",
+)
+"""What the body sees of outside: `x`."""
 
 DECLARED: Final = ("float[]", "float[?, ?]", "float[?, 4]", "float[p, 4]", "float[4, ?]", "float[N, 4]")
 
@@ -67,13 +84,14 @@ def drawn(seed: int) -> str:
         lines.append(f"s{k} = {step}")
         values.append(f"s{k}")
     outputs = [rng.choice(values[3:]) for _ in range(2)]
-    outer = rng.choice(("x", "Relu", "Shape"))
-    before = {"x": "x = Identity(x0)", "Relu": "x = Relu(x0)", "Shape": "w = Shape(x0) x = Reshape(x0, w)"}[outer]
+    before = rng.choice(BEFORE)
     named = " ".join(f"o{k} = Identity({name})" for k, name in enumerate(outputs))
     return f"""<ir_version: 8, opset_import: ["" : 17]>
-    net (float[N, {rng.choice(("4", "K"))}] x0, float[N, 4] start, int64 trips, bool flag) => (float[] last, float[] a, float[] b)
-    <float[4, 4] square = {{{", ".join(["0"] * 16)}}}, float[4] bias = {{0, 0, 0, 0}}, int64[1] zero = {{0}}, int64[1] one = {{1}},
-     int64[1] two = {{2}}, int64[1] axis = {{1}}, int64[3] picks = {{0, 0, 0}}, int64[2] keep = {{0, -1}}, int64[2] ones = {{1, 1}},
+    net (float[N, {rng.choice(("4", "K"))}] x0, float[N, 4] start, int64 trips, bool flag)
+      => (float[] last, float[] a, float[] b)
+    <float[4, 4] square = {{{", ".join(["0"] * 16)}}}, float[4] bias = {{0, 0, 0, 0}}, int64[1] zero = {{0}},
+     int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] axis = {{1}}, int64[3] picks = {{0, 0, 0}},
+     int64[2] keep = {{0, -1}}, int64[2] ones = {{1, 1}}, int64[2] pair = {{-1, 2}}, int64[2] four = {{4, -1}},
      int64[2] keep_four = {{2, 4}}>
     {{
       {before}

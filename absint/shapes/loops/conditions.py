@@ -1,10 +1,10 @@
 """The condition of a loop that its body computes in floats: known because the loop goes on only while it holds.
 
-tf2onnx compares the number of a trip and the limit in float32, which is exact up to 2**24. Nothing bounds the number but
-the condition itself, so its value is found in two steps. The nodes that compute it are run on an ordinary number, which
-gives a guess; then on any number, where the guess for the trip before is taken to hold. If that gives the guess back,
-an induction shows it: the first trip is made only where the guess holds for it, and each further one where the trip
-before has computed the guess as true.
+tf2onnx compares the number of a trip and the limit in float32, which is exact up to 2**24. Nothing bounds the number
+but the condition itself, so its value is found in two steps. The nodes that compute it are run on an ordinary number,
+which gives a guess; then on any number, where the guess for the trip before is taken to hold. If that gives the guess
+back, an induction shows it: the first trip is made only where the guess holds for it, and each further one where the
+trip before has computed the guess as true.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim, Symbol, const, expr_of
+from absint.lattices.terms.expr import Dim, const, expr_of
 from absint.lattices.value import BOTTOM
 from absint.program.graph import Node
 from absint.program.steps import LoopHead, Operand

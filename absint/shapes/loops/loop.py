@@ -8,7 +8,18 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import restrict, settled
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, eq, ge, implies, ite, le, negation
+from absint.lattices.logic.relation import (
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    eq,
+    ge,
+    implies,
+    ite,
+    le,
+    negation,
+)
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import (
@@ -68,7 +79,9 @@ def stacked(body: BodySymbols, tag: str, value: Value, trips: Dim, axis: int, wi
     dims = [body.outside(d) for d in value.shape]
     if without is not CERTAIN:
         found = without or (None,) * len(dims)
-        dims = [_either(d, trips, size, f"{tag}.inner{at}") for at, (d, size) in enumerate(zip(dims, found, strict=True))]
+        dims = [
+            _either(d, trips, size, f"{tag}.inner{at}") for at, (d, size) in enumerate(zip(dims, found, strict=True))
+        ]
     position = axis + len(dims) + 1 if axis < 0 else axis
     if not 0 <= position <= len(dims):
         return Tensor(value.dtype)
@@ -189,9 +202,7 @@ def _trip_by_trip(
     return unrolled(run, loop, states, starts, given, limit)
 
 
-def _without(
-    run: Interpretation, loop: LoopHead, states: Sequence[State], operand: Operand, value: Value
-) -> Without:
+def _without(run: Interpretation, loop: LoopHead, states: Sequence[State], operand: Operand, value: Value) -> Without:
     """The sizes of a scan output after no trip."""
     if not isinstance(value, Tensor) or value.shape.is_top:
         return None

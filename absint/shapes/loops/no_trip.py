@@ -8,13 +8,13 @@ tests/soundness/test_no_trip.py runs each of them in a loop without a trip.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Final
 
 from absint.lattices.contents import element_symbols
-from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Expr
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node, Program
 from absint.program.steps import LoopExit, LoopHead, Operand
@@ -25,8 +25,8 @@ SIZED: Final = frozenset(
     """
     Abs Add And Cast Ceil Clip Concat Constant ConstantOfShape Div Dropout Elu Equal Erf Exp Expand Flatten Floor
     Gather Gemm Greater Identity LayerNormalization LeakyRelu Less Log LogSoftmax MatMul Max Min Mod Mul Neg Not Or
-    Pow Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round Shape Sigmoid Sign
-    Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Tanh Transpose Unsqueeze Where
+    Pow Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round Shape Sigmoid
+    Sign Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Tanh Transpose Unsqueeze Where
     """.split()  # noqa: SIM905
 )
 """Operators of ai.onnx whose rules, applied to inferred sizes, give the sizes that the runtime infers."""
@@ -111,7 +111,7 @@ class _Inference:
         if operation is None or operation.domain or operation.rule is None or operation.op_type not in SIZED:
             return [None] * max(1, len(node.outputs))
         inputs: list[Value | None] = []
-        for place, operand in enumerate(node.operands):
+        for operand in node.operands:
             value = None if operand[0] < 0 else self._known.get(operand)
             if operand[0] >= 0 and (value is None or value.shape.is_top):
                 return [None] * operation.outputs
@@ -120,13 +120,17 @@ class _Inference:
             deciding = inputs if operation.op_type == "ConstantOfShape" else inputs[1:]
             if any(isinstance(value, Tensor) and value.contents is None for value in deciding):
                 return [_ranked(operation.op_type, inputs)] * operation.outputs
-        op = Op(operation.rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type)
+        op = Op(
+            operation.rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type
+        )
         applied = apply(operation.rule, op)
         if applied.rejected is not None:
             return [None] * operation.outputs
         keeps = operation.op_type == "Constant"
         found = [_bare(v, elements=keeps) if isinstance(v, Tensor) else None for v in applied.outputs]
-        return _parts(inputs[0], op.integer("axis", 0), found) if operation.op_type == "Split" else found
+        if operation.op_type in _ADJUSTED and inputs:
+            return [_ADJUSTED[operation.op_type](op, v) for v in found]
+        return found
 
     def _stacked(self, node: Node, step: LoopExit) -> Sequence[Tensor | None]:
         """The outputs of another loop: what it carries has no rank, and inference finds no number of trips."""
@@ -143,7 +147,7 @@ class _Inference:
             if inferred is None:
                 return None
             if inferred.shape.is_top:
-                inferred = Tensor(inferred.dtype, declared.map(_only_constant))
+                inferred = Tensor(inferred.dtype, Shape([_constant(d) for d in declared]))
                 continue
             if len(declared) != len(inferred.shape):
                 return None
@@ -162,6 +166,8 @@ class _Inference:
         value = self._claim(operand)
         if not isinstance(value, Tensor) or value.shape.rank != inferred.shape.rank:
             return False
+        if value.shape.is_top:
+            return True
         pairs = zip(value.shape, inferred.shape, strict=True)
         return all(_constant(b) is None or a is b for a, b in pairs)
 
@@ -182,12 +188,58 @@ def _ranked(operator: str, inputs: Sequence[Value | None]) -> Tensor | None:
     return None
 
 
-def _parts(data: Value | None, axis: int, parts: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
-    """The outputs of Split: listed sizes are not taken over where that of the axis is not inferred."""
-    if not isinstance(data, Tensor) or not data.shape[axis].is_unknown:
-        return parts
-    axis %= len(data.shape)
-    return [Tensor(data.dtype, Shape([*data.shape[:axis], None, *data.shape[axis + 1 :]]))] * len(parts)
+def _part(op: Op, part: Tensor | None) -> Tensor | None:
+    """Split: a listed size is not taken over where that of the axis is not inferred."""
+    data = op.tensor("input")
+    axis = op.axis(op.integer("axis", 0), len(data.shape))
+    if part is None or not data.shape[axis].is_unknown:
+        return part
+    return Tensor(part.dtype, Shape([*part.shape[:axis], None, *part.shape[axis + 1 :]]))
+
+
+def _joined(op: Op, whole: Tensor | None) -> Tensor | None:
+    """Concat: a size that is inferred for one input counts for all, also where another one may be empty."""
+    shapes = [tensor.shape for tensor in op.variadic()]
+    if whole is None or any(len(shape) != len(shapes[0]) for shape in shapes):
+        return None
+    axis = op.axis(op.integer("axis", 1), len(shapes[0]))
+    sizes: list[Dim | None] = []
+    for place, dims in enumerate(zip(*shapes, strict=True)):
+        known = {size for dim in dims if (size := _constant(dim)) is not None}
+        if place != axis and len(known) > 1:
+            return None
+        sizes.append(whole.shape[axis] if place == axis else const(known.pop()) if known else None)
+    return Tensor(whole.dtype, Shape(sizes))
+
+
+def _reshaped(op: Op, whole: Tensor | None) -> Tensor | None:
+    """Reshape: a -1 counts what no 0 copies."""
+    if op.version < 5:
+        return None
+    data, target = op.tensor("data").shape, op.constants("shape")
+    if whole is None or target is None or -1 not in target or op.flag("allowzero"):
+        return whole
+    copied = {axis for axis, size in enumerate(target) if size == 0}
+    if any(axis >= len(data) for axis in copied):
+        return None
+    rest = [_constant(size) for axis, size in enumerate(data) if axis not in copied]
+    kept = prod(size for size in target if size > 0)
+    if None in rest:
+        return Tensor(whole.dtype, Shape([None if t == -1 else d for t, d in zip(target, whole.shape, strict=True)]))
+    count = prod(size for size in rest if size is not None)
+    if not kept or count % kept:
+        return None
+    return Tensor(
+        whole.dtype, Shape([const(count // kept) if t == -1 else d for t, d in zip(target, whole.shape, strict=True)])
+    )
+
+
+_ADJUSTED: Final[Mapping[str, Callable[[Op, Tensor | None], Tensor | None]]] = {
+    "Concat": _joined,
+    "Reshape": _reshaped,
+    "Split": _part,
+}
+"""Operators whose rules know more or less than the runtime's type inference."""
 
 
 def _constant(dim: object) -> int | None:

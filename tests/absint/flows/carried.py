@@ -193,11 +193,21 @@ def loop_carries_what_the_iteration_sizes() -> Flow:
 
 @flow
 def loop_scan_of_an_undeclared_rank() -> Flow:
-    """The body's output gets its rank from data, so after zero trips onnxruntime prints [0]."""
+    """Type inference finds no rank for the body's output, so after zero trips onnxruntime prints [0]."""
+    inner = loop_body([node("Expand", ["x", "t"], ["s"])], scans=["s"])
+    nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
+    made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
+    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [2, 3]} for m in TRIPS], {"y": "?"})
+
+
+@flow
+def loop_scan_of_a_reshape() -> Flow:
+    """A target of two numbers gives two axes, whatever they are."""
     inner = loop_body([node("Reshape", ["x", "t"], ["s"])], scans=["s"])
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
-    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [3, 2]} for m in TRIPS], {"y": "?"})
+    data = [{**m, "t": lambda *_: [3, 2]} for m in TRIPS]
+    return Flow(made, [{"N": 2}], data, {"y": "[max(_d0, 0), _d1, _d2]"})
 
 
 @flow

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper
 
-from tests.absint.flows.build import Flow, boolean, const, floats, flow, ints, loop_body, model, node, sizes
+from tests.absint.flows.build import TRIPS, Flow, boolean, const, floats, flow, ints, loop_body, model, node, sizes
 
 INT32 = TensorProto.INT32
 ONE = const("one", 1, np.int32)
@@ -150,6 +150,15 @@ def loop_of_keras_that_surely_runs() -> Flow:
     made = model([*recurrent("x", 8, 6, "y"), *last], [floats("x", "batch", "time", 8)], ["y", "picked"])
     expect = {"y": "[batch, time, 6]", "picked": "[batch, 1, 6]"}
     return Flow(made, [b for b in sizes("batch", "time") if b["time"]], expect=expect)
+
+
+@flow
+def loop_over_listed_parts() -> Flow:
+    """Type inference takes listed sizes over only where it knows the size of the axis."""
+    inner = loop_body([node("Split", ["x", "parts"], ["s", "rest"], axis=0)], scans=["s"])
+    nodes = [const("parts", [2, 3]), node("Loop", ["m", ""], ["y"], body=inner)]
+    made = model(nodes, [ints("m"), floats("x", "N")], ["y"])
+    return Flow(made, sizes("N", values=[5]), TRIPS, {"y": "[max(_d0, 0), ite(_d0 >= 1, 2, 0)]"})
 
 
 @flow

@@ -40,7 +40,11 @@ def loop_trips_from_an_input() -> Flow:
 def loop_trips_from_a_dim() -> Flow:
     inner = loop_body([node("Relu", ["x"], ["s"])], scans=["s"])
     nodes = [node("Size", ["w"], ["m"]), node("Loop", ["m", ""], ["y"], body=inner)]
-    return Flow(model(nodes, [floats("w", "T"), floats("x", "N")], ["y"]), sizes("N", "T"), expect={"y": "[T, ite(T >= 1, N, 0)]"})
+    return Flow(
+        model(nodes, [floats("w", "T"), floats("x", "N")], ["y"]),
+        sizes("N", "T"),
+        expect={"y": "[T, ite(T >= 1, N, 0)]"},
+    )
 
 
 @flow

@@ -62,7 +62,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "reductions-of-64-bits",
         "reductions of int64 give the sums and products of mathematics",
         "absint.transfer.elements.premises",
-        'return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly")',
+        'return within(op, value, -limit, limit, f"{DType.DOUBLE} holds it exactly", products=True)',
         "return True",
         "node('ReduceProd', ints([2**53 + 1, 2]), keepdims=0)",
         CONSTANTS,
