@@ -141,6 +141,6 @@ def test_sizes_that_inference_finds_and_that_it_does_not() -> None:
     }"""
     result = absint.analyze(parser.parse_model(text))
     shapes = [str(result.shapes[name]) for name in "abc"]
-    assert shapes[0] == "[max(_d0, 0), ite(_d0 >= 1, N, 0), 4]"
-    assert shapes[1] == "[max(_d0, 0), ite(_d0 >= 1, N, 0), ite(_d0 >= 1, 4, 0)]"
-    assert shapes[2] == "[max(_d0, 0), ite(_d0 >= 1, N**2, _d2), ite(_d0 >= 1, 16, _d3)]"
+    assert shapes[0] == "[max(trips, 0), ite(trips >= 1, N, 0), 4]"
+    assert shapes[1] == "[max(trips, 0), ite(trips >= 1, N, 0), ite(trips >= 1, 4, 0)]"
+    assert shapes[2] == "[max(trips, 0), ite(trips >= 1, N**2, _d1), ite(trips >= 1, 16, _d2)]"

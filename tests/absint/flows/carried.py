@@ -207,7 +207,7 @@ def loop_scan_of_a_reshape() -> Flow:
     nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
     data = [{**m, "t": lambda *_: [3, 2]} for m in TRIPS]
-    return Flow(made, [{"N": 2}], data, {"y": "[max(_d0, 0), _d1, _d2]"})
+    return Flow(made, [{"N": 2}], data, {"y": "[max(m, 0), _d0, _d1]"})
 
 
 @flow

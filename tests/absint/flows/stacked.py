@@ -158,7 +158,7 @@ def loop_over_listed_parts() -> Flow:
     inner = loop_body([node("Split", ["x", "parts"], ["s", "rest"], axis=0)], scans=["s"])
     nodes = [const("parts", [2, 3]), node("Loop", ["m", ""], ["y"], body=inner)]
     made = model(nodes, [ints("m"), floats("x", "N")], ["y"])
-    return Flow(made, sizes("N", values=[5]), TRIPS, {"y": "[max(_d0, 0), ite(_d0 >= 1, 2, 0)]"})
+    return Flow(made, sizes("N", values=[5]), TRIPS, {"y": "[max(m, 0), ite(m >= 1, 2, 0)]"})
 
 
 @flow
