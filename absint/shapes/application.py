@@ -15,6 +15,7 @@ from absint.program.graph import Node
 from absint.program.operations import Operation
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Interpretation
+from absint.shapes.readability import readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
@@ -103,6 +104,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
     outputs = typed(operation, inputs, result.outputs)
     if operation.op_type in EXACT and result.rejected is None:
         outputs = evaluated(operation, inputs, outputs)
+    outputs = tuple(map(readable, outputs))
     if run.simplify is not None:
         outputs = tuple(map(run.simplify, outputs))
     for output in outputs:

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from absint.lattices.logic.connectives import conjunction, disjunction, negation
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
+from absint.lattices.logic.solutions import solved
 from absint.lattices.terms.atoms import Atom, postorder
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import (
@@ -128,7 +129,7 @@ def canonical(op: str, e: Expr) -> Relation:
             bounded = at_least_zero(e)
             if bounded is not None:
                 return bounded
-        return relation_of(op, e)
+        return _open(op, e)
     if constant % content:
         return FALSE if op == "==" else TRUE
     lead = next(coef for mono, coef in e.ordered if mono)
@@ -143,7 +144,13 @@ def canonical(op: str, e: Expr) -> Relation:
         met = equal_zero(e)
         if met is not None:
             return met if op == "==" else negation(met)
-    return relation_of(op, e)
+    return _open(op, e)
+
+
+def _open(op: str, e: Expr) -> Relation:
+    """A comparison that no rewrite settles: about the one symbol of e, if it can be put so."""
+    simpler = solved(op, e)
+    return relation_of(op, e) if simpler is None else comparison(*simpler)
 
 
 def _split_product(e: Expr) -> Relation | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from absint.lattices.logic.comparisons import canonical, comparison, divisible, eq, ge, gt, le, lt, ne
 from absint.lattices.logic.connectives import conjunction, disjunction, implies, negation
@@ -17,6 +17,7 @@ from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown, as_dim, expr_of, sub
 from absint.lattices.terms.intern import remembered
+from absint.lattices.terms.periodic import choice, of_operand, same, symbols_of
 from absint.lattices.terms.rewriting import states
 
 
@@ -92,8 +93,27 @@ def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
         condition, a, b = negation(condition), b, a
     if condition.op == "==" and sub(a, b) in (condition.expr, -condition.expr):
         return b  # ite(a == b, a, b)
+    if (idle := _idle(condition, a, b)) is not None:
+        return idle
     return expr_of(atom("ite", (condition, a, b), a.bounds.join(b.bounds)))
 
+
+def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
+    """a or b, if it is the value of the choice whatever the one symbol of all three is."""
+    together = symbols_of(condition) | symbols_of(a) | symbols_of(b)
+    if len(together) != 1 or next(iter(together)).bounds.lo is None:
+        return None
+    holds, here, there = (of_operand(part) if part.size <= _LARGE else None for part in (condition, a, b))
+    taken = choice(holds, here, there) if holds and here and there else None
+    if taken is None:
+        return None
+    for f, side in sorted(((here, a), (there, b)), key=lambda pair: pair[1].size):
+        if f is not None and same(f, taken):
+            return side
+    return None
+
+
+_LARGE: Final = 200
 
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Relation", "boolean", "broadcastable", "comparison", "conjunction",

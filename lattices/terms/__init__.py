@@ -9,6 +9,8 @@
     extremes       maximum, minimum
     broadcasting   broadcast
     polynomials    exact quotients and common factors
+    periodic       functions of one symbol, settled by their first values
+    shortening     the shortest of the forms that one symbol decides
     sign           natural numbers, whatever the symbols are
     substitution   symbols replaced, and atoms rebuilt
     evaluation     values under a binding; no rewrite takes part

@@ -53,6 +53,15 @@ class Operand(Interned):
         raise NotImplementedError
 
 
+class Formula(Operand):
+    """A condition: the comparison of an expression with 0 (`==`, `!=`, `>=`), or `and`, `or` over others."""
+
+    __slots__ = ()
+
+    op: str
+    args: tuple[Operand, ...]
+
+
 class Atom(Interned):
     """A factor of a monomial. `args` are the operands of a composite atom, `key` orders atoms the same in every run."""
 
@@ -191,5 +200,5 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
 
 
 __all__ = [
-    "MAX_DIM", "Atom", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder", "short_key",
+    "MAX_DIM", "Atom", "Formula", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder", "short_key",
 ]  # fmt: skip

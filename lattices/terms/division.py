@@ -15,6 +15,7 @@ from absint.lattices.terms.atoms import Monomial, atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import (
+    MINUS_ONE,
     ONE_EXPR,
     UNKNOWN_DIM,
     ZERO_EXPR,
@@ -83,11 +84,19 @@ def _negative_divisor(a: Expr, b: Expr) -> Dim | None:
     return floordiv(-a, -b) if b.const is not None and b.const < 0 else None
 
 
-@states("a // m -> 0", when="0 <= a and a < m")
+@states("a // b -> 0", when="0 <= a and a < b")
+@states("a // b -> -1", when="a == -1 and b >= 0")
 def _small(a: Expr, b: Expr) -> Dim | None:
     lo, hi = a.bounds
     least = b.bounds.lo
-    return ZERO_EXPR if lo is not None and lo >= 0 and hi is not None and least is not None and hi < least else None
+    if a is MINUS_ONE and least is not None and least >= 0:
+        return MINUS_ONE
+    if lo is not None and lo >= 0 and hi is not None and least is not None and hi < least:
+        return ZERO_EXPR
+    m = b.const
+    if m is None or m < 1 or lo == 0 or not any(atom.args for atom in a.atoms()):
+        return None
+    return ZERO_EXPR if nonneg(sub(const(m - 1), a)) and nonneg(a) else None
 
 
 @states("(m * q + r) // m -> q + r // m")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from absint.lattices.terms.atoms import Atom, Operand
+from absint.lattices.terms.atoms import Atom, Formula
 from absint.lattices.terms.broadcasting import broadcast
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import ceildiv, floordiv, fmod, mod, truncdiv
@@ -17,7 +17,7 @@ from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
 
 
-class Condition(Operand):
+class Condition(Formula):
     """The condition of a choice, as far as this room needs it; `absint.lattices.logic` has the relations."""
 
     __slots__ = ()

@@ -10,6 +10,7 @@ from absint.lattices.terms.atoms import Monomial
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MAX_TERMS, Expr
 from absint.lattices.terms.monomials import sum_bounds
+from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.rewriting import states
 
 _STEPS: Final = 48
@@ -27,14 +28,25 @@ def nonneg(e: Dim) -> bool:
     """True if e >= 0 is shown for all values of the symbols within their bounds; False means "not shown".
 
     Beyond interval arithmetic, a composite atom is replaced by linear bounds of its value (for m >= 1,
-    a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be.
+    a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be. What is left open is held against
+    the least value of the parts that one symbol decides.
     """
     lo, hi = e.bounds
     if lo is not None and lo >= 0:
         return True
     if not isinstance(e, Expr) or (hi is not None and hi < 0):
         return False
-    return _shown_nonneg(dict(e.terms), [_STEPS], 1)
+    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (_FEW <= e.size <= _MANY and _least_nonneg(e))
+
+
+_FEW: Final = 9
+"""Atoms of `x//4 - x//8`; linear bounds settle what is smaller."""
+_MANY: Final = 200
+
+
+def _least_nonneg(e: Expr) -> bool:
+    lo = extent(e).lo
+    return lo is not None and lo >= 0
 
 
 def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) -> bool:

@@ -1,0 +1,110 @@
+"""The shortest known form of an expression, each part that one symbol decides by itself: `x//4 - x//8` is `(x + 4)//8`.
+
+A result has the value of the original wherever that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import gcd
+from typing import Final, cast
+
+from absint.lattices.terms.atoms import Atom, Formula, Monomial, Symbol, postorder
+from absint.lattices.terms.dim import Dim
+from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial
+from absint.lattices.terms.normal import CONSTRUCTORS, Condition, floordiv, maximum, minimum
+from absint.lattices.terms.periodic import Univariate, of_operand, same, sole_symbol, univariate
+
+FEW: Final = 9
+"""Atoms of `x//4 - x//8`; nothing smaller has a shorter form."""
+_MANY: Final = 400
+
+
+def shortened(dim: Dim) -> Dim:
+    """The dim, or a shorter one that equals it."""
+    return _shortened(dim) if isinstance(dim, Expr) and FEW <= dim.size <= _MANY else dim
+
+
+@lru_cache(maxsize=1 << 12)
+def _shortened(e: Expr) -> Dim:
+    values: dict[Atom, Dim] = {}
+    for node in postorder(e.atoms()):
+        values[node] = expr_of(node)
+        if node.args:
+            args = [_short_operand(cast("Expr | Condition", arg), values) for arg in node.args]
+            if any(a is not b for a, b in zip(args, node.args, strict=True)):
+                values[node] = CONSTRUCTORS[node.op](*args)
+    result = _by_symbol(e.rebuild(values))
+    return result if isinstance(result, Expr) and result.size < e.size else e
+
+
+def _short_operand(arg: Expr | Condition, values: dict[Atom, Dim]) -> Dim | Condition:
+    changed = any(values[atom] is not expr_of(atom) for atom in arg.atoms())
+    operand = arg.rebuild(values) if changed else arg
+    return operand if isinstance(operand, Formula) else _by_symbol(operand)
+
+
+def _by_symbol(dim: Dim) -> Dim:
+    """The sum with the terms of each symbol put together."""
+    if not isinstance(dim, Expr) or dim.size < FEW:
+        return dim
+    groups: dict[Symbol | None, dict[Monomial, int]] = {}
+    for mono, coef in dim.terms:
+        symbols = {sole_symbol(atom) for atom in mono}
+        groups.setdefault(symbols.pop() if len(symbols) == 1 else None, {})[mono] = coef
+    total: Dim = ZERO_EXPR
+    for symbol, terms in groups.items():
+        part = polynomial(terms)
+        total = add(total, part if symbol is None or not isinstance(part, Expr) else _of_one_symbol(part))
+    return total
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_one_symbol(e: Expr) -> Dim:
+    """The shortest of the forms that have the same values as e."""
+    found = univariate(e) if e.size >= FEW else None
+    if found is None:
+        return e
+    best = e
+    for form in (*_quotients(found), *_operands(e)):
+        if form.size < best.size:
+            other = of_operand(form)
+            if other is not None and same(found.function, other):
+                best = form
+    return best
+
+
+def _quotients(found: Univariate) -> Iterator[Expr]:
+    """Forms (a*x + c)//m with the slope of the function, and the larger or smaller of one and the first value.
+
+    The values after the start leave one c at most: a*x takes all residues modulo m.
+    """
+    f = found.function
+    lo = cast(int, found.symbol.bounds.lo)
+    values = f.values(0, f.telling)
+    if f.step == 0:
+        if len(set(values)) == 1:
+            yield const(values[0])
+        return
+    common = gcd(f.step, f.period)
+    a, m = f.step // common, f.period // common
+    places = range(f.start, f.telling)
+    least = max(m * values[i] - a * (lo + i) for i in places)
+    if least > min(m * values[i] - a * (lo + i) for i in places) + m - 1:
+        return
+    form = floordiv(add(mul(const(a), expr_of(found.symbol)), const(least)), const(m))
+    for whole in (form, maximum(form, values[0]), minimum(form, values[0])):
+        if isinstance(whole, Expr):
+            yield whole
+
+
+def _operands(e: Expr) -> Iterator[Expr]:
+    """The operands of the atoms in e."""
+    for node in postorder(e.atoms()):
+        for arg in node.args:
+            if isinstance(arg, Expr):
+                yield arg
+
+
+__all__ = ["FEW", "shortened"]
