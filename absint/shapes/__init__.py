@@ -4,6 +4,7 @@ analysis        the transfer function, and MEANINGS: step of control flow -> the
 interpretation  the state that these functions see: the knowledge about each node
 application     operators: a rule applied, its result checked, typed and named; folding evaluates constants
 summaries       what one application gives, with holes for fresh symbols
+readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user

@@ -200,5 +200,6 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
 
 
 __all__ = [
-    "MAX_DIM", "Atom", "Formula", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder", "short_key",
+    "MAX_DIM", "Atom", "Formula", "Interned", "Monomial", "Operand", "Symbol", "Values", "atom", "postorder",
+    "short_key",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.monomials import sum_bounds
+from absint.lattices.terms.rewriting import states
 
 _LONGEST: Final = 1024
 """Of the values that settle a claim."""
@@ -83,6 +84,7 @@ def total(parts: Sequence[tuple[int, Function]]) -> Function | None:
     return _function(points, start, period, sum(coef * f.steps(period) for coef, f in parts))
 
 
+@states("(a + g) * b -> a * b + g * b")
 def times(f: Function, g: Function) -> Function | None:
     """The product, where both only repeat, or one of them stays the same in the end."""
 
@@ -99,6 +101,9 @@ def times(f: Function, g: Function) -> Function | None:
     )
 
 
+@states("(a + m * q) // m -> a // m + q", when="m >= 1")
+@states("trunc(a + m * q, m) -> trunc(a, m) + q", when="m >= 1 and a >= 0 and q >= 0")
+@states("trunc(a + m * q, m) -> trunc(a, m) + q", when="m >= 1 and a <= 0 and q <= 0")
 def quotient(f: Function, by: int, towards_zero: bool = False) -> Function | None:
     """f divided by a positive constant."""
 
@@ -151,6 +156,10 @@ def choice(condition: Function, f: Function, g: Function) -> Function | None:
     return _function(points, max(condition.start, f.start, g.start), period, f.steps(period))
 
 
+@states("max(a + c, b + c) -> max(a, b) + c")
+@states("min(a + c, b + c) -> min(a, b) + c")
+@states("max(a, b) -> a", when="a - b >= 0")
+@states("min(a, b) -> b", when="a - b >= 0")
 def extreme(op: str, f: Function, g: Function) -> Function | None:
     """The larger or the smaller of two."""
     pick = max if op == "max" else min
@@ -183,7 +192,7 @@ class Univariate(NamedTuple):
     function: Function
 
     @property
-    def count(self) -> int | None:
+    def places(self) -> int | None:
         """The number of values that the symbol may have."""
         lo, hi = self.symbol.bounds
         assert lo is not None
@@ -192,7 +201,7 @@ class Univariate(NamedTuple):
     @property
     def extent(self) -> Interval:
         """The least and the largest value; open on a side where there is none or the symbol's upper bound sets it."""
-        f, count = self.function, self.count
+        f, count = self.function, self.places
         if count is not None and count <= f.telling:
             values = f.values(0, count)
             return Interval(min(values), max(values))
@@ -202,7 +211,7 @@ class Univariate(NamedTuple):
     def where(self) -> tuple[Interval, ...] | None:
         """The values of the symbol at which a condition holds, as disjoint intervals; None if they go on for ever."""
         lo = cast(int, self.symbol.bounds.lo)
-        f, count = self.function, self.count
+        f, count = self.function, self.places
         seen = f.telling if count is None else min(count, f.telling)
         truths = f.values(0, seen)
         endless = count is None or count > f.telling
@@ -354,8 +363,8 @@ def sole_symbol(atom: Atom) -> Symbol | None:
 __all__ = [
     "Function",
     "Univariate",
-    "compared",
     "choice",
+    "compared",
     "extent",
     "of_operand",
     "same",

@@ -11,6 +11,7 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MAX_TERMS, Expr
 from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.periodic import extent
+from absint.lattices.terms.polynomials import common_factor, exact_quotient
 from absint.lattices.terms.rewriting import states
 
 _STEPS: Final = 48
@@ -46,7 +47,13 @@ _MANY: Final = 200
 
 def _least_nonneg(e: Expr) -> bool:
     lo = extent(e).lo
-    return lo is not None and lo >= 0
+    if lo is not None and lo >= 0:
+        return True
+    factor = common_factor(e)
+    if factor.const is not None or factor.bounds.lo is None or factor.bounds.lo < 0:
+        return False
+    rest = exact_quotient(e, factor)
+    return isinstance(rest, Expr) and nonneg(rest)
 
 
 def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) -> bool:

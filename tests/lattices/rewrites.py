@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from absint.lattices.logic import comparisons, relation
-from absint.lattices.terms import broadcasting, division, extremes, sign
+from absint.lattices.terms import broadcasting, division, extremes, periodic, sign
 from absint.lattices.terms.rewriting import stated_in
 
-MODULES: Final = (division, extremes, broadcasting, sign, comparisons, relation)
+MODULES: Final = (division, extremes, broadcasting, periodic, sign, comparisons, relation)
 
 REWRITES: Final = [rewrite for module in MODULES for rewrite in stated_in(module)]

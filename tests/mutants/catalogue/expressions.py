@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, mutant
 
 INSTANCES: Final = "pytest tests/lattices/test_rewrite_instances.py"
+PERIODIC: Final = "pytest tests/lattices/test_periodic.py"
 FACTS: Final = "pytest tests/lattices/test_small_facts.py"
 INTERVALS: Final = "pytest tests/lattices/test_interval.py"
 
@@ -166,6 +167,53 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "and coef < 0) else all",
         "and coef < 0) else any",
         "nonneg(minimum(Dim('N'), Dim('M') - 5))",
+        INSTANCES,
+    ),
+    # Functions of one symbol
+    mutant(
+        "period-of-a-quotient",
+        "a quotient has the period of its dividend",
+        "absint.lattices.terms.periodic",
+        "period = f.period * (by // gcd(f.step, by))",
+        "period = f.period",
+        "nonneg(Dim('N') // 4 - Dim('N') // 8 - 1)",
+        PERIODIC,
+    ),
+    mutant(
+        "extremes-settle-at-once",
+        "of two functions the steeper one is the larger from the start",
+        "absint.lattices.terms.periodic",
+        "return _function(points, max(apart.beyond(0), taken.start), taken.period, taken.step)",
+        "return _function(points, taken.start, taken.period, taken.step)",
+        "str(module('absint.lattices.terms.shortening').shortened("
+        "maximum(Dim('N') // 3 - 40, Dim('N') // 5) - Dim('N') // 7 + Dim('N') // 14))",
+        PERIODIC,
+    ),
+    mutant(
+        "solutions-without-the-first",
+        "a comparison holds from its first solution on, the solution itself left out",
+        "absint.lattices.logic.solutions",
+        'return ">=", sub(x, const(lo))',
+        'return ">=", sub(x, const(lo + 1))',
+        "relation('N//4 > N//8')",
+        PERIODIC,
+    ),
+    mutant(
+        "shorter-form-of-nearly-the-same",
+        "a form with the slope of an expression stands for it, whatever its values are",
+        "absint.lattices.terms.shortening",
+        "if other is not None and same(found.function, other):",
+        "if other is not None and found.function.step == other.step:",
+        "str(module('absint.lattices.terms.shortening').shortened(Dim('N') // 4 - Dim('N') // 8))",
+        PERIODIC,
+    ),
+    mutant(
+        "minus-one-over-a-negative",
+        "-1 // b is -1 for a b that may be negative",
+        "absint.lattices.terms.division",
+        "if a is MINUS_ONE and least is not None and least >= 0:",
+        "if a is MINUS_ONE:",
+        "floordiv(-1, Dim('N') - 5)",
         INSTANCES,
     ),
     # Relations
