@@ -13,6 +13,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, side_by_side
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import choose, is_positive
 from absint.transfer.elements.rearrange import elements_of
@@ -66,7 +67,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     """The dim of another axis, from any input that has elements, else the first; agreement is required."""
     first = shapes[0][axis]
     distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
-    filled = [s[axis] for s in distinct if all(is_positive(op, d) for d in s)]
+    filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
     many = len(distinct) > _MAX_PAIRED
@@ -84,12 +85,12 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
     if filled or not known:
-        return filled[-1] if filled else UNKNOWN_SIZE
+        return min(filled, key=_length) if filled else UNKNOWN_SIZE
     if many:
         return UNKNOWN_SIZE
     empty = {s: _is_empty(op, s) for s in distinct}
     if len(set(empty.values())) == 1:  # all are empty, or none is and they agree
-        simplest = min((s[axis] for s in distinct), key=_length)
+        simplest = min((s[axis] for s in dict.fromkeys(shapes)), key=_length)
         return first if _length(first) <= _length(simplest) else choose(op, empty[distinct[0]], first, simplest)
     result = first
     for s in distinct:
@@ -103,7 +104,7 @@ def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
 
 
 def _length(dim: Dim) -> int:
-    return dim.size if isinstance(dim, Expr) else 0
+    return length(dim) if isinstance(dim, Expr) else 1 << 30
 
 
 def _is_empty(op: Op, shape: Shape) -> Relation:

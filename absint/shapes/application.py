@@ -104,9 +104,9 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
     outputs = typed(operation, inputs, result.outputs)
     if operation.op_type in EXACT and result.rejected is None:
         outputs = evaluated(operation, inputs, outputs)
-    outputs = tuple(map(readable, outputs))
     if run.simplify is not None:
         outputs = tuple(map(run.simplify, outputs))
+    outputs = tuple(map(readable, outputs))
     for output in outputs:
         too_large = oversize(output) if isinstance(output, Tensor) else None
         if too_large is not None and result.rejected is None:

@@ -100,15 +100,17 @@ def _ite(condition: Relation, a: Dim, b: Dim) -> Dim:
 
 def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
     """a or b, if it is the value of the choice whatever the one symbol of all three is."""
+    if max(condition.size, a.size, b.size) > _LARGE:
+        return None
     together = symbols_of(condition) | symbols_of(a) | symbols_of(b)
     if len(together) != 1 or next(iter(together)).bounds.lo is None:
         return None
-    holds, here, there = (of_operand(part) if part.size <= _LARGE else None for part in (condition, a, b))
-    taken = choice(holds, here, there) if holds and here and there else None
-    if taken is None:
+    holds, here, there = of_operand(condition), of_operand(a), of_operand(b)
+    if holds is None or here is None or there is None:
         return None
+    taken = choice(holds, here, there)
     for f, side in sorted(((here, a), (there, b)), key=lambda pair: pair[1].size):
-        if f is not None and same(f, taken):
+        if taken is not None and same(f, taken):
             return side
     return None
 

@@ -24,7 +24,7 @@ from absint.lattices.terms.rewriting import states
 _LONGEST: Final = 1024
 """Of the values that settle a claim."""
 
-_LARGE: Final = 400
+_LARGE: Final = 200
 """Atoms of an expression that is left alone."""
 
 Points = Callable[[int, int], Sequence[int]]

@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations
 from math import gcd
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Atom, Formula, Monomial, Symbol, postorder
+from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, postorder
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial
+from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial, sub
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import CONSTRUCTORS, Condition, floordiv, maximum, minimum
 from absint.lattices.terms.periodic import Univariate, of_operand, same, sole_symbol, univariate
 
 FEW: Final = 9
 """Atoms of `x//4 - x//8`; nothing smaller has a shorter form."""
-_MANY: Final = 400
+_MANY: Final = 200
+_PAIRED: Final = 6
+"""Terms over one symbol that are put together two by two."""
+_LONG: Final = 300
+"""Atoms of an expression whose characters are estimated by their number."""
 
 
 def shortened(dim: Dim) -> Dim:
@@ -36,7 +42,34 @@ def _shortened(e: Expr) -> Dim:
             if any(a is not b for a, b in zip(args, node.args, strict=True)):
                 values[node] = CONSTRUCTORS[node.op](*args)
     result = _by_symbol(e.rebuild(values))
-    return result if isinstance(result, Expr) and result.size < e.size else e
+    return result if isinstance(result, Expr) and length(result) < length(e) else e
+
+
+@lru_cache(maxsize=1 << 12)
+def length(root: Operand) -> int:
+    """About as many characters as the text of an expression or a condition has."""
+    if root.size > _LONG:
+        return 4 * root.size
+    if isinstance(root, Formula):
+        return 5 + sum(map(length, root.args))
+    terms = cast(Expr, root).terms
+    return sum(_term_length(mono, abs(coef)) for mono, coef in terms) + 3 * (len(terms) - 1)
+
+
+def _term_length(mono: Monomial, coef: int) -> int:
+    factors = [*([len(str(coef))] if coef > 1 or not mono else []), *map(_atom_length, mono)]
+    return sum(factors) + len(factors) - 1
+
+
+def _atom_length(atom: Atom) -> int:
+    if isinstance(atom, Symbol):
+        return len(atom.name) if atom.kind is SymbolKind.INPUT else _INVENTED
+    inside = sum(map(length, atom.args)) + 2 * len(atom.args)
+    return inside if atom.op == "floordiv" else inside + len(atom.op)
+
+
+_INVENTED: Final = 4
+"""Characters of the printed name of an invented symbol."""
 
 
 def _short_operand(arg: Expr | Condition, values: dict[Atom, Dim]) -> Dim | Condition:
@@ -68,11 +101,25 @@ def _of_one_symbol(e: Expr) -> Dim:
         return e
     best = e
     for form in (*_quotients(found), *_operands(e)):
-        if form.size < best.size:
+        if length(form) < length(best):
             other = of_operand(form)
             if other is not None and same(found.function, other):
                 best = form
-    return best
+    return best if best is not e else _in_pairs(e)
+
+
+def _in_pairs(e: Expr) -> Dim:
+    """The sum with two of its terms put together, if they have a shorter form: the first of `x//4 - x//8 - 4*(x//32)`."""
+    terms = [(mono, coef) for mono, coef in e.ordered if mono]
+    if not 2 < len(terms) <= _PAIRED:
+        return e
+    for pair in combinations(terms, 2):
+        both = polynomial(dict(pair))
+        shorter = _of_one_symbol(both) if isinstance(both, Expr) else both
+        if shorter is not both:
+            whole = add(sub(e, both), shorter)
+            return _of_one_symbol(whole) if isinstance(whole, Expr) and length(whole) < length(e) else e
+    return e
 
 
 def _quotients(found: Univariate) -> Iterator[Expr]:
@@ -107,4 +154,4 @@ def _operands(e: Expr) -> Iterator[Expr]:
                 yield arg
 
 
-__all__ = ["FEW", "shortened"]
+__all__ = ["FEW", "length", "shortened"]

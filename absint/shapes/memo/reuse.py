@@ -16,6 +16,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, postorder
 from absint.lattices.terms.real import Real
+from absint.lattices.terms.shortening import shortened
 from absint.lattices.value import Tensor, Value
 from absint.shapes.summaries import RuleSummary
 from absint.transfer.op import Statement
@@ -100,7 +101,7 @@ class Reuse:
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""
         if dim not in self._dims:
-            new = self._replaced(dim) if isinstance(dim, Expr) else dim
+            new = shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
             closed = isinstance(new, Expr) and not any(atom.op in FORMED for atom in postorder(new.atoms()))
             self._dims[dim] = new if closed else None
         return self._dims[dim]
