@@ -109,7 +109,7 @@ def _of_one_symbol(e: Expr) -> Dim:
 
 
 def _in_pairs(e: Expr) -> Dim:
-    """The sum with two of its terms put together, if they have a shorter form: the first of `x//4 - x//8 - 4*(x//32)`."""
+    """The sum with two of its terms put together where that is shorter: the first of `x//4 - x//8 - 4*(x//32)`."""
     terms = [(mono, coef) for mono, coef in e.ordered if mono]
     if not 2 < len(terms) <= _PAIRED:
         return e
