@@ -81,8 +81,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "small-dividend-may-be-the-divisor",
         "m // m is 0 where m is the largest value of a symbol",
         "absint.lattices.terms.division",
-        "hi < least else None",
-        "hi <= least else None",
+        "hi is not None and least is not None and hi < least:",
+        "hi is not None and least is not None and hi <= least:",
         "expr_of(Symbol('n', 0, 4)) // 4",
         INSTANCES,
     ),
@@ -176,7 +176,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.terms.periodic",
         "period = f.period * (by // gcd(f.step, by))",
         "period = f.period",
-        "nonneg(Dim('N') // 4 - Dim('N') // 8 - 1)",
+        "relation('N//4 == N//8')",
         PERIODIC,
     ),
     mutant(
@@ -185,8 +185,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.terms.periodic",
         "return _function(points, max(apart.beyond(0), taken.start), taken.period, taken.step)",
         "return _function(points, taken.start, taken.period, taken.step)",
-        "str(module('absint.lattices.terms.shortening').shortened("
-        "maximum(Dim('N') // 3 - 40, Dim('N') // 5) - Dim('N') // 7 + Dim('N') // 14))",
+        "str(module('absint.lattices.terms.shortening').shortened(maximum(Dim('N') // 3 - 40, Dim('N') // 5)))",
         PERIODIC,
     ),
     mutant(
