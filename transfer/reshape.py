@@ -14,6 +14,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import restrict
 from absint.lattices.logic.relation import (
     TRUE,
+    UNKNOWN_RELATION,
     Relation,
     conjunction,
     disjunction,
@@ -29,6 +30,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import choose, is_natural, is_positive, nonzero_parts, vanishes_with
@@ -38,8 +40,12 @@ from absint.transfer.rule import rule
 
 _MAX_CASES: Final = 16
 
+_MAX_CHOSEN: Final = 4
+"""Elements of a target any of which may be the -1."""
+
 _COUNT: Final = "the target must have as many elements as the input"
 _INFERRED: Final = "a -1 needs the other target dims to be non-zero"
+_SINGLE: Final = "only one target dim may be -1"
 _DIVISIBLE: Final = "a -1 needs the element count to be divisible by the other target dims"
 
 
@@ -95,7 +101,8 @@ def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bo
     for element in elements:
         count *= len(element)
     if not isinstance(source.size, Expr) or not 0 < count <= _MAX_CASES or inferable > 1:
-        return _by_count(op, source.size, elements)
+        chosen = None if keep_zero else _by_choice(op, source.size, target, elements)
+        return _by_count(op, source.size, elements) if chosen is None else chosen
     return _by_cases(op, source, source.size, elements, keep_zero)
 
 
@@ -235,6 +242,41 @@ def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list
         if len(element) == 2 and kept is not None and vanishes_with(count, kept):
             dims[i] = kept if all(is_positive(op, d) for d in others) else dims[i]
     return tuple(dims)
+
+
+# Targets that the caller of the model chooses
+
+
+def _by_choice(op: Op, count: Dim, target: Sequence[Dim], elements: Sequence[Element]) -> tuple[Dim, ...] | None:
+    """The dims for a target of few elements of inputs, any of which may be the -1; None for another target."""
+    if not isinstance(count, Expr) or len(target) > _MAX_CHOSEN or not all(map(_is_chosen, target)) or () in elements:
+        return None
+    others = [_dim(op, element) for element in elements]
+    found: list[Dim] = []
+    needs: list[tuple[Relation, str]] = []
+    for axis, (element, size) in enumerate(zip(elements, others, strict=True)):
+        inferred = next((case.condition for case in element if case.size is None), None)
+        if inferred is None:
+            found.append(size)
+            continue
+        rest = product(other for at, other in enumerate(others) if at != axis)
+        found.append(choose(op, inferred, floordiv(count, rest), size))
+        needs.append((implies(inferred, ne(rest, 0)), _INFERRED))
+        needs += [(negation(conjunction(inferred, eq(e, -1))), _SINGLE) for e in target[axis + 1 :]]
+    whole = eq(product(found), count)
+    if not all(isinstance(dim, Expr) for dim in found) or whole is UNKNOWN_RELATION:
+        return None
+    for relation, why in (*needs, (whole, _COUNT)):
+        op.require(relation, why)
+    return tuple(found)
+
+
+def _is_chosen(e: Dim) -> bool:
+    """It is a function of sizes and elements of inputs, and negative only where an element is."""
+    if not isinstance(e, Expr) or any(symbol.kind is not SymbolKind.INPUT for symbol in e.symbols):
+        return False
+    signed = any(symbol.bounds.lo is None or symbol.bounds.lo < 0 for symbol in e.symbols)
+    return signed or (e.bounds.lo is not None and e.bounds.lo >= 0) or e.const is not None
 
 
 # Targets known in part

@@ -30,9 +30,8 @@ class Writer:
 
     def __init__(self, analysed: Analysed, foreign: set[str]) -> None:
         self._taken = foreign | set(analysed.symbols)
-        self._elements = self._named_elements(analysed, foreign)
+        self._elements = self._named_elements(analysed)
         """The symbols of elements of inputs, under the names that they are written as."""
-        self._taken.update(self._elements.values())
         self._numbers = count()
         shown = {born: str(dim) for born, dim in analysed.names.items()}
         self._names = {born: text for born, text in shown.items() if text not in self._taken}
@@ -42,12 +41,13 @@ class Writer:
         """Names given to dims that no text can express."""
         self._types: dict[Value, TypeProto | None] = {}
 
-    def _named_elements(self, analysed: Analysed, foreign: set[str]) -> dict[Symbol, str]:
+    def _named_elements(self, analysed: Analysed) -> dict[Symbol, str]:
         found: dict[Symbol, str] = {}
         for element in analysed.elements.values():
             text = element.name
-            while text in foreign:
+            while text in self._taken:
                 text += "_"
+            self._taken.add(text)
             found[element.symbol] = text
         return found
 

@@ -41,7 +41,8 @@ from absint.lattices.text.tokens import TextError, shown
 MAX_CONDITION_DEPTH: Final = 100
 """Deepest alternation of `and` with `or`."""
 
-_TRUTH: Final = Interval(0, 1)
+TRUTHS: Final = Interval(0, 1)
+"""The numbers of false and true."""
 
 _WORK: Final = 10_000
 _WORK_PER_CHARACTER: Final = 100
@@ -222,7 +223,7 @@ class Operations:
     def _boolean(self, name: Name, at: int) -> Relation:
         self._check_name(name, at)
         found = self.names[name.name] if isinstance(self.names, Mapping) else None
-        if isinstance(found, Expr) and found.bounds.leq(_TRUTH):
+        if isinstance(found, Expr) and found.bounds.leq(TRUTHS):
             return rel.eq(found, 1)
         return rel.boolean(name.name)
 
@@ -258,4 +259,4 @@ class Operations:
 
 _KINDS: Final[Mapping[type, str]] = {Relation: "a condition", Set: "a set", Dims: "a shape"}
 
-__all__ = ["MAX_CONDITION_DEPTH", "Operations"]
+__all__ = ["MAX_CONDITION_DEPTH", "TRUTHS", "Operations"]

@@ -10,6 +10,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import bounded
+from absint.lattices.text.operations import TRUTHS
 from absint.lattices.text.parser import Parser
 from absint.lattices.text.syntax import Bracket, Dims, Infix, Item, Name, Names, References, Set, UnresolvedError, terms
 from absint.lattices.text.tokens import TextError, Token, after_space, unquote
@@ -176,7 +177,7 @@ class ReferenceParser(Parser):
         if not isinstance(self.names, Mapping):
             return super()._boolean(name, at)
         value = self._symbol(name, at)
-        if value.bounds.lo != 0 or value.bounds.hi != 1:
+        if not value.bounds.leq(TRUTHS):
             raise self._no_condition(at, "a number")
         return rel.eq(value, 1)
 

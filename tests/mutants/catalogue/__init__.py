@@ -2,6 +2,7 @@
 
 rules           of operators: shapes, requirements, contents
 elements        what is said of elements
+inputs          elements of small inputs as symbols
 expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
@@ -13,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import answering, elements, engine, expressions, rules, solving
+from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, rules, solving
 from tests.mutants.mutant import Mutant
 
 ALL: Final = (
     *rules.MUTANTS,
     *elements.MUTANTS,
+    *inputs.MUTANTS,
     *expressions.MUTANTS,
     *engine.MUTANTS,
     *solving.MUTANTS,
