@@ -124,7 +124,9 @@ def test_runs_have_the_sizes_that_are_claimed(name: str) -> None:
     options.log_severity_level = 4
     session = ort.InferenceSession(model.SerializeToString(), options)
     succeeded = failed = 0
-    for binding in bindings(result, 120):
+    for binding in bindings(result, 600):
+        if succeeded > 60 and (failed > 20 or not contract.clauses):
+            break
         feeds = feeds_for(result, binding, values="zeros")
         try:
             found = session.run(None, feeds)[0].shape
@@ -327,7 +329,7 @@ def test_clauses_over_sizes_rest_on_no_clause_over_elements() -> None:
         "y, i = TopK(x, k) c = ConstantOfShape(k) z = Add(c, w) }"
     )
     clauses = [str(clause.relation) for clause in absint.analyze(model).contract().clauses]
-    assert clauses == ["N >= 1", "k == 1 or k == 2", "N >= k"]
+    assert clauses == ["N >= 1", "k >= 1", "k <= 2", "N >= k"]
 
 
 def test_cost_and_memory() -> None:
