@@ -351,7 +351,7 @@ def test_a_loop_shows_its_closed_form_and_ends() -> None:
     assert head.does == "carried: each trip adds 3, and _d0 is the number of the trip, from 0"
     assert [(source.role, str(source.at.number)) for source in head.sources] == [
         ("start", "N"),
-        ("back edge", "N + 3*_d1 + 3"),
+        ("back edge", "N + 3*_d0 + 3"),
     ]
     assert "above]" in str(found)
 
