@@ -26,6 +26,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import minimum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
@@ -198,6 +199,10 @@ def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
         inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.ravel().tolist())]
         if UNKNOWN_RELATION not in inside and sum(c is not TRUE for c in inside) <= _MAX_TERMS:
             return _sum(const(0), inside)
+    if condition.contents is not None and condition.contents.is_fill and isinstance(extent, Expr):
+        alike = truth_of(condition.contents.elements[0])
+        if alike is not UNKNOWN_RELATION:
+            return ite(alike, minimum(condition.shape.size, extent), 0)
     count = op.fresh("count")
     op.define(le(count, extent), "no more results than slices")
     op.define(le(count, condition.shape.size), "no more results than conditions")

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate, pairwise
 from typing import Final
+
+import numpy as np
 
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
@@ -22,6 +25,7 @@ from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.concat import joined
 from absint.transfer.elements.cases import choose
+from absint.transfer.elements.rearrange import moved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -169,7 +173,7 @@ def sequence_erase(op: Op) -> Value:
 # Splitting and joining
 
 
-@rule("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True)
+@rule("SplitToSequence", inputs="input split", outputs="output_sequence", complete=True, elements=True)
 def split_to_sequence(op: Op) -> Value:
     """Chunks along an axis: of size 1 (removed by keepdims=0), of one given size, or of listed sizes."""
     x, keep = op.tensor("input"), op.integer("keepdims", 1) != 0
@@ -182,7 +186,7 @@ def split_to_sequence(op: Op) -> Value:
     axis = op.axis(op.integer("axis", 0), len(x.shape))
     extent = x.shape[axis]
     if not op.has("split"):
-        return _chunks(x, axis, ONE_EXPR if keep else None, extent)
+        return _single(x, axis, extent, keep)
     split_rank, sizes = op.tensor("split").shape.rank, op.integers("split")
     if split_rank is None:
         op.may_fail("the split must fit the axis")
@@ -199,7 +203,9 @@ def split_to_sequence(op: Op) -> Value:
     if isinstance(extent, Expr) and isinstance(size, Expr) and extent.const is not None and size.const is not None:
         count, rest = divmod(extent.const, size.const)
         if rest and count < MAX_ITEMS:
-            return SequenceOf.of((_chunk(x, axis, const(n)) for n in [size.const] * count + [rest]), _nothing(x.dtype))
+            return _parts(x, axis, [size.const] * count + [rest])
+        if not rest and count < MAX_ITEMS and x.contents is not None:
+            return _parts(x, axis, [size.const] * count)
     return _chunks(x, axis, _chunk_size(op, extent, size), ceildiv(extent, size))
 
 
@@ -225,6 +231,28 @@ def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim) -> SequenceOf:
     return SequenceOf(_nothing(x.dtype) if length is ZERO_EXPR else _chunk(x, axis, size), length)
 
 
+def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:
+    """The slices of size 1, which the axis keeps or not."""
+    count = extent.const if isinstance(extent, Expr) else None
+    if x.contents is None or count is None or count >= MAX_ITEMS:
+        return _chunks(x, axis, ONE_EXPR if keep else None, extent)
+    parts = [part for part in _parts(x, axis, [1] * count).each or () if isinstance(part, Tensor)]
+    if not keep:
+        parts = [moved(part, _chunk(x, axis, None).shape, lambda array: array.squeeze(axis)) for part in parts]
+    return SequenceOf.of(parts, _nothing(x.dtype))
+
+
+def _parts(x: Tensor, axis: int, sizes: Sequence[int]) -> SequenceOf:
+    """Chunks of these sizes, which cover the axis, with their elements."""
+    ends = [*accumulate(sizes, initial=0)]
+    before = (slice(None),) * axis
+    parts = (
+        moved(x, _chunk(x, axis, const(b - a)).shape, lambda array, a=a, b=b: array[(*before, slice(a, b))])
+        for a, b in pairwise(ends)
+    )
+    return SequenceOf.of(parts, _nothing(x.dtype))
+
+
 def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: bool) -> SequenceOf:
     """Chunks of the listed sizes. onnxruntime takes an empty list as left out."""
     extent = x.shape[axis]
@@ -241,6 +269,9 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
         op.require(ge(size, 0), "a chunk must not have a negative size", found=str(size))
         total = total + size
     op.require_equal(total, extent, "the split must cover the axis")
+    known = [size.const for size in sizes if isinstance(size, Expr) and size.const is not None]
+    if x.contents is not None and len(known) == len(sizes) <= MAX_ITEMS and x.shape.concrete is not None:
+        return _parts(x, axis, known)
     if len(sizes) <= MAX_ITEMS:
         return SequenceOf.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
@@ -267,8 +298,9 @@ def concat_from_sequence(op: Op) -> Value:
     if _is_empty(sequence):
         op.reject("the sequence must not be empty")
     op.require(ge(sequence.length, 1), "the sequence must not be empty")
-    if sequence.items is not None:
-        return _joined(op, [item for item in sequence.items if isinstance(item, Tensor)], axis, stack)
+    items = sequence.items if element.contents is None or element.contents.is_fill else sequence.each
+    if items is not None:
+        return _joined(op, [item for item in items if isinstance(item, Tensor)], axis, stack)
     shape = element.shape
     if shape.is_top:
         op.may_fail("the elements of the sequence must fit")
@@ -294,7 +326,7 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
             op.may_fail("the elements of the sequence must fit")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
-        tensors = [Tensor(t.dtype, _with_axis(t.shape, axis)) for t in tensors]
+        tensors = [moved(t, _with_axis(t.shape, axis), lambda array: np.expand_dims(array, axis)) for t in tensors]
     return joined(op, tensors, axis)
 
 

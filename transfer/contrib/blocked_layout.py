@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from absint.lattices.logic.relation import conjunction, disjunction, divisible, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const
+from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer.contrib.channels_last import onnx_rule
@@ -49,6 +50,8 @@ def _padded(op: Op, channels: Dim) -> Dim:
     least, largest = (ceildiv(channels, block) * block for block in (LEAST_BLOCK, LARGEST_BLOCK))
     if op.is_equal(least, largest) is YES:
         return least
+    if least.is_concrete and largest.is_concrete:
+        return Unknown(Interval(int(least), int(largest)), Congruence.of(LEAST_BLOCK, 0))
     padded = op.fresh("padded")
     bounds = conjunction(ge(padded, least), le(padded, largest), divisible(padded, LEAST_BLOCK))
     op.define(bounds, "channels fill whole blocks")

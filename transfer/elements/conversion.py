@@ -145,7 +145,10 @@ def _shift(dtype: DType, b: Element) -> int | None:
 
 
 def bitwise(compute: Callable[[int, int], int]) -> Binary:
-    """A bitwise operation (`operator.and_`, `or_`, `xor`) of constants; also `and` of anything with a mask 2**k - 1."""
+    """A bitwise operation (`operator.and_`, `or_`, `xor`) of constants.
+
+    Of anything: `and` with a mask of the lowest bits, or of all others; `or` with the lowest bits.
+    """
 
     def folded(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         x, y = integer(a), integer(b)
@@ -154,11 +157,22 @@ def bitwise(compute: Callable[[int, int], int]) -> Binary:
         if x.const is not None and y.const is not None:
             return const(compute(x.const, y.const))
         mask, rest = (x.const, y) if x.const is not None else (y.const, x)
-        if compute is operator.and_ and mask is not None and mask >= 0 and mask & (mask + 1) == 0:
+        if mask is None or compute is operator.xor:
+            return UNKNOWN_DIM
+        lowest = _is_power_of_two(mask + 1)
+        if compute is operator.or_:
+            return rest - mod_dim(rest, mask + 1) + mask if lowest else UNKNOWN_DIM
+        lo, hi = INTEGER_RANGES[dtype]
+        dropped = -mask if lo < 0 else hi + 1 - mask
+        if lowest:
             return mod_dim(rest, mask + 1)
-        return UNKNOWN_DIM
+        return rest - mod_dim(rest, dropped) if _is_power_of_two(dropped) else UNKNOWN_DIM
 
     return folded
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
 
 
 def bitwise_not(op: Op, dtype: DType, a: Element) -> Element:

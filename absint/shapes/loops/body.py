@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols
 from absint.lattices.ramp import NO_RAMPS
@@ -10,6 +11,9 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import AnyTensor, SparseTensor, Tensor, Value, map_tensors
 from absint.program.steps import LoopBody
+
+_LAST: Final = MAX_DIM - (1 << 16)
+"""No run makes more trips: a counter of 32 bits may start at an ordinary size."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class BodySymbols:
     @property
     def iteration(self) -> Symbol:
         """The number of the iteration, from 0: below the number of trips."""
-        return Symbol.fresh(self.body.first, "trip", 0, MAX_DIM - 1, SymbolKind.ITERATION)
+        return Symbol.fresh(self.body.first, "trip", 0, _LAST, SymbolKind.ITERATION)
 
     def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.
