@@ -170,9 +170,7 @@ def wrong(model: onnx.ModelProto, seed: int, runs: int = 6) -> list[str]:
         except UndefinedError:  # a divisor is 0: the node before fails
             continue
         met = not broken
-        found += [
-            f"a premise fails at {sizes}: {c}" for c in broken if max(sizes.values()) <= ordinary(str(c.formula))
-        ]
+        found += [f"a premise fails at {sizes}: {c}" for c in broken if max(sizes.values()) <= ordinary(str(c.formula))]
         feeds = {s.lower(): np.zeros((n, 0), np.float32) for s, n in sizes.items()}
         try:
             outputs = session.run(None, feeds)

@@ -122,6 +122,7 @@ def at(*values: int) -> Arg:
     return Arg(elements=list(values) if len(values) > 1 else values[0], dtype=I64)
 
 
+SHAPE = Arg(elements=["N", 3, "M"], dtype=I64)
 NO_SIZES = Arg(elements=np.zeros(0), dtype=I64)
 SOME_SIZES = Arg(["K"], I64, low=2, high=3)
 NK = sizes(N=[0, 4], K=[0, 2])
@@ -257,6 +258,52 @@ CHAINS = [
         "Sequence(Tensor(FLOAT?) x (N + 3)//4)",
         NM,
         complete=False,
+    ),
+    Chain(
+        [Node("SplitToSequence", "v", "s", {"keepdims": 0}), Node("SequenceAt", "s i", "t")],
+        {"v": SHAPE, "i": at(-1)},
+        "Tensor(INT64[] = M)",
+        NM,
+    ),
+    Chain(
+        [Node("SplitToSequence", "v k", "s"), Node("SequenceAt", "s i", "t")],
+        {"v": SHAPE, "k": at(1, 2), "i": at(1)},
+        "Tensor(INT64[2] = [3, M])",
+        NM,
+    ),
+    Chain(
+        [Node("SplitToSequence", "v k", "s"), Node("SequenceAt", "s i", "t")],
+        {"v": SHAPE, "k": at(2), "i": at(0)},
+        "Tensor(INT64[2] = [N, 3])",
+        NM,
+    ),
+    Chain(
+        [
+            Node("SplitToSequence", "v", "s"),
+            Node("SequenceErase", "s i", "t"),
+            Node("ConcatFromSequence", "t", "u", {"axis": 0}),
+        ],
+        {"v": SHAPE, "i": at(1)},
+        "Tensor(INT64[2] = [N, M])",
+        NM,
+    ),
+    Chain(
+        [
+            Node("SplitToSequence", "v", "s", {"keepdims": 0}),
+            Node("ConcatFromSequence", "s", "u", {"axis": -1, "new_axis": 1}),
+        ],
+        {"v": SHAPE},
+        "Tensor(INT64[3] = [N, 3, M])",
+        NM,
+    ),
+    Chain(
+        [
+            Node("SequenceConstruct", "v v", "s"),
+            Node("ConcatFromSequence", "s", "u", {"axis": 1, "new_axis": 1}),
+        ],
+        {"v": SHAPE},
+        "Tensor(INT64[3, 2] = [[N, N], [3, 3], [M, M]])",
+        NM,
     ),
     Chain([Node("Optional", "a", "o"), Node("OptionalHasElement", "o", "h")], {"a": A}, "Tensor(BOOL[] = true)", NM),
     Chain([Node("OptionalHasElement", "a", "h")], {"a": A}, "Tensor(BOOL[] = true)", NM),
