@@ -244,13 +244,13 @@ def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:
 
 def _parts(x: Tensor, axis: int, sizes: Sequence[int]) -> SequenceOf:
     """Chunks of these sizes, which cover the axis, with their elements."""
+
+    def part(begin: int, end: int) -> Tensor:
+        at = (slice(None),) * axis + (slice(begin, end),)
+        return moved(x, _chunk(x, axis, const(end - begin)).shape, lambda array: array[at])
+
     ends = [*accumulate(sizes, initial=0)]
-    before = (slice(None),) * axis
-    parts = (
-        moved(x, _chunk(x, axis, const(b - a)).shape, lambda array, a=a, b=b: array[(*before, slice(a, b))])
-        for a, b in pairwise(ends)
-    )
-    return SequenceOf.of(parts, _nothing(x.dtype))
+    return SequenceOf.of((part(begin, end) for begin, end in pairwise(ends)), _nothing(x.dtype))
 
 
 def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: bool) -> SequenceOf:
