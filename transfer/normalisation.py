@@ -206,11 +206,15 @@ def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
 
 @rule("LayerNormalization", inputs="X Scale B", outputs="Y Mean InvStdDev", complete=True)
 def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalised over the axes from `axis` on: the shape of X; Mean and InvStdDev have 1 there, and the stash type."""
+    """Normalised over the axes from `axis` on: the shape of X; Mean and InvStdDev have 1 there, and the stash type.
+
+    Before opset 17 it is onnxruntime's own, and Y has the type of Scale.
+    """
     x = op.tensor("X")
     stash = type_attribute(op, "stash_type", DType.FLOAT)
+    dtype = _normalised(op, "Scale", "B")
     return (
-        Tensor(_normalised(op, "Scale", "B"), x.shape),
+        Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape),
         *[Tensor(stash, _statistics(op, x.shape))] * 2,
     )  # type: ignore[return-value]
 

@@ -165,8 +165,10 @@ def _number(kind: object) -> int:
     return number
 
 
-_COUNTED: Final = frozenset({"MemcpyFromHost", "MemcpyToHost", "SimplifiedLayerNormalization"})
-"""Operators that onnxruntime keeps in ONNX's domain, and whose inputs it counts."""
+_COUNTED: Final = frozenset(
+    "LayerNormalization MeanVarianceNormalization MemcpyFromHost MemcpyToHost SimplifiedLayerNormalization ThresholdedRelu".split()
+)
+"""Operators that onnxruntime keeps in ONNX's domain, some at opsets before ONNX's own, and whose inputs it counts."""
 
 
 def contrib_form(domain: str, name: str, rule: Rule) -> Form | None:
@@ -292,7 +294,8 @@ def _without_schema(domain: str, name: str, version: int) -> Departures:
     opset = f"opset {version} of {domain or 'ai.onnx'}"
     if is_deprecated(domain, name, version):
         return Departures(harmless=(f"{name} is deprecated in {opset}",))
-    return Departures(fatal=(f"{opset} has no {name}",) if onnx.defs.has(name, domain) else ())
+    is_unknown = onnx.defs.has(name, domain) and contrib(domain, name) is None
+    return Departures(fatal=(f"{opset} has no {name}",) if is_unknown else ())
 
 
 def _counted(number: int, what: str) -> str:

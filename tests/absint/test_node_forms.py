@@ -12,6 +12,7 @@ import absint
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
+from tests.absint.typing.runtime import refusal
 
 node = helper.make_node
 
@@ -94,6 +95,29 @@ NOTED: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
         "info: Scatter scatter: Scatter is deprecated in opset 12 of ai.onnx [node-form]",
     ),
 }
+
+
+OWN = {"LayerNormalization": (1, 9, 13, 16), "ThresholdedRelu": (1, 7, 9), "MeanVarianceNormalization": (1, 8)}
+"""Operators that onnxruntime has in ONNX's domain at opsets before ONNX's own; its optimiser writes the first."""
+
+
+@pytest.mark.parametrize(("op", "opset"), [(op, opset) for op, opsets in OWN.items() for opset in opsets])
+def test_operators_that_onnxruntime_has_before_onnx(op: str, opset: int) -> None:
+    def made(outputs: int) -> onnx.ModelProto:
+        inputs = ["i", "v", "v"] if op == "LayerNormalization" else ["i"]
+        built = model([node(op, inputs, ["out", *(f"o{at}" for at in range(1, outputs))])], opset=opset)
+        del built.graph.input[:]
+        sizes = {"i": ["N", 3, 4, 5], "v": [5]}
+        built.graph.input.extend(helper.make_tensor_value_info(n, TensorProto.FLOAT, sizes[n]) for n in {*inputs})
+        return built
+
+    result = absint.analyze(made(1))
+    assert not result.diagnostics
+    assert str(result.shapes["out"]) == "[N, 3, 4, 5]"
+    assert not refusal(made(1))
+    (too_many,) = absint.analyze(made(4)).diagnostics
+    assert str(too_many).endswith("found 4 [ill-formed]")
+    assert refusal(made(4))
 
 
 @pytest.mark.parametrize("name", NOTED)

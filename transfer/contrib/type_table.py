@@ -1,4 +1,6 @@
-"""The types that onnxruntime's operators accept and return, which no onnx schema has.
+"""The types that onnxruntime's own operators accept and return.
+
+Those of ONNX's domain that ONNX has too run at opsets before ONNX's own.
 
 A line lists inputs, then outputs, then the types of each variable. `?` marks an optional one, `*` one for all that
 remain, `!` those that need not share a type. `GROUPS` names sets of types.
@@ -39,6 +41,8 @@ TABLE: Final = {
         "GRUUnit": "T T T T -> T; T: float float16 double",
         "GivenTensorFill": "T? -> T; T: float float16 double",
         "ImageScaler": "T -> T; T: float float16 double",
+        "LayerNormalization": "T V V? -> V U? U?; T: reals; V: reals; U: float double",
+        "MeanVarianceNormalization": "T -> T; T: float float16 double",
         "MemcpyFromHost": "T -> T; T: fixed sequence",
         "MemcpyToHost": "T -> T; T: fixed sequence",
         "MultilevelCropAndResize_TRT": "T T T T T -> T; T: float",
@@ -47,6 +51,7 @@ TABLE: Final = {
         "Scale": "T -> T; T: float float16 double",
         "ScaledTanh": "T -> T; T: float float16 double",
         "SimplifiedLayerNormalization": "T V -> V U?; T: reals; V: reals; U: float double",
+        "ThresholdedRelu": "T -> T; T: float float16 double",
     },
     "com.microsoft": {
         "Attention": "T T T? M? T? T? M? -> T T?; T: real; M: int32",

@@ -21,10 +21,11 @@ from tests.absint.typing.mutations import NAMES
 from tests.absint.typing.runtime import refusal
 
 OWN = ("com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc")
+ONNX = {(s.name, s.since_version) for s in onnx.defs.get_all_schemas_with_history() if not s.domain}
 REGISTERED: dict[tuple[str, str, int], Any] = {
     (s.domain, s.name, s.since_version): s
     for s in state.get_all_operator_schema()
-    if not s.deprecated and (s.domain in OWN or (not s.domain and not onnx.defs.has(s.name)))
+    if not s.deprecated and (s.domain in OWN or (not s.domain and (s.name, s.since_version) not in ONNX))
 }
 
 
@@ -89,7 +90,8 @@ def model(domain: str, name: str, version: int, types: list[TypeProto]) -> onnx.
     outputs = [f"o{at}" for at in range(len(REGISTERED[domain, name, version].outputs))]
     node = helper.make_node(name, [i.name for i in inputs], outputs, domain=domain)
     graph = helper.make_graph([node], "own", inputs, [onnx.ValueInfoProto(name=name) for name in outputs])
-    imports = [helper.make_opsetid("", 9 if not domain else 17)]
+    before_onnx = min((since for other, since in ONNX if other == name), default=10) - 1
+    imports = [helper.make_opsetid("", min(9, before_onnx) if not domain else 17)]
     if domain:
         imports.append(helper.make_opsetid(domain, version))
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
