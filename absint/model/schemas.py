@@ -166,7 +166,14 @@ def _number(kind: object) -> int:
 
 
 _COUNTED: Final = frozenset(
-    "LayerNormalization MeanVarianceNormalization MemcpyFromHost MemcpyToHost SimplifiedLayerNormalization ThresholdedRelu".split()
+    [
+        "LayerNormalization",
+        "MeanVarianceNormalization",
+        "MemcpyFromHost",
+        "MemcpyToHost",
+        "SimplifiedLayerNormalization",
+        "ThresholdedRelu",
+    ]
 )
 """Operators that onnxruntime keeps in ONNX's domain, some at opsets before ONNX's own, and whose inputs it counts."""
 
