@@ -3,6 +3,8 @@
     reading           `parse`, `parse_relation`: a text to its dim or relation
     printer           `format_dim`, `format_relation`: their output reads back as the identical object
     layout            the pieces of a text, and how tightly each binds
+    naming            names for long expressions, each defined once below
+    definitions       `read_definitions`: such names and their texts, read back
     dim_params        the `dim_param` of a model: mostly names, and never an error
     parser            operator precedence over the tokens, with explicit stacks
     reference_parser  the same with references to values: `X[1]`, `shape(X)`, `size(X)`, `rank(X)`

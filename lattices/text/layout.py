@@ -11,10 +11,10 @@ from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import Relation, boolean, negation
 from absint.lattices.terms import expr as ex
-from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, expr_of, mul, sub
+from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
 from absint.lattices.terms.interval import ZERO
 from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.normal import mod, sole_atom, truncdiv
 from absint.lattices.text.functions import FUNCTIONS
 from absint.lattices.text.tokens import is_name, quote
 
@@ -66,6 +66,8 @@ def _expression(e: Expr) -> tuple[int, list[Piece]]:
     only = summands[0]
     if only.negative:
         return _NEGATIVE, _sum(summands)
+    if (alone := sole_atom(e)) is not None:
+        return _atom(alone)
     return _product(only)
 
 
@@ -84,8 +86,7 @@ def _sum(summands: list[_Summand]) -> list[Piece]:
             pieces.append(" - " if s.negative else " + ")
         elif s.negative:
             pieces.append("-")
-            if level == _QUOTIENT:
-                body = ["(", *body, ")"]
+            body = _wrapped(level, body, _PRODUCT)
         pieces += body
     return pieces
 
@@ -164,7 +165,7 @@ def _product(s: _Summand) -> tuple[int, list[Piece]]:
         factors.append((_ATOM, [str(s.scale)]))
     for factor, group in groupby(s.factors):
         power = len(list(group))
-        level, pieces = _atom(factor)
+        level, pieces = _factor(factor)
         if power > 1:
             level, pieces = _POWER, [*_wrapped(level, pieces, _ATOM), f"**{power}"]
         factors.append((level, pieces))
@@ -183,7 +184,17 @@ def _product(s: _Summand) -> tuple[int, list[Piece]]:
 
 
 def _wrapped(level: int, pieces: list[Piece], least: int) -> list[Piece]:
-    return pieces if level >= least else ["(", *pieces, ")"]
+    if level >= least:
+        return pieces
+    only = pieces[0]
+    return [only._replace(least=least)] if isinstance(only, Operand) and len(pieces) == 1 else ["(", *pieces, ")"]
+
+
+def _factor(factor: Atom) -> tuple[int, list[Piece]]:
+    """An atom in a sum or product: an operand of its own, unless it is a symbol."""
+    level, pieces = _atom(factor)
+    alone: Dim = expr_of(factor)
+    return level, [Operand(alone)] if factor.args and isinstance(alone, Expr) else pieces
 
 
 def _atom(factor: Atom) -> tuple[int, list[Piece]]:
@@ -245,15 +256,20 @@ def _literal(r: Relation) -> list[Piece]:
 
 
 def _comparison(op: str, e: Expr) -> list[Piece]:
+    left, op, right = _sides(op, e)
+    return [*_sum(left), f" {op} ", *_sum(right)]
+
+
+def _sides(op: str, e: Expr) -> tuple[list[_Summand], str, list[_Summand]]:
     """`e op 0` with the negative terms on the right, or the constant alone there."""
     summands = _summands(e)
     left = [s for s in summands if not s.negative and not s.is_constant]
     right = [s._replace(negative=False) for s in summands if s.negative and not s.is_constant]
     constant = next((s for s in summands if s.is_constant), None)
     if not right:
-        return [*_sum(left), f" {op} ", *_sum([constant._replace(negative=not constant.negative)] if constant else [])]
+        return left, op, [constant._replace(negative=not constant.negative)] if constant else []
     if not left:
-        return [*_sum(right), f" {_FLIPPED[op]} ", *_sum([constant] if constant else [])]
+        return right, _FLIPPED[op], [constant] if constant else []
     flipped = op == ">=" and len(left) < len(right)  # past + seq <= total
     if constant is not None and constant.negative:
         if op == ">=" and constant.scale == 1:
@@ -263,8 +279,29 @@ def _comparison(op: str, e: Expr) -> list[Piece]:
     elif constant is not None:
         left.append(constant)
     if flipped:
-        return [*_sum(right), " < " if op == ">" else " <= ", *_sum(left)]
-    return [*_sum(left), f" {op} ", *_sum(right)]
+        return right, "<" if op == ">" else "<=", left
+    return left, op, right
 
 
-__all__ = ["Operand", "Piece", "laid_out", "symbol_text"]
+def sides(r: Relation) -> tuple[Expr, str, Expr] | None:
+    """The two expressions that a comparison shows, and the text between them; None for any other relation."""
+    if r.op not in _FLIPPED or _literal(r):
+        return None
+    left, op, right = _sides(r.op, r.expr)
+    found = _total(left), _total(right)
+    return (found[0], f" {op} ", found[1]) if isinstance(found[0], Expr) and isinstance(found[1], Expr) else None
+
+
+def _total(summands: Iterable[_Summand]) -> Dim:
+    """The expression that these summands add up to."""
+    total: Dim = ex.ZERO_EXPR
+    for s in summands:
+        term = ex.polynomial({s.factors: -s.scale if s.negative else s.scale})
+        if s.remainder is not None:
+            op, a, b = s.remainder
+            term = mul(term, mod(a, b) if op == "%" else sub(a, mul(b, truncdiv(a, b))))
+        total = ex.add(total, term)
+    return total
+
+
+__all__ = ["Operand", "Piece", "laid_out", "sides", "symbol_text"]
