@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -123,17 +123,20 @@ class Contents:
         return self if not self.open else self.map(lambda e: replace_in(e, mapping))
 
     def __str__(self) -> str:
-        if self.shape is None:
-            return f"all {self.elements[0]}"
-        if self.shape == ():
-            return str(self.elements[0])
-        return str(self._nested(self.shape, 0)).replace("'", "")
+        return self.text(str)
 
-    def _nested(self, shape: tuple[int, ...], at: int) -> list[Any]:
-        if len(shape) == 1:
-            return [str(e) for e in self.elements[at : at + shape[0]]]
-        step = prod(shape[1:])
-        return [self._nested(shape[1:], at + i * step) for i in range(shape[0])]
+    def text(self, of: Callable[[Element], str]) -> str:
+        """The elements in brackets, each with the text that `of` gives it."""
+        if self.shape is None:
+            return f"all {of(self.elements[0])}"
+
+        def nested(shape: tuple[int, ...], at: int) -> str:
+            if not shape:
+                return of(self.elements[at])
+            step = prod(shape[1:])
+            return f"[{', '.join(nested(shape[1:], at + i * step) for i in range(shape[0]))}]"
+
+        return nested(self.shape, 0)
 
     def __repr__(self) -> str:
         return f"Contents({self})"

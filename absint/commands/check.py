@@ -88,11 +88,13 @@ def check(
     if is_range:
         with working("checking the ranges"):
             found = result.check_range({item.name: _ends(result, item) for item in given}, **limits._asdict())
-        _print_range(_shown(result, found), form)
+        _print_range(result, _shown(result, found), form)
         return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
     at = result.check({item.name: item.low for item in given if item.low is not None})
     if form == "json":
-        click.echo(at.to_json())
+        from absint.solution.naming import where
+
+        click.echo(at.to_json(where(result)))
     else:
         from absint.report.checks import check_report
         from absint.report.text import width_of, write
@@ -140,14 +142,16 @@ def _shown(result: Result, found: RangeCheck) -> RangeCheck:
     return replace(found, open=open_, premises=premises)
 
 
-def _print_range(found: RangeCheck, form: str) -> None:
+def _print_range(result: Result, found: RangeCheck, form: str) -> None:
+    from absint.solution.naming import where
+
     if form == "json":
-        click.echo(found.to_json())
+        click.echo(found.to_json(where(result)))
     else:
         from absint.report.checks import range_report
         from absint.report.text import width_of, write
 
-        write(range_report(found, width_of()))
+        write(range_report(found, where(result), width_of()))
 
 
 def _check_feeds(

@@ -53,7 +53,9 @@ def contract(
     with working("simplifying the contract"):
         found = result.contract(**limits._asdict())
     if form == "json":
-        click.echo(found.to_json())
+        from absint.solution.naming import where
+
+        click.echo(found.to_json(where(result)))
     else:
         from absint.report.contracts import report
         from absint.report.text import width_of, write

@@ -97,7 +97,10 @@ def prove(
     query = Query(result)
     for text in (*assume, *relations):
         query.relation(text)  # report a mistake in the last one before answering the first
+    from absint.solution.naming import where
+
     proofs = []
+    texts = where(result)
     for text in relations:
         with working("proving"):
             proof = result.prove(
@@ -106,15 +109,16 @@ def prove(
         proofs.append(proof)
         if form == "text":
             from absint.report import proofs as report
-            from absint.report.text import width_of, write
+            from absint.report.text import definitions, width_of, write
 
-            write(report.block(proof, width_of(), fixed=bool(sizes), verbose=verbose))
+            write(report.block(proof, texts, width_of(), fixed=bool(sizes), verbose=verbose))
     if form == "json":
         from absint.report.proofs import document
 
         click.echo(document(result, proofs))
     else:
         write(report.summary(proofs))
+        write(definitions(texts, width_of()))
     return worst(map(_code, proofs))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from absint.explain.places import Place
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
+from absint.lattices.text.naming import Naming
 from absint.lattices.value import Value
 
 Kind = Literal["input", "initialiser", "fixed", "unchanged", "computed", "invented", "control"]
@@ -138,6 +139,8 @@ class Derived:
     """Sources that were not followed because the limit was reached."""
     label: str = ""
     """The unsound policy that the numbers are claims of; empty for a sound result."""
+    naming: Naming = field(default_factory=Naming, repr=False, compare=False)
+    """The names of long dims."""
 
 
 __all__ = ["Derived", "Kind", "Number", "Source", "Stated", "Step"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.contents import Element
 from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.naming import Where
 from absint.solution.described import described
 from absint.version import VERSION
 
@@ -18,25 +18,26 @@ SCHEMA: Final = "absint.explain/1"
 
 def document(explanation: Derived) -> str:
     """The whole explanation, one step a line."""
+    texts = Where(explanation.naming)
     head: dict[str, Json] = {
         "schema": SCHEMA,
         "absint": VERSION,
         "model": explanation.model,
         "value": explanation.value,
         "path": explanation.path,
-        "description": described(explanation.shown),
+        "description": described(explanation.shown, texts),
         "claims": list(explanation.claims),
         "left_out": explanation.left_out,
     }
     if explanation.label:
         head["policy"] = explanation.label
-    texts: dict[Element, str] = {}
     steps = ",\n  ".join(json_text(_step(step, texts)) for step in explanation.steps)
     lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
-    return "{\n" + ",\n".join([*lines, f'"steps": [\n  {steps}\n]']) + "\n}"
+    defined = f'"definitions": {json_text(texts.definitions)}'
+    return "{\n" + ",\n".join([*lines, f'"steps": [\n  {steps}\n]', defined]) + "\n}"
 
 
-def _step(step: Step, texts: dict[Element, str]) -> dict[str, Json]:
+def _step(step: Step, texts: Where) -> dict[str, Json]:
     return {
         "id": step.id,
         "kind": step.kind,
@@ -47,13 +48,13 @@ def _step(step: Step, texts: dict[Element, str]) -> dict[str, Json]:
         "attributes": {name: _attribute(value) for name, value in step.attributes},
         "from": [_source(source, texts) for source in step.sources],
         "followed": step.followed,
-        "requires": _all_stated(step.requires),
-        "defined": _all_stated(step.defined),
-        "facts": _all_stated(step.facts),
+        "requires": _all_stated(step.requires, texts),
+        "defined": _all_stated(step.defined, texts),
+        "facts": _all_stated(step.facts, texts),
     }
 
 
-def _source(source: Source, texts: dict[Element, str]) -> dict[str, Json]:
+def _source(source: Source, texts: Where) -> dict[str, Json]:
     named: dict[str, Json] = {"step": source.step, "role": source.role, "variable": source.variable}
     return {**named, **_at(source.at, texts), "by": source.by}
 
@@ -65,12 +66,9 @@ def _attribute(value: object) -> Json:
     return value if isinstance(value, (int, str)) else str(value)
 
 
-def _at(at: Number, texts: dict[Element, str]) -> dict[str, Json]:
+def _at(at: Number, texts: Where) -> dict[str, Json]:
     """`axis`, `element` (row-major) or `length`: the one that applies has its index, the others null."""
     place = at.place
-    dim = texts.get(at.number)
-    if dim is None:
-        dim = texts[at.number] = str(at.number)
     return {
         "value": at.value,
         "path": at.path,
@@ -78,12 +76,12 @@ def _at(at: Number, texts: dict[Element, str]) -> dict[str, Json]:
         "element": place.at if place.kind == "element" else None,
         "length": place.kind == "length",
         "depth": place.depth,
-        "dim": dim,
+        "dim": texts.element(at.number),
     }
 
 
-def _all_stated(found: Iterable[Stated]) -> list[Json]:
-    return [{"relation": str(s.relation), "role": s.role, "reason": s.reason, "node": s.node} for s in found]
+def _all_stated(found: Iterable[Stated], texts: Where) -> list[Json]:
+    return [{"relation": texts.relation(s.relation), "role": s.role, "reason": s.reason, "node": s.node} for s in found]
 
 
 __all__ = ["SCHEMA", "document"]

@@ -24,6 +24,7 @@ from absint.program.steps import Operand
 from absint.shapes.names import more_names
 from absint.shapes.refinement import Learned
 from absint.solution.constraints import all_names
+from absint.solution.naming import naming
 from absint.transfer.op import Statement
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Steps:
         steps = tuple([self._step(slot, origin, numbers) for slot, origin in found.origins.items()])
         claims = tuple([numbers[slot] for slot in slots])
         shown = result.value_of(operand)
-        return Explanation(result.origin, value, path, shown, claims, steps, found.left_out, result.policy.label)
+        label, names = result.policy.label, naming(result)
+        return Explanation(result.origin, value, path, shown, claims, steps, found.left_out, label, names)
 
     def _symbols(self) -> Iterator[Symbol]:
         """Every symbol that the steps mention, in their order."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Where
 from absint.solution.described import described
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ MAX_TEXT: Final = 200
 """Characters of a dim or relation in a text."""
 
 _MAX_SIZE: Final = 2_000
-"""Most operations and operands of a number that is printed."""
+"""Most operations and operands of a formula that is printed."""
 _MAX_STATED: Final = 5
 _MAX_SOURCES: Final = 12
 _MAX_NAMED: Final = 4
@@ -55,6 +57,7 @@ class _Text:
         self.explanation = explanation
         self.steps = explanation.steps
         self.said: set[str] = set()
+        self.where = Where(explanation.naming)
         self._texts: dict[Element, str] = {}
         self.leaf_of: dict[int, Step] = {}
         """Constants that come unchanged from a constant of the model -> that constant."""
@@ -104,7 +107,7 @@ class _Text:
         explanation = self.explanation
         where = f"  (in {plain(explanation.path)})" if explanation.path else ""
         label = f"  ({explanation.label})" if explanation.label else ""
-        yield f"{plain(explanation.value)}: {_cut(plain(described(explanation.shown)))}{where}{label}"
+        yield f"{plain(explanation.value)}: {_cut(plain(described(explanation.shown, self.where)))}{where}{label}"
         for claim in explanation.claims:
             entry = self.entry_of[claim]
             asked = replace(self.steps[claim].at, value=explanation.value, path="")
@@ -118,6 +121,12 @@ class _Text:
             found = [f"{more:,} more numbers"] if more > 0 else []
             found += [f"{explanation.left_out:,} not followed"] if explanation.left_out else []
             yield f"left out: {' and '.join(found)}"
+        definitions = self.where.definitions
+        if definitions:
+            yield ""
+            yield "where"
+            for name, text in definitions.items():
+                yield from wrap(f"  {name} = {plain(text)}", _WIDTH, subsequent_indent=" " * 6, break_long_words=False)
 
     def _entry(self, entry: _Entry) -> Iterator[str]:
         head = entry.head
@@ -129,7 +138,10 @@ class _Text:
         yield from self._stated(entry)
 
     def _formula(self, step: Step) -> str:
-        return "" if step.formula is None else f": {self._number(step.formula)}"
+        if step.formula is None:
+            return ""
+        size = getattr(step.formula, "size", 1)
+        return f": <{size:,} terms>" if size > _MAX_SIZE else f": {_cut(plain(str(step.formula)))}"
 
     def _sources(self, entry: _Entry) -> Iterator[str]:
         """Expressions first, then the constants that they are computed with."""
@@ -217,9 +229,7 @@ class _Text:
         """A number or relation in at most about MAX_TEXT characters."""
         found = self._texts.get(number)
         if found is None:
-            size = getattr(number, "size", 1)
-            found = f"<{size:,} terms>" if size > _MAX_SIZE else _cut(plain(str(number)))
-            self._texts[number] = found
+            found = self._texts[number] = _cut(plain(self.where.element(number)))
         return found
 
     def _stated(self, entry: _Entry) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
@@ -13,9 +13,12 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import json_text
+from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
 from absint.queries.provers import prover as prover_of
 from absint.solution.constraints import all_names
+from absint.solution.described import brief
+from absint.solution.naming import where
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
 
@@ -69,6 +72,14 @@ class Equalities(Generic[Member]):
     reason: str = ""
     """The reason why some terms were not compared, if any: these are in classes of their own."""
 
+    texts: Where = field(default_factory=lambda: Where(Naming()), repr=False, compare=False)
+    """The names of long expressions in the classes."""
+
+    @property
+    def definitions(self) -> Mapping[str, str]:
+        """The names of long expressions in the classes, and what they stand for."""
+        return self.texts.definitions
+
     def __iter__(self) -> Iterator[Class[Member]]:
         return iter(self.classes)
 
@@ -81,8 +92,9 @@ class Equalities(Generic[Member]):
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.classes/1`."""
+        more = {"definitions": dict(self.definitions)}
         found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
-        return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason}, indent=1)
+        return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason, **more}, indent=1)
 
 
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:
@@ -113,8 +125,10 @@ def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
                 name
             )
 
+    texts = where(analysed)
+
     def shown(shape: Sequence[Expr]) -> str:
-        return str(Shape([_shown(analysed, dim) for dim in shape]))
+        return brief(Shape([_shown(analysed, dim) for dim in shape]), texts)
 
     def distinct() -> Iterator[Distinct]:
         for a, b in combinations(shapes, 2):
@@ -126,7 +140,7 @@ def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
     ordered = sorted(shapes.items(), key=lambda item: -len(item[1]))
     with within(TEXT_SECONDS):
         classes = tuple(Class(_or_name(partial(shown, shape), names), tuple(names)) for shape, names in ordered)
-    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason)
+    return Equalities(classes, distinct, len(found.undecided), watch.seconds, found.reason, texts)
 
 
 def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
@@ -158,9 +172,10 @@ def _equalities(
     watch = Stopwatch()
     with within(prover.limits.seconds):
         found = partition(terms, prover)
+    texts = where(analysed)
 
     def text(term: Expr) -> str:
-        return shown(str(_shown(analysed, term)))
+        return shown(texts.dim(_shown(analysed, term)))
 
     def distinct() -> Iterator[Distinct]:
         for a, b in combinations([members[0] for members in found.classes], 2):
@@ -170,7 +185,7 @@ def _equalities(
     ordered.sort(key=lambda item: -len(item[1]))
     with within(TEXT_SECONDS):
         classes = [Class(_or_name(partial(text, term), members), members) for term, members in ordered]
-    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason)
+    return Equalities(tuple(classes), distinct, len(found.undecided), watch.seconds, found.reason, texts)
 
 
 def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.naming import Naming, Where
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
@@ -67,8 +68,9 @@ class Check:
     def __repr__(self) -> str:
         return f"<Check: {excerpt(str(self))}>"
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.check/1`."""
+    def to_json(self, texts: Where | None = None) -> str:
+        """As a JSON object, schema `absint.check/1`. Long dims have the names of `texts`, if there are any."""
+        texts = texts or Where(Naming())
         return json_text(
             {
                 "schema": "absint.check/1",
@@ -78,8 +80,9 @@ class Check:
                 if self.failure is None
                 else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
                 "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
-                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "premises": [_located(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
+                "definitions": texts.definitions,
             },
             indent=1,
         )
@@ -131,8 +134,9 @@ class RangeCheck:
     def __repr__(self) -> str:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.check-range/1`."""
+    def to_json(self, texts: Where | None = None) -> str:
+        """As a JSON object, schema `absint.check-range/1`. Long dims have the names of `texts`, if there are any."""
+        texts = texts or Where(Naming())
         return json_text(
             {
                 "schema": "absint.check-range/1",
@@ -143,10 +147,11 @@ class RangeCheck:
                 "failure": None
                 if self.failure is None
                 else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "open": [_located(c.origin, str(c.formula)) for c in self.open],
+                "open": [_located(c.origin, texts.relation(c.formula)) for c in self.open],
                 "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
-                "premises": [_located(c.origin, str(c.relation)) for c in self.premises],
+                "premises": [_located(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "reason": self.reason,
+                "definitions": texts.definitions,
             },
             indent=1,
         )

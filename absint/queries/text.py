@@ -2,6 +2,7 @@
 
     logits[1] == input_ids[1]      dims of values            shape(X) == shape(Z), rank(X) == 4, size(A) == size(B)
     H % 32 == 0                    symbols of the inputs     _d0 <= N*M: symbols that the analysis invented, as shown
+    w1 == 2*w2                     long dims, by the names that documents show
 
 A text becomes a relation over the symbols of the states, before they get printed names, so it shares them with the
 constraints. A dim of refined states may rest on requirements; pass the states of another round for one that does not.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import TextError, parse, parse_relation
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.syntax import UnresolvedError
@@ -23,6 +25,7 @@ from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, Seq
 from absint.program.steps import Operand
 from absint.shapes.names import symbols_of
 from absint.shapes.summaries import State
+from absint.solution.naming import naming
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -100,7 +103,7 @@ def _why_no_shape(name: str, value: Value) -> str:
 
 
 class Symbols(Mapping[str, Dim]):
-    """The symbols that a text may name: those of the inputs, and invented ones by their printed names.
+    """The names of a text: symbols of the inputs, invented ones by their printed names, and names of long dims.
 
     Each has the bounds that it has in the states, so that it is the very symbol of their dims.
     """
@@ -115,12 +118,29 @@ class Symbols(Mapping[str, Dim]):
             found = self._found(name, self._analysed.input_nodes.values())
             return chosen if found is None else found
         found = self._invented(name)
-        if found is None:
-            raise KeyError(name)
-        return found
+        return self._defined(name) if found is None else found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._analysed.parameters or (isinstance(name, str) and self._invented(name) is not None)
+        if name in self._analysed.parameters or not isinstance(name, str):
+            return name in self._analysed.parameters
+        return self._invented(name) is not None or naming(self._analysed).lookup(name) is not None
+
+    def _defined(self, name: str) -> Dim:
+        """The long dim that documents about the result show under this name."""
+        expr = naming(self._analysed).lookup(name)
+        if expr is None:
+            raise KeyError(name)
+        return substitute(expr, {s: self._symbol(s) for s in expr.symbols})
+
+    def _symbol(self, shown: Symbol) -> Dim:
+        """The symbol of the states that is shown as this one."""
+        if shown.name in self._analysed.parameters:
+            return self[shown.name]
+        found = self._invented(shown.name)
+        if found is not None:
+            return found
+        alike = (born for born, dim in self._analysed.names.items() if dim is expr_of(shown))
+        return expr_of(next(alike, shown))
 
     def __iter__(self) -> Iterator[str]:
         yield from self._analysed.parameters

@@ -11,10 +11,12 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.program.limits import LIMITED
 from absint.report.relations import failures_by_reason, plural, reason, sizes, stated
-from absint.report.text import Line, aligned, wrapped
+from absint.report.text import Line, aligned, definitions, wrapped
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.text.naming import Where
     from absint.queries.outcomes import Check, Failure, RangeCheck
     from absint.solver.constraints import Constraint, PossibleFailure
 
@@ -33,8 +35,10 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
     if values:
         inner = [name for name in check.shapes if name not in result.outputs and name not in result.inputs]
         yield from _shapes(result, check, inner, "other values", width)
-    yield from _premises("these sizes break premises, so shapes may be others", check.premises, width)
+    texts = where(result)
+    yield from _premises("these sizes break premises, so shapes may be others", check.premises, texts, width)
     yield from _possible_failures(check.possible_failures, width)
+    yield from definitions(texts, width)
 
 
 def verdict(check: Check) -> Iterator[Line]:
@@ -50,7 +54,7 @@ def verdict(check: Check) -> Iterator[Line]:
         yield Line(f"legal{at}", "bold green")
 
 
-def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
+def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:
     """A check of a box of sizes."""
     box = f" for {plain(_box(check.box))}" if check.box else ""
     assuming = f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else ""
@@ -71,9 +75,10 @@ def range_report(check: RangeCheck, width: int) -> Iterator[Line]:
             yield Line(f"not shown to be legal{box}", "bold yellow")
         case _:
             yield Line(f"undecided{box}: {plain(check.reason)}", "bold yellow")
-    yield from listed("not shown", [stated(c) for c in check.open], width)
-    yield from _premises("some sizes may break premises", check.premises, width)
+    yield from listed("not shown", [stated(c, texts) for c in check.open], width)
+    yield from _premises("some sizes may break premises", check.premises, texts, width)
     yield from _possible_failures(check.possible_failures, width)
+    yield from definitions(texts, width)
 
 
 def _box(box: Mapping[str, tuple[int, int]]) -> str:
@@ -116,8 +121,8 @@ def _shape(check: Check, name: str) -> str:
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
-def _premises(title: str, premises: Iterable[Constraint], width: int) -> Iterator[Line]:
-    yield from listed(title, [stated(c) for c in premises], width)
+def _premises(title: str, premises: Iterable[Constraint], texts: Where, width: int) -> Iterator[Line]:
+    yield from listed(title, [stated(c, texts) for c in premises], width)
 
 
 def _possible_failures(possible_failures: Iterable[PossibleFailure], width: int) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, Union
 
 from absint.lattices.text.escapes import json_text, plain
 from absint.report.relations import in_short, located, plural, sizes
-from absint.report.text import Line, aligned, wrapped
+from absint.report.text import Line, aligned, definitions, wrapped
 
 if TYPE_CHECKING:
     from absint.api import Result
@@ -61,9 +61,10 @@ def report(
     if found.undecided:
         yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
     if result.premises:
-        yield from map(Line, wrapped(f"assuming {plain(in_short(result.premises))}", width, 2))
+        yield from map(Line, wrapped(f"assuming {plain(in_short(result.premises, found.texts))}", width, 2))
     if distinct is not None:
         yield from _distinct(result, distinct, width)
+    yield from definitions(found.texts, width)
 
 
 def _distinct(result: Result, pairs: Sequence[Distinct], width: int) -> Iterator[Line]:
@@ -92,12 +93,14 @@ def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
 def document(result: Result, what: str, found: Found, distinct: Sequence[Distinct] | None) -> str:
     """The form of `Equalities.to_json`, with the model, the kind of class, and pairs of distinct classes."""
     head = json.loads(found.to_json())
+    del head["definitions"]
     whole = {"schema": head.pop("schema"), "model": result.origin, "what": what, **head, "undecided": found.undecided}
-    whole["assuming"] = [located(premise) for premise in result.premises]
+    whole["assuming"] = [located(premise, found.texts) for premise in result.premises]
     if distinct is not None:
         whole["distinct"] = [
             {"first": pair.first, "second": pair.second, "counterexample": pair.counterexample} for pair in distinct
         ]
+    whole["definitions"] = dict(found.definitions)
     return json_text(whole, indent=1)
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, failures_by_reason, plural, reason
-from absint.report.text import Line, wrapped
+from absint.report.text import Line, definitions, wrapped
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint, ConstraintSet
 
 _SHOWN: Final = 40
@@ -27,6 +29,7 @@ _TITLES: Final = {
 
 def report(result: Result, constraints: ConstraintSet, width: int, *, everything: bool = False) -> Iterator[Line]:
     """Counts, relations by role, and the nodes that may fail for reasons that no relation states."""
+    texts = where(result)
     groups: dict[str, dict[tuple[Relation, Relation], list[Constraint]]] = {}
     for constraint in constraints:
         same = groups.setdefault(constraint.role, {}).setdefault((constraint.relation, constraint.guard), [])
@@ -43,16 +46,16 @@ def report(result: Result, constraints: ConstraintSet, width: int, *, everything
         yield Line(title, "bold")
         shown = found if everything else found[:_SHOWN]
         for (relation, guard), same in shown:
-            under = "" if guard is TRUE else f"  where {brief(guard)}"
-            yield from map(
-                Line, wrapped(f"  {plain(f'{brief(relation)}{under}  ({by_nodes(same, same[0].formula)})')}", width, 6)
-            )
+            under = "" if guard is TRUE else f"  where {brief(guard, texts)}"
+            text = f"{brief(relation, texts)}{under}  ({by_nodes(same, same[0].formula)})"
+            yield from map(Line, wrapped(f"  {plain(text)}", width, 6))
         if len(found) > len(shown):
             yield Line(f"  and {len(found) - len(shown):,} more (all: --all)")
-    yield from _possible_failures(constraints, width)
+    yield from _possible_failures(constraints, texts, width)
+    yield from definitions(texts, width)
 
 
-def _possible_failures(constraints: ConstraintSet, width: int) -> Iterator[Line]:
+def _possible_failures(constraints: ConstraintSet, texts: Where, width: int) -> Iterator[Line]:
     possible_failures = list(dict.fromkeys(constraints.possible_failures))
     if not possible_failures:
         return
@@ -60,7 +63,7 @@ def _possible_failures(constraints: ConstraintSet, width: int) -> Iterator[Line]
     yield Line("may fail on data", "bold")
     for same in failures_by_reason(possible_failures).values():
         first = same[0]
-        under = "" if first.guard is TRUE else f"  where {brief(first.guard)}"
+        under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
         more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
         text = f"{reason(first.origin, first.reason)}{more}{under}"
         yield from map(Line, wrapped(f"  {plain(text)}", width, 6))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, stated
-from absint.report.text import Line, wrapped
+from absint.report.text import Line, definitions, wrapped
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.text.naming import Where
     from absint.solver.contracts.contract import Clause, Contract
 
 _SHOWN: Final = 30
@@ -21,6 +23,7 @@ _SHOWN: Final = 30
 def report(result: Result, contract: Contract, width: int, *, everything: bool = False) -> Iterator[Line]:
     """The clauses, and the requirements that they cannot state: counted, or listed with `everything`."""
     names = (*result.symbols, *contract.elements)
+    texts = where(result)
     over = f" over {', '.join(map(plain, names))}" if names else ""
     if contract.possible is False:
         yield Line(f"{plain(result.origin)}: no size of the inputs is legal, this model can never run", "bold red")
@@ -33,39 +36,40 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
         yield Line(f"{plain(result.origin)}: legal sizes meet {count:,} {plural('clause', count)}{over}", "bold")
     shown = contract.clauses if everything else contract.clauses[:_SHOWN]
     for clause in shown:
-        yield from _clause(clause, width, everything)
+        yield from _clause(clause, texts, width, everything)
     if len(shown) < len(contract.clauses):
         yield Line(f"  and {len(contract.clauses) - len(shown):,} more")
     if contract.possible is None:
         yield Line("whether any size meets all clauses was not decided", "yellow")
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
-    yield from _beyond(contract, width, everything)
+    yield from _beyond(contract, texts, width, everything)
+    yield from definitions(texts, width)
 
 
-def _clause(clause: Clause, width: int, everything: bool) -> Iterator[Line]:
+def _clause(clause: Clause, texts: Where, width: int, everything: bool) -> Iterator[Line]:
     if not everything:
         nodes = by_nodes(clause.because, clause.relation)
-        yield from _row(nodes if clause.relation is FALSE else f"{brief(clause.relation)}  ({nodes})", width)
+        yield from _row(nodes if clause.relation is FALSE else f"{brief(clause.relation, texts)}  ({nodes})", width)
         return
-    yield from _row(brief(clause.relation), width)
+    yield from _row(brief(clause.relation, texts), width)
     for constraint in clause.because:
-        stronger = "" if constraint.formula is clause.relation else f", which needs {brief(constraint.formula)}"
+        stronger = "" if constraint.formula is clause.relation else f", which needs {brief(constraint.formula, texts)}"
         text = f"    {plain(reason(constraint.origin, constraint.reason) + stronger)}"
         yield from (Line(part, "dim") for part in wrapped(text, width, 8))
 
 
-def _beyond(contract: Contract, width: int, everything: bool) -> Iterator[Line]:
+def _beyond(contract: Contract, texts: Where, width: int, everything: bool) -> Iterator[Line]:
     """Premises, and requirements that no clause over input symbols can state."""
-    premises = [stated(constraint) for constraint in contract.premises]
+    premises = [stated(constraint, texts) for constraint in contract.premises]
     shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
-    beyond = [stated(constraint) for constraint in contract.beyond]
+    beyond = [stated(constraint, texts) for constraint in contract.beyond]
     possible_failures = [
         reason(failure.origin, failure.reason) for failure in dict.fromkeys(contract.possible_failures)
     ]
     groups = list(failures_by_reason(contract.possible_failures))
     sections = (
-        ("taken for granted", "premise", premises, in_short(contract.premises)),
+        ("taken for granted", "premise", premises, in_short(contract.premises, texts)),
         ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
         ("also required, data-dependent", "requirement", beyond, ""),
         ("may fail on data", "node", possible_failures, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),

@@ -10,10 +10,12 @@ from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
 from absint.report.relations import located
 from absint.report.summary import computed, totals
+from absint.solution.naming import where
 from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
     from absint.shapes.profiling import Profile
 
@@ -26,14 +28,15 @@ def document(
     traced: Sequence[Traced],
     profile: Profile | None = None,
 ) -> str:
-    """The whole result; every dim is a text of the grammar."""
+    """The whole result. A dim is a text of the grammar, or a name that `definitions` has."""
+    texts = where(result)
     counts = totals(result)
-    inputs: list[Json] = [{"name": name, **as_json(result[name])} for name in result.inputs]
+    inputs: list[Json] = [{"name": name, **as_json(result[name], texts)} for name in result.inputs]
     outputs: list[Json] = [
-        {"name": name, **as_json(result.values[name])} for name in result.outputs if name in result.values
+        {"name": name, **as_json(result.values[name], texts)} for name in result.outputs if name in result.values
     ]
     values: list[Json] = [
-        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **as_json(row.value)}
+        {"path": row.path, "name": row.name, "operator": row.operator, "node": row.node, **as_json(row.value, texts)}
         for row in computed(result)
     ]
     whole: dict[str, Json] = {
@@ -65,12 +68,13 @@ def document(
             | ({} if d.sizes is None else {"sizes": dict(d.sizes)})
             for d in result.diagnostics
         ],
-        "assuming": [located(premise) for premise in result.premises],
+        "assuming": [located(premise, texts) for premise in result.premises],
     }
     if not result.policy.sound:
         whole["label"] = result.policy.label
         whole["claims"] = [
-            {"relation": str(claim.relation), "node": claim.node, "reason": claim.reason} for claim in result.claims
+            {"relation": texts.relation(claim.relation), "node": claim.node, "reason": claim.reason}
+            for claim in result.claims
         ]
     if missing:
         whole["missing"] = {requirement: list(lines) for requirement, lines in missing.items()}
@@ -79,7 +83,7 @@ def document(
             {
                 "value": history.place,
                 "node": history.node,
-                "changes": [{"visit": change.visit, **as_json(change.value)} for change in history.changes],
+                "changes": [{"visit": change.visit, **as_json(change.value, texts)} for change in history.changes],
             }
             for history in traced
         ]
@@ -91,6 +95,7 @@ def document(
             "remembered": profile.remembered,
             "rules": {name: {"runs": tally.count, "seconds": tally.seconds} for name, tally in profile.rules.items()},
         }
+    whole["definitions"] = dict(texts.definitions)
     return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"
 
 
@@ -105,27 +110,27 @@ def _text(item: Json) -> str:
     return json_text(item)
 
 
-def as_json(value: Value) -> dict[str, Json]:
+def as_json(value: Value, texts: Where) -> dict[str, Json]:
     """A value as JSON: `kind`, and what the kind has."""
     if isinstance(value, AnyTensor):
-        shape: list[Json] | None = None if value.shape.rank is None else [str(dim) for dim in value.shape.dims]
+        shape: list[Json] | None = None if value.shape.rank is None else [texts.dim(dim) for dim in value.shape.dims]
         result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
         if isinstance(value, SparseTensor):
             result["kind"] = "sparse_tensor"
         elif value.contents is not None:
-            result["contents"] = _contents(value.contents)
+            result["contents"] = _contents(value.contents, texts)
         return result
     if isinstance(value, SequenceOf):
-        return {"kind": "sequence", "length": str(value.length), "element": as_json(value.element)}
+        return {"kind": "sequence", "length": texts.dim(value.length), "element": as_json(value.element, texts)}
     if isinstance(value, OptionalOf):
-        return {"kind": "optional", "present": value.present, "element": as_json(value.element)}
+        return {"kind": "optional", "present": value.present, "element": as_json(value.element, texts)}
     if isinstance(value, MapOf):
-        return {"kind": "map", "key": str(value.key), "element": as_json(value.element)}
+        return {"kind": "map", "key": str(value.key), "element": as_json(value.element, texts)}
     return {"kind": "never computed" if value is BOTTOM else "unknown"}
 
 
-def _contents(contents: Contents) -> Json:
+def _contents(contents: Contents, texts: Where) -> Json:
     """Row-major elements with their shape, or the one element of a fill."""
     if contents.shape is None:
-        return {"fill": str(contents.elements[0])}
-    return {"shape": list(contents.shape), "elements": [str(element) for element in contents.elements]}
+        return {"fill": texts.element(contents.elements[0])}
+    return {"shape": list(contents.shape), "elements": [texts.element(element) for element in contents.elements]}

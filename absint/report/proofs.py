@@ -13,9 +13,11 @@ from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.escapes import Json, json_text, plain
 from absint.report.relations import brief, located, plural, sizes, stated
 from absint.report.text import Line, aligned, wrapped
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.api import Result
+    from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint
     from absint.solver.prove import Proof
 
@@ -33,24 +35,24 @@ _STYLES: Final = {
 }
 
 
-def block(proof: Proof, width: int, *, fixed: bool = False, verbose: bool = False) -> Iterator[Line]:
+def block(proof: Proof, texts: Where, width: int, *, fixed: bool = False, verbose: bool = False) -> Iterator[Line]:
     """The answer to one query: the verdict, and in indented rows what it rests on. `fixed`: `--set` fixed a symbol."""
     verdict = proof.verdict.value
     first, *more = wrapped(f"{verdict}  {plain(proof.text)}", width, len(verdict) + 2)
     yield Line(first, _STYLES[verdict])
     yield from (Line(text, _STYLES[verdict]) for text in more)
-    yield from map(Line, aligned(list(_rows(proof, fixed, verbose)), width))
+    yield from map(Line, aligned(list(_rows(proof, texts, fixed, verbose)), width))
 
 
-def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
+def _rows(proof: Proof, texts: Where, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]:
     if proof.relation not in (TRUE, FALSE, UNKNOWN_RELATION) and not _is_said(proof):
-        yield "in symbols", brief(proof.relation)
+        yield "in symbols", brief(proof.relation, texts)
     match proof.verdict.value:
         case "proved":
-            yield from _because(proof.because)
+            yield from _because(proof.because, texts)
             if not proof.because:
                 yield "rests on", f"the declared inputs{' and --set' if fixed else ''} alone"
-            yield from _assuming(proof.assuming)
+            yield from _assuming(proof.assuming, texts)
             if not proof.premises_shown_consistent:
                 yield "note", "the premises are not shown to be consistent"
         case "refuted":
@@ -67,7 +69,7 @@ def _rows(proof: Proof, fixed: bool, verbose: bool) -> Iterator[tuple[str, str]]
             yield "because", proof.reason or "no reason is known"
         case "contradiction":
             yield "so", "nothing is proved: what is taken for granted cannot hold together"
-            yield from _because(proof.because)
+            yield from _because(proof.because, texts)
     if verbose:
         sent = f", {proof.asked:,} {plural('premise', proof.asked)} sent to Z3" if proof.asked else ""
         yield "decided", f"by {proof.tier} in {proof.seconds * 1000:,.1f} ms{sent}; given {proof.given}"
@@ -81,17 +83,17 @@ def _is_said(proof: Proof) -> bool:
         return False
 
 
-def _assuming(premises: Sequence[Constraint]) -> Iterator[tuple[str, str]]:
+def _assuming(premises: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
     for premise in premises[:_PREMISES]:
-        yield "assuming", stated(premise)
+        yield "assuming", stated(premise, texts)
     if len(premises) > _PREMISES:
         yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint constraints --role assumed)"
 
 
-def _because(core: Sequence[Constraint]) -> Iterator[tuple[str, str]]:
+def _because(core: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:
     """The constraints of the core, each under its role."""
     for constraint in dict.fromkeys(core):
-        yield "assuming" if constraint.is_premise else constraint.role, stated(constraint)
+        yield "assuming" if constraint.is_premise else constraint.role, stated(constraint, texts)
 
 
 def _candidate(proof: Proof) -> Iterator[tuple[str, str]]:
@@ -119,20 +121,22 @@ def document(result: Result, proofs: Iterable[Proof]) -> str:
 
     head = {"schema": SCHEMA, "absint": VERSION, "model": result.origin}
     lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
-    found = ",\n  ".join(json_text(_record(proof)) for proof in proofs)
-    return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]']) + "\n}"
+    texts = where(result)
+    found = ",\n  ".join(json_text(_record(proof, texts)) for proof in proofs)
+    defined = f'"definitions": {json_text(texts.definitions)}'
+    return "{\n" + ",\n".join([*lines, f'"proofs": [\n  {found}\n]', defined]) + "\n}"
 
 
-def _record(proof: Proof) -> dict[str, Json]:
+def _record(proof: Proof, texts: Where) -> dict[str, Json]:
     """`relation` is over symbols; `because` is the core of a proof or contradiction, `assuming` are its premises."""
     counterexample: Json = None if proof.counterexample is None else dict(proof.counterexample)
     return {
         "query": proof.text,
         "verdict": proof.verdict.value,
-        "relation": str(proof.relation),
+        "relation": texts.relation(proof.relation),
         "given": proof.given,
-        "because": [located(constraint) for constraint in proof.because],
-        "assuming": [located(constraint) for constraint in proof.assuming],
+        "because": [located(constraint, texts) for constraint in proof.because],
+        "assuming": [located(constraint, texts) for constraint in proof.assuming],
         "counterexample": counterexample,
         "invented": dict(proof.invented),
         "confirmed": proof.confirmed,

@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import Json
-from absint.solution.described import MAX_SHOWN_SIZE
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
+    from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 _LONGEST: Final = 300
 
 
-def brief(relation: Relation) -> str:
-    """A relation; of one too large to read, its size."""
-    if relation.size > MAX_SHOWN_SIZE:
+def brief(relation: Relation, texts: Where) -> str:
+    """A relation with its long parts named; of one that is too large to read all the same, its size."""
+    found = texts.naming.relation(relation)
+    if len(found.text) > _LONGEST:
         return f"<{relation.size:,} terms over {', '.join(sorted(relation.free_symbols)[:4])}>"
-    text = str(relation)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+    return texts.noted(found)
 
 
-def stated(constraint: Constraint) -> str:
+def stated(constraint: Constraint, texts: Where) -> str:
     """A constraint with the node that states it: `N == 64  (MatMul /fc: inner dimensions of A and B must agree)`."""
-    return f"{brief(constraint.formula)}  ({reason(constraint.origin, constraint.reason)})"
+    return f"{brief(constraint.formula, texts)}  ({reason(constraint.origin, constraint.reason)})"
 
 
 def reason(origin: Origin, why: str) -> str:
@@ -35,9 +35,9 @@ def reason(origin: Origin, why: str) -> str:
     return why if origin in (ASSUMPTION, DECLARATION) else f"{origin}: {why}"
 
 
-def in_short(premises: Sequence[Constraint], most: int = 2) -> str:
+def in_short(premises: Sequence[Constraint], texts: Where, most: int = 2) -> str:
     """The first of some premises: `N <= 16777216; M <= 16777216; and 3 more`."""
-    shown = [brief(constraint.formula) for constraint in premises[:most]]
+    shown = [brief(constraint.formula, texts) for constraint in premises[:most]]
     more = len(premises) - len(shown)
     return "; ".join([*shown, *([f"and {more:,} more"] if more else [])])
 
@@ -72,12 +72,12 @@ def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def located(constraint: Constraint) -> dict[str, Json]:
+def located(constraint: Constraint, texts: Where) -> dict[str, Json]:
     """A constraint as JSON: its relation and guard, its role, and the node that states it."""
     origin = constraint.origin
     return {
-        "relation": str(constraint.relation),
-        "guard": str(constraint.guard),
+        "relation": texts.relation(constraint.relation),
+        "guard": texts.relation(constraint.guard),
         "role": constraint.role,
         "node": origin.name,
         "path": origin.path,

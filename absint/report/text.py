@@ -19,8 +19,10 @@ from absint.report.relations import in_short
 from absint.report.summary import computed, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
+from absint.solution.naming import where
 
 if TYPE_CHECKING:
+    from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
     from absint.shapes.profiling import Profile
     from absint.solution.analysed import Analysed
@@ -71,19 +73,21 @@ def report(
     profile: Profile | None = None,
 ) -> Iterator[Line]:
     """The lines of `absint analyze`."""
+    texts = where(analysed)
     yield from _title(analysed)
     if not analysed.policy.sound:
         yield Line(f"{analysed.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])
     for title, names in (("inputs", analysed.inputs), ("outputs", analysed.outputs)):
         known = analysed.values
-        rows = [(name, described(known[name]) if name in known else "not computed") for name in names]
+        rows = [(name, described(known[name], texts) if name in known else "not computed") for name in names]
         yield from _section(title, rows, width)
     if values:
-        yield from _values(analysed, width)
+        yield from _values(analysed, texts, width)
     for history in traced:
-        yield from _trace(history, width)
-    yield from _summary(analysed, width)
-    yield from _claims(analysed, width)
+        yield from _trace(history, texts, width)
+    rest = [*_summary(analysed, texts, width), *_claims(analysed, texts, width)]
+    yield from definitions(texts, width)
+    yield from rest
     yield from diagnostics(all_diagnostics(analysed), width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
@@ -133,28 +137,36 @@ def _section(title: str, rows: Sequence[tuple[str, str]], width: int) -> Iterato
         yield Line(text)
 
 
-def _values(analysed: Analysed, width: int) -> Iterator[Line]:
+def definitions(texts: Where, width: int) -> Iterator[Line]:
+    """The names of long expressions that a document uses, each with what it stands for; nothing without any."""
+    found = texts.definitions
+    if found:
+        yield from _section("where", [(name, f"= {text}") for name, text in found.items()], width)
+
+
+def _values(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
     for path, group in groupby(computed(analysed), key=lambda row: row.path):
-        rows = [(row.name, f"{described(row.value)}  ({row.operator})") for row in group]
+        rows = [(row.name, f"{described(row.value, texts)}  ({row.operator})") for row in group]
         yield from _section(f"values of {plain(path)}" if path else "values", rows, width)
 
 
-def _trace(history: Traced, width: int) -> Iterator[Line]:
-    rows = [(f"visit {change.visit}", described(change.value)) for change in history.changes]
+def _trace(history: Traced, texts: Where, width: int) -> Iterator[Line]:
+    rows = [(f"visit {change.visit}", described(change.value, texts)) for change in history.changes]
     yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
 
 
-def _claims(analysed: Analysed, width: int) -> Iterator[Line]:
+def _claims(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
     """Relations that an unsound policy takes for granted; of many the first few."""
     taken = claims(analysed)
     if taken:
-        found = list(dict.fromkeys((str(claim.relation), f"{claim.node}: {claim.reason}") for claim in taken))
+        stated = [(texts.relation(claim.relation), f"{claim.node}: {claim.reason}") for claim in taken]
+        found = list(dict.fromkeys(stated))
         more = len(found) - SHOWN_OF_A_KIND
         rows = [*found[:SHOWN_OF_A_KIND], *([(f"and {more:,} more", "")] if more > 0 else [])]
         yield from _section("taken for granted", rows, width)
 
 
-def _summary(analysed: Analysed, width: int) -> Iterator[Line]:
+def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
     counts = totals(analysed)
     ranks = "every rank known" if not counts.unranked else f"{counts.unranked:,} of unknown rank"
     kinds = f"{counts.concrete:,} concrete, {counts.expression:,} expressions, {counts.unknown:,} unknown"
@@ -173,7 +185,7 @@ def _summary(analysed: Analysed, width: int) -> Iterator[Line]:
         )
     premises = all_premises(analysed)
     if premises:
-        rows.append(("assuming", in_short(premises)))
+        rows.append(("assuming", in_short(premises, texts)))
     yield from _section("totals", rows, width)
 
 
@@ -240,4 +252,4 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     yield text
 
 
-__all__ = ["Line", "aligned", "diagnostics", "report", "table", "width_of", "wrapped", "write"]
+__all__ = ["Line", "aligned", "definitions", "diagnostics", "report", "table", "width_of", "wrapped", "write"]

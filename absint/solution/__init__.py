@@ -7,5 +7,6 @@ load_errors         errors that keep every runtime from loading the model, thoug
 node_diagnostics    nodes that cannot run, and operators without a rule
 claimed             relations that an unsound policy takes for granted
 described           values as text
+naming              names for dims that are too long to read in place
 verify              the states are a post-fixpoint
 """

@@ -6,6 +6,7 @@ shared, so all definitions together grow with the number of distinct expressions
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Final, NamedTuple
@@ -26,6 +27,8 @@ _SHORTEST_OF_ALL: Final = 10
 
 _BATCH: Final = 8 * MAX_SHOWN
 """In a longer definition all long operands are named at once."""
+
+_NUMBERED: Final = re.compile(r"w[1-9][0-9]*")
 
 _NAME: Final = len("w10")
 
@@ -76,6 +79,8 @@ class Naming:
 
     def lookup(self, name: str) -> Expr | None:
         """The expression of a name."""
+        if name in self._by_name or not _NUMBERED.fullmatch(name):
+            return self._by_name.get(name)
         self._all_batches()
         return self._by_name.get(name)
 
@@ -248,23 +253,23 @@ class Where:
     """The texts of one document, and the names that it uses: they are defined below, in a section `where`."""
 
     def __init__(self, naming: Naming) -> None:
-        self._naming = naming
+        self.naming = naming
         self._used: dict[str, None] = {}
 
     def dim(self, dim: Dim) -> str:
         """The text of a dim, or its name."""
-        text = self._naming.dim(dim)
+        text = self.naming.dim(dim)
         if isinstance(dim, Expr) and _is_long(dim):
             self._used[text] = None
         return text
 
     def relation(self, relation: Relation) -> str:
         """The text of a relation, its long parts named."""
-        return self._noted(self._naming.relation(relation))
+        return self.noted(self.naming.relation(relation))
 
     def amount(self, dim: Dim) -> str:
         """The text of a dim that is shown in place whatever its length, its long parts named."""
-        return self._noted(self._naming.amount(dim)) if isinstance(dim, Expr) else format_dim(dim)
+        return self.noted(self.naming.amount(dim)) if isinstance(dim, Expr) else format_dim(dim)
 
     def element(self, element: object) -> str:
         """The text of an element of a tensor: a dim, a relation, or a number."""
@@ -272,14 +277,15 @@ class Where:
             return self.dim(element)
         return self.relation(element) if isinstance(element, Relation) else str(element)
 
-    def _noted(self, found: Definition) -> str:
+    def noted(self, found: Definition) -> str:
+        """A text of `naming`, the names of which are used."""
         self._used.update(dict.fromkeys(found.names))
         return found.text
 
     @property
     def definitions(self) -> dict[str, str]:
         """The names in use so far and what they stand for, in order of appearance; with the names in these texts."""
-        return self._naming.needed(self._used)
+        return self.naming.needed(self._used)
 
 
 def _pieces(value: _Printed) -> tuple[str | Part, ...]:

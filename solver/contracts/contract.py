@@ -14,6 +14,7 @@ from typing import NamedTuple
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text.escapes import excerpt, json_text
+from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
 from absint.solver.prove import Prover, holds
@@ -82,24 +83,28 @@ class Contract:
             counted += [] if missing else [clause]
         return all(holds(clause.relation, binding) is True for clause in counted)
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.contract/1`."""
+    def to_json(self, texts: Where | None = None) -> str:
+        """As a JSON object, schema `absint.contract/1`. Long dims have the names of `texts`, if there are any."""
+        texts = texts or Where(Naming())
         return json_text(
             {
                 "schema": "absint.contract/1",
                 "possible": self.possible,
                 "reason": self.reason,
                 "clauses": [
-                    {"relation": str(clause.relation), "because": [_node(c) for c in clause.because]}
+                    {"relation": texts.relation(clause.relation), "because": [_node(c) for c in clause.because]}
                     for clause in self.clauses
                 ],
-                "premises": [{"relation": str(c.formula), "role": c.role, **_node(c)} for c in self.premises],
+                "premises": [
+                    {"relation": texts.relation(c.formula), "role": c.role, **_node(c)} for c in self.premises
+                ],
                 "shared": {name: list(places) for name, places in self.shared.items()},
-                "beyond": [{"relation": str(c.formula), **_node(c)} for c in self.beyond],
+                "beyond": [{"relation": texts.relation(c.formula), **_node(c)} for c in self.beyond],
                 "doubts": [
                     {"node": d.origin.name, "operator": d.origin.operator, "path": d.origin.path, "reason": d.reason}
                     for d in self.possible_failures
                 ],
+                "definitions": texts.definitions,
             },
             indent=1,
         )

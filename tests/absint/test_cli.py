@@ -276,6 +276,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
             }
         ],
         "assuming": [],
+        "definitions": {},
         "missing": {"rules": ["my::Mystery: no rule (1 node)"]},
         "trace": [{"value": "a", "node": "Relu relu", "changes": [{"visit": 1, **tensor}]}],
     }

@@ -14,6 +14,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
+from absint.lattices.text.naming import Naming, Where
 from absint.queries.outcomes import Check, Failure, Outcome, RangeCheck
 from absint.report.checks import check_report, range_report
 from absint.report.feeds import Fed, report
@@ -127,6 +128,7 @@ def test_one_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "doubts": [],
         "premises": [],
         "shapes": {"x": [4, 3], "w": [3, 2], "y": [4, 2], "z": [4, 2], "found": [2, None]},
+        "definitions": {},
     }
     assert run(["check", "product.onnx", "N=4", "K=3", "D=4", "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["failure"]["node"] == "fc"
@@ -208,6 +210,7 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {
         "schema", "box", "assuming", "outcome", "sizes", "failure", "open", "doubts", "premises", "reason",
+        "definitions",
     }  # fmt: skip
     (still_open,) = found["open"]
     assert still_open["reason"] == "D == _d0"
@@ -410,7 +413,7 @@ def test_what_is_undecided_and_what_premises_break() -> None:
         {"N": (1, 8)}, Outcome.UNKNOWN, open=(premise,), premises=(premise,), reason="the time limit was reached"
     )
     row = "  N <= 16777216  (Div loop1/body/div: exact in float32)"
-    assert [line.text for line in range_report(unknown, 1 << 30)] == [
+    assert [line.text for line in range_report(unknown, Where(Naming()), 1 << 30)] == [
         "undecided for N=1..8: the time limit was reached",
         "",
         "not shown",

@@ -119,7 +119,17 @@ def test_clauses_name_the_nodes_that_impose_them(capsys: pytest.CaptureFixture[s
 def test_a_contract_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["contract", "branches.onnx", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"schema", "possible", "reason", "clauses", "premises", "shared", "beyond", "doubts"}
+    assert found.keys() == {
+        "schema",
+        "possible",
+        "reason",
+        "clauses",
+        "premises",
+        "shared",
+        "beyond",
+        "doubts",
+        "definitions",
+    }
     assert found["schema"] == "absint.contract/1"
     assert found["possible"] is True
     assert [clause["relation"] for clause in found["clauses"]] == ["D >= 1 or N == 0", "D == K or N <= 3"]

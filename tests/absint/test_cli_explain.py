@@ -129,7 +129,17 @@ def test_classes(arguments: list[str], printed: str, capsys: pytest.CaptureFixtu
 def test_pairs_are_told_apart_by_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["equal", "product.onnx", "--distinct", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"schema", "model", "what", "classes", "undecided", "reason", "assuming", "distinct"}
+    assert found.keys() == {
+        "schema",
+        "model",
+        "what",
+        "classes",
+        "undecided",
+        "reason",
+        "assuming",
+        "definitions",
+        "distinct",
+    }
     assert (found["schema"], found["model"], found["what"]) == ("absint.classes/1", "product.onnx", "dims")
     assert found["classes"][1] == {"what": "N", "members": ["x[0]", "y[0]", "z[0]"]}
     assert len(found["distinct"]) == 6

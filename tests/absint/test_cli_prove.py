@@ -13,6 +13,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import Relation
 from absint.lattices.text import parse_relation
+from absint.lattices.text.naming import Naming, Where
 from absint.report.proofs import block
 from absint.solver.prove import Proof, Verdict
 from tests.absint.cli_models import FLOAT, INT64, node, save, value, write_models
@@ -247,6 +248,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 **same,
             },
         ],
+        "definitions": {},
     }
 
 
@@ -329,7 +331,7 @@ def test_a_terminal_is_told_what_takes_so_long(
 
 
 def lines(proof: Proof) -> list[str]:
-    return [line.text for line in block(proof, 1 << 30)]
+    return [line.text for line in block(proof, Where(Naming()), 1 << 30)]
 
 
 def test_what_rarely_happens_is_said_too() -> None:

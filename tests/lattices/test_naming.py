@@ -161,7 +161,7 @@ def test_a_side_of_a_relation_has_the_name_of_its_dim() -> None:
 
 
 def test_a_circle_is_refused() -> None:
-    with pytest.raises(TextError, match="w1 is defined by itself"):
+    with pytest.raises(TextError, match="w2 is defined by itself"):
         read_definitions({"w1": "w2 + 1", "w2": "w1 + 1"})
     with pytest.raises(TextError, match="w1 is defined by itself"):
         read_definitions({"w1": "w1 + 1"})
