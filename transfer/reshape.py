@@ -103,7 +103,23 @@ def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bo
     if not isinstance(source.size, Expr) or not 0 < count <= _MAX_CASES or inferable > 1:
         chosen = None if keep_zero else _by_choice(op, source.size, target, elements)
         return _by_count(op, source.size, elements) if chosen is None else chosen
-    return _by_cases(op, source, source.size, elements, keep_zero)
+    return _by_rest(op, target, elements, source.size, _by_cases(op, source, source.size, elements, keep_zero))
+
+
+def _by_rest(
+    op: Op, target: Sequence[Dim], elements: Sequence[Element], count: Expr, dims: tuple[Dim, ...]
+) -> tuple[Dim, ...]:
+    """The dims with a number that is data, whether a size, a 0 or a -1, replaced by what the other dims leave of the
+    count.
+    """
+    by_data = [
+        i for i, e in enumerate(target) if isinstance(e, Expr) and any(s.kind is SymbolKind.FRESH for s in e.symbols)
+    ]
+    if len(by_data) != 1 or any(len(cases) != 1 for i, cases in enumerate(elements) if i != by_data[0]):
+        return dims
+    (at,) = by_data
+    rest = product(dim for i, dim in enumerate(dims) if i != at)
+    return (*dims[:at], floordiv(count, rest), *dims[at + 1 :]) if is_positive(op, rest) else dims
 
 
 def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_one: bool) -> Element:

@@ -143,6 +143,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "node('Mul', ints(['N*281474976710656']), ints(['M']))",
         "pytest tests/transfer/test_premises.py",
     ),
+    mutant(
+        "target-by-data-without-the-rest",
+        "a target that is data counts all elements, whatever the other dims are",
+        "absint.transfer.reshape",
+        "(*dims[:at], floordiv(count, rest), *dims[at + 1 :])",
+        "(*dims[:at], count, *dims[at + 1 :])",
+        "said(graph('(float[N, 8] x, float[1] y) => (float[M, K] z) { m = Cast <to = 7> (y) '"
+        " 'e = Constant <value_ints = [4]> () t = Concat <axis = 0> (m, e) z = Reshape(x, t) }'))",
+        "pytest tests/absint/test_shape_idioms.py",
+    ),
     # Slice
     mutant(
         "slice-end-not-clamped",
