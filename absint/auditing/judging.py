@@ -208,14 +208,14 @@ class _Judging:
             return False  # a body may not be visited
         if self._runs.tried(sizes) and (self._runs.observed or self._runs.refused):
             return False  # a run there failed, or did not contradict it
-        return relation.free_symbols <= set(self._result.symbols) and self._legal.runs(sizes)
+        return relation.free_symbols <= sizes.keys() and self._legal.runs(sizes)
 
     def _of_main(self, relation: Relation) -> bool:
         main = self._result.operands
         return all(claim.place.value in main for claim in self._groups[relation])
 
     def _why_not(self, relation: Relation, sizes: Mapping[str, int]) -> str:
-        if not relation.free_symbols <= set(self._result.symbols):
+        if not relation.free_symbols <= sizes.keys():
             return "it rests on data-dependent sizes"
         if not self._confirm:
             return "no run was asked for"

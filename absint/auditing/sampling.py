@@ -64,8 +64,10 @@ class Sampler:
             yield {**base, **dict.fromkeys(names, size)}
 
     def own(self, values: Sizes) -> Sizes:
-        """The sizes of the inputs among values of all symbols."""
-        return {name: values.get(name, 1) for name in self._result.symbols}
+        """The sizes of the inputs among values of all symbols, and those elements of inputs that have values."""
+        elements = self._result.declared_inputs.elements
+        chosen = {name: values[name] for name in elements if name in values}
+        return {name: values.get(name, 1) for name in self._result.symbols} | chosen
 
     def sizes_of(self, decision: Decision) -> Sizes:
         """The sizes of the inputs at which a decision says that a relation is false."""
@@ -86,7 +88,7 @@ class Sampler:
         If input sizes do not decide some relation, also distinct sizes, and the smallest.
         """
         rest = list(islice(relations, MOST))
-        inputs = set(self._result.symbols)
+        inputs = self._result.parameters.keys()
         decidable = [r for r in rest if r not in (FALSE, UNKNOWN_RELATION) and r.free_symbols <= inputs]
         blind = len(decidable) < len(rest)
         pool = {_key(own): own for at in self._pool if not runs.tried(own := self.own(at))}
