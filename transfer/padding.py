@@ -13,6 +13,7 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import is_natural, is_positive, least
 from absint.transfer.elements.rearrange import zero
@@ -179,7 +180,7 @@ def center_crop_pad(op: Op) -> Tensor:
     for axis, size in zip(at, target, strict=True):
         if not isinstance(size, Expr) or not is_natural(op, size):
             op.may_fail("a target size must not be negative")
-            dims[axis] = UNKNOWN_SIZE
+            dims[axis] = maximum(size, 0)  # onnxruntime takes a negative one for 0
         else:
             dims[axis] = size
     return Tensor(x.dtype, shape_of(tuple(dims)))

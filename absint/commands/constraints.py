@@ -108,9 +108,10 @@ def _content(result: Result, form: Form, roles: Sequence[Role], shapes: bool, ev
     """The whole text. Raises UsageError for a set that the form cannot express."""
     from absint.solver import export
 
+    elements = tuple(result.declared_inputs.elements)
     try:
         if shapes:
-            return export.shapes_function(result.symbols, _dims(result, result.outputs))
+            return export.shapes_function(result.symbols, _dims(result, result.outputs), elements=elements)
         chosen = _chosen(result, roles)
         match form:
             case "text":
@@ -120,7 +121,7 @@ def _content(result: Result, form: Form, roles: Sequence[Role], shapes: bool, ev
             case "smtlib":
                 return export.to_smtlib(chosen)
             case "python":
-                return export.to_python(chosen)
+                return export.to_python(chosen, elements=elements)
             case "metadata":
                 return json.dumps(export.to_metadata(chosen), indent=1) + "\n"
             case "torch":

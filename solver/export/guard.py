@@ -28,44 +28,55 @@ _ORIGINS = 3
 """Nodes that a message names, of those that impose one clause."""
 
 
-def to_python(constraints: ConstraintSet, name: str = "check") -> str:
+def to_python(constraints: ConstraintSet, name: str = "check", elements: Sequence[str] = ()) -> str:
     """Source of `name(sizes)`, which raises ValueError if a constraint over the input sizes does not hold.
 
     The function needs Python alone and no assert statement. Sizes are given as a mapping or as keywords. The error
     names the clause and the nodes that impose it. The docstring lists what cannot be checked before a run: constraints
     over invented symbols, numeric premises, which no run requires, and nodes that may fail for other reasons. A clause
     that divides by zero does not hold.
+    `elements` of inputs may be given beside the sizes: what mentions one is checked where it is.
     Raises ExportError for a name that Python cannot give a function.
     """
     check_name(name)
-    names = local_names(constraints.symbols)
     premises = [c for c in constraints if c.is_premise]
     constraints = constraints.without_premises()
-    enforced = constraints.over_inputs().distinct
+    mentioned = set().union(*(formula.free_symbols for formula in constraints.distinct))
+    elements = [element for element in elements if element in mentioned]
+    parameters = (*constraints.symbols, *elements)
+    names = local_names(parameters)
+    enforced = {f: imposed for f, imposed in constraints.distinct.items() if f.free_symbols <= set(parameters)}
     source = Source(names)
     body = []
     for formula, imposed in enforced.items():
         if formula is not TRUE and formula is not UNKNOWN_RELATION:
-            body += _clause(source, formula, imposed)
-    ranges = symbol_ranges(constraints.symbols, (s for formula in constraints.distinct for s in formula.symbols))
+            needed = [names[element] for element in elements if element in formula.free_symbols]
+            body += _clause(source, formula, imposed, needed)
+    ranges = symbol_ranges(parameters, (s for formula in constraints.distinct for s in formula.symbols))
     lines = [
         f"def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> None:",
-        *docstring(_doc(name, names, constraints, premises)),
-        *sizes_lines(names, ranges),
+        *docstring(_doc(name, names, constraints, premises, elements)),
+        *sizes_lines(names, ranges, elements),
         *(f"    {line}" for line in body),
     ]
     return module_source([_VIOLATED] if body else [], source, lines)
 
 
-def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint]) -> list[str]:
+def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint], needed: Sequence[str]) -> list[str]:
+    """The lines of a clause; `needed` are the local names that may be None, and then there is no clause."""
     condition = source.relation(formula)
-    lines = source.functions()
+    functions = source.functions()
+    lines: list[str] = []
     test = condition.text
     if condition.partial:
         lines += ["try:", f"    _holds = {test}", "except ZeroDivisionError:", "    _holds = False"]
     negated = "not _holds" if condition.partial else f"not ({test})"
     clause = ascii(excerpt(str(formula)))
-    return [*lines, f"if {negated}:", f"    raise ValueError(_violated({clause}, {_why(imposed)!a}, sizes))"]
+    lines += [f"if {negated}:", f"    raise ValueError(_violated({clause}, {_why(imposed)!a}, sizes))"]
+    if needed:
+        given = " and ".join(f"{local} is not None" for local in needed)
+        lines = [f"if {given}:", *(f"    {line}" for line in lines)]
+    return [*functions, *lines]
 
 
 def _why(imposed: Sequence[Constraint]) -> str:
@@ -74,12 +85,22 @@ def _why(imposed: Sequence[Constraint]) -> str:
     return printable("; ".join(reasons[:_ORIGINS])) + (f"; and {more} more" if more > 0 else "")
 
 
-def _doc(name: str, names: Mapping[str, str], constraints: ConstraintSet, premises: Sequence[Constraint]) -> list[str]:
-    known = set(constraints.symbols)
+def _doc(
+    name: str,
+    names: Mapping[str, str],
+    constraints: ConstraintSet,
+    premises: Sequence[Constraint],
+    elements: Sequence[str],
+) -> list[str]:
+    known = set(names)
     open_clauses = {
         formula: imposed for formula, imposed in constraints.distinct.items() if not formula.free_symbols <= known
     }
-    lines = ["Raise ValueError unless the sizes meet every constraint over the inputs.", "", *sizes_doc(name, names)]
+    lines = [
+        "Raise ValueError unless the sizes meet every constraint over the inputs.",
+        "",
+        *sizes_doc(name, names, elements),
+    ]
     if open_clauses:
         lines += ["", "Not checked, because sizes of the inputs alone do not decide it:"]
         lines += [f"    {excerpt(str(formula))}  ({_why(imposed)})" for formula, imposed in open_clauses.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from absint.lattices.terms.expr import NATURAL, Symbol
@@ -21,16 +21,17 @@ from operator import index as _index
 """
 
 _SIZES: Final = '''
-def _sizes(given, named, ranges):
+def _sizes(given, named, ranges, optional=()):
     """The size of every symbol, each an integer in its range."""
     given = {**given, **named}
     unknown = [name for name in given if name not in ranges]
-    missing = [name for name in ranges if name not in given]
+    missing = [name for name in ranges if name not in given and name not in optional]
     if unknown or missing:
         what = f"no symbol is named {unknown[0]!r}" if unknown else f"the size of {missing[0]!r} is missing"
         raise ValueError(f"{what}: expected {', '.join(map(repr, ranges)) or 'no sizes'}")
-    sizes = {name: _index(given[name]) for name in ranges}
-    for name, (least, most) in ranges.items():
+    sizes = {name: _index(given[name]) for name in ranges if name in given}
+    for name in sizes:
+        least, most = ranges[name]
         if (least is not None and sizes[name] < least) or (most is not None and sizes[name] > most):
             raise ValueError(f"{name!r} lies in {least}..{most} and cannot be {sizes[name]}")
     return sizes
@@ -98,16 +99,22 @@ def symbol_ranges(names: Iterable[str], symbols: Iterable[Symbol]) -> dict[str, 
     return {name: found.get(name, NATURAL) for name in names}
 
 
-def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval]) -> list[str]:
-    """The lines that check the sizes given and bind the local names."""
+def sizes_lines(names: Mapping[str, str], ranges: Mapping[str, Interval], optional: Collection[str] = ()) -> list[str]:
+    """The lines that check the sizes given and bind the local names, to None for an optional one that is left out."""
     table = ", ".join(f"{name!a}: ({lo}, {hi})" for name, (lo, hi) in ranges.items())
-    lines = [f"    sizes = _sizes(sizes, named, {{{table}}})"]
-    return lines + [f"    {local} = sizes[{name!a}]" for name, local in names.items()]
+    left_out = f", [{', '.join(f'{name!a}' for name in optional)}]" if optional else ""
+    lines = [f"    sizes = _sizes(sizes, named, {{{table}}}{left_out})"]
+    return lines + [
+        f"    {local} = sizes.get({name!a})" if name in optional else f"    {local} = sizes[{name!a}]"
+        for name, local in names.items()
+    ]
 
 
-def sizes_doc(function: str, names: Mapping[str, str]) -> list[str]:
+def sizes_doc(function: str, names: Mapping[str, str], optional: Collection[str] = ()) -> list[str]:
     """Docstring lines: the form of the parameter, and the symbol that each local name stands for."""
-    example = ", ".join(f"{name!a}: ..." for name in names)
+    example = ", ".join(f"{name!a}: ..." for name in names if name not in optional)
     lines = [f"Sizes are given by name, in a mapping or as keywords: {function}({{{example}}})."]
+    if optional:
+        lines.append(f"So may be elements of inputs: {', '.join(f'{name!a}' for name in optional)}.")
     renamed = [f"    {local} stands for {name!a}" for name, local in names.items() if local != name]
     return [*lines, *(["", "Names in the source:", *renamed] if renamed else [])]

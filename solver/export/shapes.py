@@ -31,15 +31,23 @@ def _dim(name, axis, compute):
 '''
 
 
-def shapes_function(symbols: Sequence[str], outputs: Mapping[str, Sequence[Dim] | None], name: str = "shapes") -> str:
+def shapes_function(
+    symbols: Sequence[str],
+    outputs: Mapping[str, Sequence[Dim] | None],
+    name: str = "shapes",
+    elements: Sequence[str] = (),
+) -> str:
     """Source of `name(sizes)`, which computes the shape of every output from the sizes of the symbols.
 
     The function maps each output to a tuple of sizes, or to None if its rank is unknown; a dim that the symbols do not
-    decide is None. It needs Python alone. It raises ValueError for a size outside the range of its symbol, and for
-    sizes at which a dim is negative or divides by zero. Raises ExportError for a name that Python cannot give a
-    function.
+    decide is None. `elements` of inputs may be given beside the sizes; without it a dim that needs one is None.
+    It needs Python alone. It raises ValueError for a size outside the range of its symbol, and for sizes at which a
+    dim is negative or divides by zero. Raises ExportError for a name that Python cannot give a function.
     """
     check_name(name)
+    mentioned = {n for dims in outputs.values() for d in dims or () if isinstance(d, Expr) for n in d.free_symbols}
+    elements = [element for element in elements if element in mentioned]
+    symbols = (*symbols, *elements)
     names = local_names(symbols)
     known = set(symbols)
     decided = [d for dims in outputs.values() for d in dims or () if isinstance(d, Expr) and d.free_symbols <= known]
@@ -47,17 +55,19 @@ def shapes_function(symbols: Sequence[str], outputs: Mapping[str, Sequence[Dim] 
     source = Source(names)
     body = ["_shapes = {}"]
     for output, dims in outputs.items():
-        body += _entry(source, output, dims, known)
+        body += _entry(source, output, dims, known, {element: names[element] for element in elements})
     lines = [
         f'def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> "dict[str, tuple[int | None, ...] | None]":',
-        *docstring(_doc(name, names, outputs, known)),
-        *sizes_lines(names, ranges),
+        *docstring(_doc(name, names, outputs, known, elements)),
+        *sizes_lines(names, ranges, elements),
         *(f"    {line}" for line in [*body, "return _shapes"]),
     ]
     return module_source([_DIM], source, lines)
 
 
-def _entry(source: Source, output: str, dims: Sequence[Dim] | None, known: set[str]) -> list[str]:
+def _entry(
+    source: Source, output: str, dims: Sequence[Dim] | None, known: set[str], elements: Mapping[str, str]
+) -> list[str]:
     if dims is None:
         return [f"_shapes[{output!a}] = None"]
     sizes = []
@@ -67,15 +77,21 @@ def _entry(source: Source, output: str, dims: Sequence[Dim] | None, known: set[s
             continue
         piece = source.dim(dim)
         natural = dim.bounds.lo is not None and dim.bounds.lo >= 0 and not piece.partial
-        sizes.append(piece.text if natural else f"_dim({output!a}, {axis}, {piece.deferred})")
+        size = piece.text if natural else f"_dim({output!a}, {axis}, {piece.deferred})"
+        missing = [f"{elements[name]} is None" for name in elements if name in dim.free_symbols]
+        sizes.append(f"None if {' or '.join(missing)} else {size}" if missing else size)
     shape = ", ".join(sizes) + ("," if len(sizes) == 1 else "")
     return [*source.functions(), f"_shapes[{output!a}] = ({shape})"]
 
 
 def _doc(
-    name: str, names: Mapping[str, str], outputs: Mapping[str, Sequence[Dim] | None], known: set[str]
+    name: str,
+    names: Mapping[str, str],
+    outputs: Mapping[str, Sequence[Dim] | None],
+    known: set[str],
+    elements: Sequence[str],
 ) -> list[str]:
-    lines = ["Map each output to its shape, for inputs of these sizes.", "", *sizes_doc(name, names)]
+    lines = ["Map each output to its shape, for inputs of these sizes.", "", *sizes_doc(name, names, elements)]
     unknown = [
         f"    {output!a}, axis {axis}: {printable(excerpt(str(dim)))}"
         for output, dims in outputs.items()

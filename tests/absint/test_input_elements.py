@@ -21,6 +21,7 @@ from absint.lattices.logic.relation import ge
 from absint.lattices.terms.expr import Dim
 from absint.runs.run import feeds_for
 from absint.shapes.input_elements import MAX_INPUT_ELEMENTS
+from absint.solver.export import shapes_function, to_python
 from absint.solver.prove import holds
 
 NUMBERS: Final = (-3, -2, -1, 0, 1, 2, 3, 4, 6)
@@ -89,6 +90,12 @@ CASES: Final = {
                  "y = ConstantOfShape(v) }", "[n + ite(c, 1, 0)]"),
     "wraps": Case(f"(uint8 n, uint8 m) => (y) {{ s = Add(n, m) w = Cast<to=7>(s) {SCALAR % 'w'} "
                   "y = ConstantOfShape(v) }", "[_d0]", exact=False),
+    "crop": Case("(float[N] x, int64[1] s) => (y) { y = CenterCropPad(x, s) }", "[max(s, 0)]", exact=False),
+    "gather": Case("(float[N, M] x, int64 i) => (y) { s = Shape(x) w = Gather<axis=0>(s, i) "
+                   f"{SCALAR % 'w'} y = ConstantOfShape(v) }}", "[ite(i == 0 or i == -2, N, M)]"),
+    "nonzero": Case("(int64[2] s) => (y) { y = NonZero(s) }", "[1, ite(s_0 == 0, 0, 1) + ite(s_1 == 0, 0, 1)]"),
+    "cumsum": Case("(int64[2] s) => (y) { a = Constant<value_int=0>() n = CumSum(s, a) y = ConstantOfShape(n) }",
+                   "[s_0, s_0 + s_1]"),
     "trilu": Case("(float[N, M] x, int64 k) => (y) { y = Trilu(x, k) }", "[N, M]"),
 }  # fmt: skip
 
@@ -399,6 +406,34 @@ def test_a_name_that_means_another_size_in_the_file_is_not_given() -> None:
     texts = {info.name: [d.dim_param for d in info.type.tensor_type.shape.dim] for info in copy.graph.value_info}
     assert texts["w"] == ["N", "k"]
     assert [d.dim_param for d in copy.graph.output[0].type.tensor_type.shape.dim] == ["N", "k_"]
+
+
+def loaded(text: str, name: str) -> Callable[..., object]:
+    namespace: dict[str, Callable[..., object]] = {}
+    exec(text, namespace)
+    return namespace[name]
+
+
+def test_a_python_guard_checks_the_elements_that_it_is_given(topk: absint.Result) -> None:
+    check = loaded(to_python(topk.constraints, elements=("k", "other")), "check")
+    check(N=2, M=3)
+    check({"N": 2, "M": 3}, k=3)
+    for sizes, message in (
+        ({"N": 2, "M": 3, "k": 4}, r"^M >= k does not hold for \{'N': 2, 'M': 3, 'k': 4\}: TopK #0: k must not be"),
+        ({"N": 2, "M": 3, "k": -1}, "^k >= 0 does not hold for"),
+        ({"N": 2, "k": 1}, "^the size of 'M' is missing: expected 'N', 'M', 'k'$"),
+        ({"N": 2, "M": 3, "k": 2**63}, r"^'k' lies in -9223372036854775808\.\.9223372036854775807 and cannot be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check(sizes)
+
+
+def test_a_python_function_of_shapes_takes_elements(decoder: absint.Result) -> None:
+    dims = {"y": decoder.shapes["y"].dims}
+    shapes = loaded(shapes_function(decoder.symbols, dims, elements=tuple(decoder.elements)), "shapes")
+    assert shapes(past=2, seq=3) == {"y": (None,)}
+    assert shapes(past=2, seq=3, use=1) == {"y": (5,)}
+    assert shapes(past=2, seq=3, use=False) == {"y": (3,)}
 
 
 # The command line
