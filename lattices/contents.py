@@ -1,8 +1,8 @@
 """Known elements of small tensors: the domain that follows shape arithmetic in a model.
 
-Elements are interned: an integer is a dim, a boolean a relation, a float an exact real; OPAQUE is an unknown one.
-Contents are either a row-major tuple of elements with a concrete shape, at most `MAX_ELEMENTS`, or a fill: every
-element is the same, whatever the shape.
+Elements are interned: an integer is a dim, a boolean a relation, a float an exact real or a term that rounds as the run
+does; OPAQUE stands for one of which nothing is known. Contents are either a row-major tuple of elements with a concrete
+shape, at most `MAX_ELEMENTS`, or a fill: every element is the same, whatever the shape.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import numpy.typing as npt
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.terms.atoms import postorder
 from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.real import Real
-from absint.lattices.terms.substitution import substitute
+from absint.lattices.terms.substitution import substitute, substitute_float
 
 MAX_ELEMENTS: Final = 1024
 
@@ -50,7 +52,7 @@ class Opaque:
 
 OPAQUE: Final = Opaque()
 
-Element = Dim | Relation | Real | Opaque
+Element = Dim | Relation | Real | Float | Opaque
 
 
 class Contents:
@@ -182,6 +184,8 @@ def replace_in(element: Element, mapping: Mapping[Symbol, Dim]) -> Element:
     if isinstance(element, Real):
         num = substitute(element.num, mapping)
         return Real.of(num, element.den) or OPAQUE
+    if isinstance(element, Float):
+        return substitute_float(element, mapping) or OPAQUE
     return element
 
 
@@ -189,6 +193,8 @@ def element_symbols(element: Element) -> frozenset[Symbol]:
     """The integer symbols that occur in an element."""
     if isinstance(element, (Expr, Relation)):
         return element.symbols
+    if isinstance(element, Float):
+        return frozenset(a for a in postorder(element.atoms()) if isinstance(a, Symbol))
     return element.num.symbols if isinstance(element, Real) else frozenset()
 
 
@@ -228,9 +234,13 @@ def meet_elements(a: Element, b: Element) -> Element:
     if isinstance(a, Relation) and isinstance(b, Relation):
         constant = [r for r in (a, b) if r in (TRUE, FALSE)]
         return BOTTOM_DIM if len(constant) == 2 else constant[0] if constant else min(a, b, key=lambda r: r.key)
+    if isinstance(a, Float) and isinstance(b, Float):
+        return min(a, b, key=lambda term: (term.size, term.key))
     if isinstance(a, Real) and isinstance(b, Real):
         exact = [r for r in (a, b) if r.fraction is not None and r.is_dyadic]
         return BOTTOM_DIM if len(exact) == 2 else exact[0] if exact else min(a, b, key=lambda r: (r.den, r.num.key))
+    if isinstance(a, (Real, Float)) and isinstance(b, (Real, Float)):
+        return a if isinstance(a, Real) else b
     return BOTTOM_DIM
 
 

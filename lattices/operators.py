@@ -11,7 +11,7 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import UNKNOWN_DIM, add, as_dim, mul, neg, operand, sub
 from absint.lattices.terms.normal import floordiv, mod
 from absint.lattices.terms.substitution import substitute_names
-from absint.lattices.text import format_dim, format_relation, parse
+from absint.lattices.text import format_dim, format_float, format_relation, parse
 
 
 def dim_of(value: Dim | int | str | None) -> Dim:
@@ -22,6 +22,6 @@ def dim_of(value: Dim | int | str | None) -> Dim:
 
 
 __all__ = [
-    "add", "conjunction", "dim_of", "disjunction", "floordiv", "format_dim", "format_relation", "ite", "mapped", "mod",
-    "mul", "neg", "negated", "operand", "sub", "substitute_names",
+    "add", "conjunction", "dim_of", "disjunction", "floordiv", "format_dim", "format_float", "format_relation", "ite",
+    "mapped", "mod", "mul", "neg", "negated", "operand", "sub", "substitute_names",
 ]  # fmt: skip

@@ -33,8 +33,9 @@ class Encoder:
     """Translates expressions over one set of symbols; equal atoms share one term.
 
     Floor and truncating division are spelled out for all signs. A quotient whose divisor is no constant is a variable
-    of its own; it is any number where the divisor is 0, so it implies nothing there. The definitions of these
-    variables, and the bounds of every symbol that was met, are `side_conditions`: assert them with the terms.
+    of its own; it is any number where the divisor is 0, so it implies nothing there. What floats compute is
+    a function with bounds. The definitions of these variables, and the bounds of functions and of every symbol that was
+    met, are `side_conditions`: assert them with the terms.
     """
 
     def __init__(self) -> None:
@@ -94,6 +95,14 @@ class _Z3:
 
     def product(self, factors: Sequence[z3.ArithRef]) -> z3.ArithRef:
         return z3.Product(*factors)
+
+    def function(self, name: str, arguments: Sequence[z3.ArithRef], bounds: Interval) -> z3.ArithRef:
+        sorts = [z3.IntSort()] * (len(arguments) + 1)
+        term: z3.ArithRef = z3.Function(name, *sorts)(*arguments)
+        lo, hi = bounds
+        self.definitions += [] if lo is None else [term >= lo]
+        self.definitions += [] if hi is None else [term <= hi]
+        return term
 
     def choice(self, condition: z3.BoolRef, a: z3.ArithRef, b: z3.ArithRef) -> z3.ArithRef:
         return z3.If(condition, a, b)

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import chain
+from random import Random
 from time import perf_counter
-from typing import Literal
+from typing import Final, Literal
 
 from absint.lattices.deadline import on_time, remaining
 from absint.lattices.limits import RLIMIT, SECONDS, Limits
@@ -19,7 +21,9 @@ from absint.lattices.logic.definedness import falsity, truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from absint.lattices.logic.truth import YES
+from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
+from absint.lattices.terms.interval import Interval
 from absint.lattices.text.escapes import excerpt, plain
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.constraints import Constraint, ConstraintSet
@@ -174,9 +178,14 @@ class Prover:
             return Decision(True, "z3", core, asked=asked)
         if answer.verdict == "unknown":
             return Decision(None, "z3", reason=answer.reason, asked=asked)
-        for model in self._models(premises, relation, answer, small):
+        floats = any(map(casts_floats, (relation, *premises)))
+        drawn = _drawn(relation, premises) if floats else ()
+        for model in chain(self._models(premises, relation, answer, small), drawn):
             if model is not None and meets(premises, model) and holds(relation, model) is False:
                 return Decision(False, "z3", model=model, asked=asked)
+        if floats:
+            reason = "no counterexample was found: to the solver, what floats compute is any function"
+            return Decision(None, "z3", reason=reason, asked=asked)
         return Decision(None, "z3", reason="every counterexample that was found divides by zero", asked=asked)
 
     def _models(
@@ -234,6 +243,26 @@ def connected(formulas: Sequence[Relation], names: Iterable[str]) -> list[Relati
         found.update(near)
         rest = [formula for formula in rest if formula not in found]
         reached.update(*(formula.free_symbols for formula in near))
+
+
+def _drawn(relation: Relation, premises: Sequence[Relation]) -> Iterator[Mapping[str, int]]:
+    """Sizes at which the relation is false: a model of the solver need not compute floats as a run does."""
+    symbols = sorted(relation.symbols.union(*(premise.symbols for premise in premises)), key=lambda s: s.key)
+    draw = Random(0)
+    for number in range(_DRAWN):
+        on_time()
+        most = 1 << (2 + number * 14 // _DRAWN)
+        sizes = {s.name: _clipped(draw.randint(0, most), s.bounds) for s in symbols}
+        if holds(relation, sizes) is False:
+            yield sizes
+
+
+_DRAWN: Final = 128
+
+
+def _clipped(size: int, bounds: Interval) -> int:
+    size = size if bounds.lo is None else max(size, bounds.lo)
+    return size if bounds.hi is None else min(size, bounds.hi)
 
 
 def _is_condition(symbol: Symbol) -> bool:

@@ -39,7 +39,8 @@ class Script:
     """Declarations, definitions and assertions over one set of symbols.
 
     A large term is defined once, as `$1`, `$2`, ..., and used by name. A quotient whose divisor is no constant is a
-    variable of its own; the assertion after its declaration defines it where the divisor is not 0.
+    variable of its own; the assertion after its declaration defines it where the divisor is not 0. What floats
+    compute is a function `|$1 ...|` of integers, of which the script gives the bounds alone.
     """
 
     def __init__(self) -> None:
@@ -76,7 +77,8 @@ class Script:
     @property
     def logic(self) -> str:
         """SMT-LIB's name of the logic that the script needs."""
-        return "QF_LIA" if self._algebra.linear else "QF_NIA"
+        functions = "UF" if self._algebra.has_functions else ""
+        return f"QF_{functions}{'LIA' if self._algebra.linear else 'NIA'}"
 
     @property
     def text(self) -> str:
@@ -107,7 +109,13 @@ class _Text:
         self.commands: list[str] = []
         self.linear = True
         self._defined: dict[str, str] = {}
+        self._functions: dict[str, str] = {}
+        self._bounded: set[tuple[str, Interval]] = set()
         self._count = 0
+
+    @property
+    def has_functions(self) -> bool:
+        return bool(self._functions)
 
     def integer(self, value: int) -> str:
         return _literal(value)
@@ -133,6 +141,19 @@ class _Text:
         self.commands.append(f"(declare-const {q} Int)")
         self.commands.append(f"(assert (=> (>= {b} 1) (and (<= (* {b} {q}) {a}) (< {a} (+ (* {b} {q}) {b})))))")
         return q
+
+    def function(self, name: str, arguments: Sequence[str], bounds: Interval) -> str:
+        """An application of a declared function, its bounds asserted; a constant where there is no argument."""
+        symbol = self._functions.get(name)
+        if symbol is None:
+            self._count += 1
+            symbol = self._functions[name] = f"|${self._count} {_escape(name)}|"
+            self.commands.append(f"(declare-fun {symbol} ({' '.join(['Int'] * len(arguments))}) Int)")
+        term = self.share_term(f"({symbol} {' '.join(arguments)})")
+        if bounds != (None, None) and (term, bounds) not in self._bounded:
+            self._bounded.add((term, bounds))
+            self.commands.append(f"(assert {_within(term, bounds)})")
+        return term
 
     def choice(self, condition: str, a: str, b: str) -> str:
         return f"(ite {condition} {a} {b})"

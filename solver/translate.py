@@ -1,8 +1,8 @@
 """The meaning of dims and relations, encoded once in the few operations of an `Algebra`.
 
 An algebra builds literals, sums and comparisons: `encode` as Z3 terms, `smtlib` as SMT-LIB text. `Translator` does the
-rest, the same for both: `max`, `min` and `broadcast` become choices, and division of any sign becomes division by a
-natural number.
+rest, the same for both: `max`, `min` and `broadcast` become choices, division of any sign becomes division by a
+natural number, and what floats compute becomes an unknown function with bounds.
 
 >>> from absint.lattices.text import parse
 >>> from absint.solver.smtlib import Script
@@ -16,7 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Generic, Literal, Protocol, TypeVar, cast
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.atoms import Operand
+from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol
+from absint.lattices.terms.floats import Float
+from absint.lattices.terms.interval import Interval
 
 Term = TypeVar("Term")
 Formula = TypeVar("Formula")
@@ -35,6 +39,9 @@ class Algebra(Protocol[Term, Formula]):
     def truth(self, value: bool, /) -> Formula: ...
     def conjunction(self, parts: Sequence[Formula], /) -> Formula: ...
     def disjunction(self, parts: Sequence[Formula], /) -> Formula: ...
+
+    def function(self, name: str, arguments: Sequence[Term], bounds: Interval, /) -> Term:
+        """A function of which nothing is known but its bounds; at equal arguments it has equal values."""
 
     def choice(self, condition: Formula, a: Term, b: Term, /) -> Term:
         """a where the condition holds, else b."""
@@ -80,12 +87,7 @@ class Translator(Generic[Term, Formula]):
                 self._atoms[atom] = self._atom(atom)
             else:
                 stack.append((atom, True))
-                children = [
-                    child
-                    for arg in atom.args
-                    for child in _atoms(cast("Expr | Relation", arg))
-                    if child not in self._atoms
-                ]
+                children = [child for arg in atom.args for child in _atoms(arg) if child not in self._atoms]
                 stack.extend((child, False) for child in reversed(children))
 
     def _sum(self, e: Expr) -> Term:
@@ -115,6 +117,8 @@ class Translator(Generic[Term, Formula]):
         if atom.op == "ite":
             condition, a, b = cast(tuple[Relation, Expr, Expr], atom.args)
             return self._algebra.choice(self._formula(condition), self._sum(a), self._sum(b))
+        if atom.op in INTEGERS:
+            return self._of_floats(atom)
         operands = cast(tuple[Expr, ...], atom.args)
         if atom.op == "floordiv":
             return self._floor(*operands)
@@ -123,6 +127,17 @@ class Translator(Generic[Term, Formula]):
         if atom.op == "broadcast":
             return self._broadcast(operands)
         return self._extreme(atom.op, operands)
+
+    def _of_floats(self, atom: Atom) -> Term:
+        """An integer that floats were cast to: no more is said of it than where it lies, and what decides it."""
+        name, arguments = cast(Float, atom.args[0]).signature
+        return self._algebra.function(f"{atom.op} {name}", [self._argument(arg) for arg in arguments], atom.bounds)
+
+    def _argument(self, arg: Operand) -> Term:
+        if isinstance(arg, Relation):
+            one, zero = self._algebra.integer(1), self._algebra.integer(0)
+            return self._algebra.choice(self._formula(arg), one, zero)
+        return self._sum(cast(Expr, arg))
 
     # Division
 
@@ -199,8 +214,13 @@ class Translator(Generic[Term, Formula]):
         return self._algebra.compare(op, self._total(left), self._total(right))
 
 
-def _atoms(root: Expr | Relation) -> Iterator[Atom]:
+def _atoms(root: Operand) -> Iterator[Atom]:
     """The atoms right below the root, in an order that is the same in every run."""
+    if isinstance(root, Float):
+        for arg in root.signature[1]:
+            yield from _atoms(arg)
+        return
+    assert isinstance(root, Expr | Relation)
     sums = [root] if isinstance(root, Expr) else [r.expr for r in root.subformulas() if r.op in _COMPARISONS]
     for e in sums:
         for mono, _ in e.ordered:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Final, cast
+from typing import Final
+from typing import cast as as_type
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from absint.lattices.terms.normal import ceildiv, maximum
 from absint.lattices.terms.real import Real
 from absint.lattices.value import SparseTensor, Tensor
 from absint.transfer.elements import arithmetic as ar
-from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
+from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_scalar, require_single
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import rule
@@ -147,15 +149,19 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
-    """The spec divides in the type itself, onnxruntime in double: known if they agree."""
+    """onnxruntime divides in double, the specification in the type itself."""
     if not (isinstance(start, Real) and isinstance(limit, Real)):
         op.may_fail("start and limit must be finite")
-    counts = [
-        ar.ceil(op, kind, ar.div(op, kind, ar.sub(op, kind, limit, start), delta)) for kind in (dtype, DType.DOUBLE)
-    ]
-    if not isinstance(counts[0], Real) or counts[0] != counts[1]:
+    distance = ar.sub(op, dtype, limit, start)
+    count = ar.ceil(op, dtype, ar.div(op, dtype, distance, delta))
+    wide, step = (cast(op, dtype, DType.DOUBLE, element) for element in (distance, delta))
+    run = ar.ceil(op, DType.DOUBLE, ar.div(op, DType.DOUBLE, wide, step))
+    if isinstance(count, Real) and count == run:
+        return maximum(count.num, 0)
+    if dtype not in FORMATS:
         return UNKNOWN_SIZE
-    return maximum(counts[0].num, 0)
+    size = maximum(to_integer(op, DType.DOUBLE, DType.INT64, run), 0)
+    return size if isinstance(size, Expr) else Unknown(size.bounds.meet(NATURAL))
 
 
 def _progression(dtype: DType, start: Element, delta: Element, count: Dim) -> Contents | None:
@@ -274,7 +280,7 @@ def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
     result = np.empty(sizes, dtype=object)
     result.fill(cold)
     for at in np.ndindex(indices.shape):
-        index = ar.constant(cast(Element, indices[at]))
+        index = ar.constant(as_type(Element, indices[at]))
         if index is None or index.denominator != 1:
             return None
         if -depth <= index < depth:

@@ -1,26 +1,43 @@
 """Ordinary sizes: a numeric premise may be assumed only if it holds for all of them.
 
 Symbols range independently over all values up to `ORDINARY` within their bounds; interval arithmetic, not sampling,
-shows the premise. Facts may bound a symbol further. An integer that is a product of k sizes is a number of rows or
-elements: there all sizes up to the k-th root of `ORDINARY_PRODUCT` are enough. Trip counts and values carried by loops
-are not sizes that a user chooses: 64 iterations that double a number overflow every integer type. They keep their own
-bounds.
+shows the premise, of floats part by part. Where a float has no value, a premise need not hold. Facts may bound a symbol
+further. An integer that is a product of k sizes is a number of rows or elements: there all sizes up to the k-th root of
+`ORDINARY_PRODUCT` are enough. Trip counts and values carried by loops are not sizes that a user chooses: 64 iterations
+that double a number overflow every integer type. They keep their own bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from itertools import pairwise, product
+from math import prod
+from typing import Final, cast
 
+from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.atoms import Operand
-from absint.lattices.terms.expr import MAX_DIM, Atom, Dim, Expr, Symbol, const, expr_of, mul, postorder, sub
+from absint.lattices.terms.atoms import Atom, Operand
+from absint.lattices.terms.evaluation import INTEGERS, UndefinedError
+from absint.lattices.terms.expr import (
+    MAX_DIM,
+    Dim,
+    Expr,
+    Symbol,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    rebuild,
+    sole_atom,
+    sub,
+)
+from absint.lattices.terms.floats import Float, integer
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.substitution import Substitution
+from absint.lattices.terms.substitution import Substitution, rebuilt
 
 ORDINARY: Final = 1 << 16
 """The largest ordinary size."""
@@ -43,10 +60,40 @@ def is_ordinary(premise: Relation, facts: Facts, *, products: bool = False) -> b
 def _is_shown(premise: Relation, facts: Facts, most: int) -> bool:
     loops = any(map(_is_of_a_loop, premise.symbols))
     narrowed = premise.map(_boxed(_trips(facts, most) if loops else {}, most))
-    if narrowed is TRUE or narrowed is FALSE or not facts:
+    if narrowed is TRUE or narrowed is FALSE:
         return narrowed is TRUE
-    known = _ordinary_facts(facts, most)
-    return not known.contradiction and known.decide(narrowed) is YES
+    known = _ordinary_facts(facts, most) if facts else facts
+    if facts and not known.contradiction and known.decide(narrowed) is YES:
+        return True
+    return not loops and any(node.op in INTEGERS for node in postorder(premise.atoms())) and _in_cells(premise, most)
+
+
+def _in_cells(premise: Relation, most: int) -> bool:
+    """The premise is shown in each part of the box, where intervals of quotients of sizes are narrow."""
+    symbols = sorted(premise.symbols, key=lambda symbol: symbol.key)
+    parts = [_parts(ordinary(symbol, most)) for symbol in symbols]
+    if prod(map(len, parts)) > _MOST_CELLS:
+        return False
+    for cell in product(*parts):
+        on_time()
+        try:
+            if premise.map(_boxed(dict(zip(symbols, cell, strict=True)), most)) is not TRUE:
+                return False
+        except UndefinedError:
+            continue
+    return True
+
+
+_ENDS: Final = (0, 1, 1 << 4, 1 << 8, 1 << 12, ORDINARY)
+_MOST_CELLS: Final = 256
+
+
+def _parts(symbol: Symbol) -> list[Symbol]:
+    lo, hi = symbol.bounds
+    if lo is None or hi is None or lo < 0:
+        return [symbol]
+    ends = [end for end in _ENDS if lo <= end < hi]
+    return [symbol.within(low + 1, high) for low, high in pairwise([lo - 1, *ends, hi])]
 
 
 def _root(premise: Relation) -> int:
@@ -95,9 +142,33 @@ def _boxed(known: Mapping[Symbol, Symbol], most: int) -> Callable[[Expr], Dim]:
     """Puts symbols that have ordinary values only in place of those of an expression."""
 
     def change(e: Expr) -> Dim:
-        return Substitution({s: expr_of(known.get(s) or ordinary(s, most)) for s in e.symbols})(e)
+        boxed = Substitution({s: expr_of(known.get(s) or ordinary(s, most)) for s in e.symbols})(e)
+        return _where_defined(boxed) if isinstance(boxed, Expr) else boxed
 
     return change
+
+
+def _where_defined(e: Expr) -> Dim:
+    """The expression with the numbers that floats are cast to where they have a value: elsewhere a premise has none.
+
+    Raises UndefinedError where one has none at all.
+    """
+    nodes = postorder(e.atoms())
+    if not any(node.op in INTEGERS for node in nodes):
+        return e
+    values: dict[Atom, Dim] = {}
+    conditional = False
+    for node in nodes:
+        found = rebuilt(node, values)
+        if node.op == "ite":
+            conditional = True
+        only = sole_atom(found) if isinstance(found, Expr) else None
+        if only is not None and only.op == "int64":
+            found = integer(cast(Float, only.args[0]))
+        if only is not None and only.op in INTEGERS and not conditional and cast(Float, only.args[0]).span.is_empty:
+            raise UndefinedError("the float is no number")
+        values[node] = found
+    return rebuild(e, values)
 
 
 def ordinary(symbol: Symbol, most: int = ORDINARY) -> Symbol:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, truncdiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within
 from absint.transfer.op import Op
@@ -123,6 +124,8 @@ def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
         for dim in dims:
             total = total + dim
         return _through_double(op, dtype, total, dims)
+    if len(elements) == 1:
+        return elements[0]
     return _sum_reals(op, dtype, [e for e in elements if isinstance(e, Real)], len(elements))
 
 
@@ -142,8 +145,6 @@ def _sum_reals(op: Op, dtype: DType, reals: Sequence[Real], count: int) -> Eleme
     """Exact in any order of summation: non-negative multiples of one power of two whose sum fits the mantissa."""
     if len(reals) < count or dtype not in MANTISSA_BITS or not all(r.is_dyadic for r in reals):
         return OPAQUE
-    if count == 1:
-        return reals[0]
     den = max((r.den for r in reals), default=1)
     total: Dim = const(0)
     for r in reals:
@@ -187,9 +188,12 @@ def _extreme(
         dims = [e for e in elements if isinstance(e, Dim)]
         if dims and len(dims) == len(elements):
             return combine(*dims) if len(dims) == 1 or in_order(op, dtype, *dims) else UNKNOWN_DIM
+        if len(elements) == 1:
+            return elements[0]
         reals = [e for e in elements if isinstance(e, Real) and e.is_dyadic]
         if not reals or len(reals) < len(elements):
-            return OPAQUE
+            larger = combine is maximum
+            return reduce(partial(ar.maximum if larger else ar.minimum, op, dtype), elements) if elements else OPAQUE
         den = max(r.den for r in reals)
         return Real.of(combine(*(r.num * (den // r.den) for r in reals)), den) or OPAQUE
 
@@ -203,6 +207,8 @@ def _mean(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:
             return UNKNOWN_DIM
         return truncdiv(total, len(elements)) if in_double(op, total * _FRACTIONS) else UNKNOWN_DIM
     count = len(elements)
+    if count == 1:
+        return total
     if isinstance(total, Real) and count & (count - 1) == 0:
         return Real.of(total.num, total.den * count) or OPAQUE
     return OPAQUE

@@ -1,26 +1,42 @@
 """Resize and Upsample: interpolation to other sizes.
 
-onnxruntime multiplies sizes by scales in float32 and truncates. The result is the floor of the exact product as long
-as float32 holds the size times the numerator of the scale; for scales like 0.7 it can be one more.
+onnxruntime multiplies sizes and scales in float32 and truncates. While the numerator of the scale times the size is
+exact in float32 that is the floor of the exact product; for 0.7 and the like, it is a float that is cast to an integer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial, reduce
 from itertools import compress
 from math import inf, isfinite
 from struct import pack, unpack
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge, le
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    eq,
+    ge,
+    implies,
+    le,
+)
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
 from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
@@ -149,6 +165,9 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
 
 def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
     """floor(size * scale), computed in float32."""
+    if isinstance(scale, Float):
+        op.may_fail(f"the scale of axis {axis} must be positive")
+        return _rounded(op, size, scale)
     if not isinstance(scale, Real):
         op.may_fail(f"the scale of axis {axis} must be positive")
         return UNKNOWN_SIZE
@@ -164,15 +183,18 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
             return UNKNOWN_SIZE
     if value is None:
         op.may_fail(f"the scale of axis {axis} must be positive")
-    if not isinstance(size, Expr) or not scale.is_dyadic:
+    if not isinstance(size, Expr):
         return UNKNOWN_SIZE
     scaled = size * scale.num
-    if not isinstance(scaled, Expr):
-        return UNKNOWN_SIZE
+    if not isinstance(scaled, Expr) or not scale.is_dyadic:
+        return _rounded(op, size, scale)
     digits = scaled if value is None else size * _odd_part(value.numerator)
     if op.assume(le(digits, EXACT), f"FLOAT holds the product of scale and size of axis {axis} exactly"):
         return floordiv(scaled, scale.den)
-    return UNKNOWN_SIZE if value is None else _rounded(op, size, scaled, scale.den, axis)
+    result = _rounded(op, size, scale)
+    if value is not None and isinstance(result, Expr):
+        _near(op, result, size, scaled, scale.den, axis)
+    return result
 
 
 def _odd_part(number: int) -> int:
@@ -180,19 +202,21 @@ def _odd_part(number: int) -> int:
     return number // (number & -number)
 
 
-def _rounded(op: Op, size: Expr, scaled: Expr, den: int, axis: int) -> Dim:
-    """A product that float32 rounds: truncated, it is the floor of the exact product or the integer above.
+def _rounded(op: Op, size: Dim, scale: Real | Float) -> Dim:
+    """The product that float32 rounds, truncated."""
+    product = ar.mul(op, DType.FLOAT, of_integer(DType.FLOAT, size), scale)
+    return as_size(to_integer(op, DType.FLOAT, DType.INT64, product))
+
+
+def _near(op: Op, result: Expr, size: Expr, scaled: Expr, den: int, axis: int) -> None:
+    """The size is the floor of the exact product or the integer above.
 
     No integer lies between a number and its rounding as long as float32 holds all integers up to it.
     """
     fits = conjunction(le(size, EXACT), le(scaled, EXACT * den))
-    if not op.assume(fits, f"FLOAT holds the sizes of axis {axis} exactly"):
-        return UNKNOWN_SIZE
-    result = op.fresh(f"axis{axis}")
     reason = f"axis {axis} is the product of size and scale, rounded by float32"
-    op.define(ge(result, floordiv(scaled, den)), reason)
-    op.define(le(result, ceildiv(scaled, den)), reason)
-    return result
+    op.define(implies(fits, ge(result, floordiv(scaled, den))), reason)
+    op.define(implies(fits, le(result, ceildiv(scaled, den))), reason)
 
 
 def _sized(op: Op, x: Tensor) -> Tensor:
@@ -265,14 +289,26 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
         scales = [float32(int(size) / int(before)) for before, size in pairs]
         scale = min(scales) if smallest else max(scales)
         return [Dim(int(Fraction(float32(scale * int(before))) + Fraction(1, 2))) for before, _ in pairs]
+    pick = ar.minimum if smallest else ar.maximum
+    terms = [[of_integer(DType.FLOAT, d) for d in pair] for pair in pairs]
+    common = reduce(partial(pick, op, DType.FLOAT), (ar.div(op, DType.FLOAT, size, before) for before, size in terms))
     result: list[Dim] = []
-    for axis, (_, size) in enumerate(pairs):
-        invented = op.fresh(f"size{axis}")
-        bound = sub(size, invented) if smallest else sub(invented, size)
+    for axis, (before, size) in enumerate(zip((term[0] for term in terms), sizes, strict=True)):
+        kept = _nearest(op, ar.mul(op, DType.FLOAT, before, common))
+        if not isinstance(kept, Expr):
+            kept = op.fresh(f"size{axis}")
+        bound = sub(size, kept) if smallest else sub(kept, size)
         if exact[axis]:
             op.define(ge(bound, 0), "the aspect ratio is kept")
-        result.append(invented)
+        result.append(kept)
     return result
+
+
+def _nearest(op: Op, value: Element) -> Dim:
+    """std::round of a positive float32: ties go away from 0. A float64 holds the sum with 1/2."""
+    wide = converted(DType.FLOAT, DType.DOUBLE, value)
+    raised = ar.floor(op, DType.DOUBLE, ar.add(op, DType.DOUBLE, wide, Real.constant(0.5)))
+    return as_size(to_integer(op, DType.DOUBLE, DType.INT64, raised))
 
 
 def _real(value: float) -> Element:

@@ -7,8 +7,11 @@ from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.contents import element_symbols
 from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute
@@ -97,6 +100,9 @@ class Sizes:
             truth = self.truth(stated)
             found = truth, truth is None or truth is bool(actual), ""
             self._needs(claim, stated.free_symbols)
+        elif isinstance(stated, Float):
+            found = self._float(stated, actual)
+            self._needs(claim, {symbol.name for symbol in element_symbols(stated)})
         else:
             found = self._real(stated, actual)
             self._needs(claim, stated.num.free_symbols)
@@ -111,6 +117,8 @@ class Sizes:
                 try:
                     predicted = stated.evaluate(self.known)
                 except UndefinedError:
+                    if casts_floats(stated):
+                        return None, True, ""
                     return None, False, f"it divides by zero at {self.told(stated.free_symbols)}"
                 except ValueError as error:  # a symbol is out of its bounds
                     return None, False, str(error)
@@ -153,6 +161,17 @@ class Sizes:
             exact.numerator if exact.denominator == 1 else float(exact) if abs(exact) < 2**1000 else str(exact)
         )
         return number, ok, ""
+
+    def _float(self, stated: Float, actual: Number) -> tuple[Number | None, bool, str]:
+        if not {symbol.name for symbol in element_symbols(stated)} <= self.known.keys():
+            return None, True, ""
+        try:
+            number = stated.compute(values_of(stated, self.known))
+        except UndefinedError:  # a number that the platform makes up
+            return None, True, ""
+        except ValueError as error:
+            return None, False, str(error)
+        return (number if isfinite(number) else str(number)), number == actual, ""
 
     def told(self, names: Iterable[str]) -> str:
         """Symbols with their sizes."""

@@ -14,6 +14,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.ramp import Ramps, element, fits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
@@ -40,7 +41,7 @@ class Statement(NamedTuple):
     part: Part
     axis: int | None
     """The axis of a dim, or the row-major place of an element; None if the statement is about all elements."""
-    stated: Dim | Relation | Real | str
+    stated: Dim | Relation | Real | Float | str
     """A text states itself: a type, or a kind of value."""
     actual: Number
 
@@ -156,7 +157,7 @@ def _extremes(elements: npt.NDArray[np.generic]) -> list[Number]:
 
 def _element(name: str, place: int | None, claimed: Element, number: Number) -> Iterator[Statement]:
     if claimed is not OPAQUE:
-        assert isinstance(claimed, (Dim, Relation, Real))
+        assert isinstance(claimed, (Dim, Relation, Real, Float))
         yield Statement(name, "element", place, claimed, number)
 
 

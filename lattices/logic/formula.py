@@ -11,12 +11,12 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
 from absint.lattices.terms.atoms import Atom, Symbol, Values, postorder, short_key
+from absint.lattices.terms.condition import Condition
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
 from absint.lattices.terms.expr import Expr, const, rebuild, sub
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import Condition
 from absint.lattices.terms.substitution import Substitution
 
 
@@ -193,6 +193,10 @@ class Relation(Condition):
 
     def choose(self, a: Dim, b: Dim) -> Dim:
         return _algebra().ite(self, a, b)
+
+    @property
+    def settled(self) -> bool | None:
+        return self is TRUE if self in (TRUE, FALSE) else None
 
 
 def leads_negative(e: Expr) -> bool:

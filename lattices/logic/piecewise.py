@@ -12,6 +12,7 @@ from typing import Final, cast
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import (
     ZERO_EXPR,
     Atom,
@@ -26,6 +27,7 @@ from absint.lattices.terms.expr import (
     product,
     rebuild,
 )
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.substitution import rebuilt
 
@@ -106,10 +108,12 @@ def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, D
 
 @lru_cache(maxsize=1 << 13)
 def is_defined(dim: Dim, condition: Relation) -> bool:
-    """No divisor in the dim is 0 where the condition holds: 0//N, which is written 0, has no value where N is 0."""
+    """The dim has a value where the condition holds: 0//N, which is written 0, has none where N is 0."""
     if not isinstance(dim, Expr):
         return True
     facts = _where(condition)
+    if any(node.op in INTEGERS and not cast(Float, node.args[0]).is_total for node in postorder(dim.atoms())):
+        return False
     divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]
     return all(
         facts.decide(ne(restrict(divisor, condition), 0)) is YES for divisor in divisors if isinstance(divisor, Expr)

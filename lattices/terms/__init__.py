@@ -5,6 +5,7 @@
     expr           Expr and Unknown: polynomials, with + - *, products and bounds
     monomials      products of atoms: order, product, exact quotient, bounds
     normal         every constructor of a composite atom in one table
+    condition      the condition of a choice
     division       floordiv, mod, ceildiv, truncdiv, fmod
     extremes       maximum, minimum
     broadcasting   broadcast
@@ -17,6 +18,8 @@
     rewriting      statements of rewrites as data, which a test proves
     interval       integer intervals and congruences
     real           floats that are exact: an expression over a constant
+    floats         floats that a run rounds, as terms, and the integers that they are cast to
+    ieee           binary32 and binary64: operations, and intervals of their results
     kinds          kinds of symbols, and their origins
     intern         one object for each structure
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Protocol
 
-from absint.lattices.terms.atoms import Interned
+from absint.lattices.terms.atoms import Interned, Operand
 from absint.lattices.terms.evaluation import Binding
 from absint.lattices.terms.interval import Congruence, Interval
 
@@ -17,6 +17,8 @@ class Arithmetic(Protocol):
     def dim_of(self, value: Dim | int | str | None, /) -> Dim: ...
 
     def format_dim(self, dim: Dim, /) -> str: ...
+
+    def format_float(self, term: Operand, /) -> str: ...
 
     def operand(self, value: object, /) -> Dim | None: ...
 
@@ -171,4 +173,9 @@ class Dim(Interned):
         return f"Dim({str(self)!r})"
 
 
-__all__ = ["Arithmetic", "Dim"]
+def float_text(term: Operand) -> str:
+    """The text of a float term."""
+    return _arithmetic().format_float(term)
+
+
+__all__ = ["Arithmetic", "Dim", "float_text"]

@@ -12,11 +12,11 @@ Binding = Mapping[str, int]
 
 
 class UndefinedError(ArithmeticError):
-    """The expression has no value under this binding: it divides by zero."""
+    """The expression has no value under this binding: it divides by zero, or makes an integer of NaN."""
 
 
 def values_of(root: Operand, binding: Binding) -> Values:
-    """The value of every atom of the root; an atom that divides by zero has none.
+    """The value of every atom of the root; an atom that divides by zero has none, nor one that casts NaN.
 
     Raises KeyError for a missing symbol, ValueError for a size outside its bounds.
     """
@@ -35,6 +35,11 @@ def values_of(root: Operand, binding: Binding) -> Values:
             raise ValueError(f"symbol {node.name!r} is {kind} cannot be {value}")
         values[node] = value
     return values
+
+
+def casts_floats(root: Operand) -> bool:
+    """Floats are cast to integers in it: where a float has no value, the integer is the platform's."""
+    return any(node.op in INTEGERS for node in postorder(root.atoms()))
 
 
 def rounded_to_zero(a: int, b: int) -> int:
@@ -67,6 +72,26 @@ def _chosen(values: Values, args: tuple[Operand, ...]) -> int:
     return (a if condition.value(values) else b).value(values)
 
 
+INTEGERS: Final[Mapping[str, tuple[int, int]]] = {
+    "int": (-(1 << 63), (1 << 63) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+}
+"""Casts of floats, and the integers of their types."""
+
+
+def _cast_to(op: str) -> Callable[[Values, tuple[Operand, ...]], int]:
+    lo, hi = INTEGERS[op]
+
+    def cast(values: Values, args: tuple[Operand, ...]) -> int:
+        number = args[0].value(values)
+        if not lo <= number <= hi:
+            raise UndefinedError("a float outside the integers of its cast")
+        return number
+
+    return cast
+
+
 EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
     "floordiv": _floordiv,
     "truncdiv": _truncdiv,
@@ -74,7 +99,8 @@ EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
     "min": lambda values, args: min(arg.value(values) for arg in args),
     "broadcast": _broadcast,
     "ite": _chosen,
+    **{op: _cast_to(op) for op in INTEGERS},
 }
 """Operation -> its value, given the values of the atoms in its operands."""
 
-__all__ = ["EVALUATE", "Binding", "UndefinedError", "rounded_to_zero", "values_of"]
+__all__ = ["EVALUATE", "INTEGERS", "Binding", "UndefinedError", "casts_floats", "rounded_to_zero", "values_of"]

@@ -15,7 +15,7 @@ from operator import mul
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol
-from absint.lattices.terms.evaluation import rounded_to_zero
+from absint.lattices.terms.evaluation import INTEGERS, rounded_to_zero
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.monomials import sum_bounds
@@ -260,7 +260,7 @@ def of_operand(root: Operand) -> Function | None:
     """The function of an expression or a condition without symbols or with one."""
     if isinstance(root, Formula):
         return _of_condition(root)
-    return _of_terms(cast(Expr, root).terms)
+    return _of_terms(root.terms) if isinstance(root, Expr) else None
 
 
 def _of_terms(terms: Iterable[tuple[Monomial, int]]) -> Function | None:
@@ -301,6 +301,8 @@ def _of_atom(atom: Atom) -> Function | None:
     if isinstance(atom, Symbol):
         lo = cast(int, atom.bounds.lo)
         return Function(lambda start, stop: range(lo + start, lo + stop), 0, 1, 1)
+    if atom.op in INTEGERS:
+        return None
     operands = [of_operand(arg) for arg in atom.args]
     known = [f for f in operands if f is not None]
     if len(known) < len(operands):

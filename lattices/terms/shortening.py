@@ -14,6 +14,7 @@ from typing import Final, cast
 from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol, postorder
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import ZERO_EXPR, Expr, add, const, expr_of, mul, polynomial, sub
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import CONSTRUCTORS, Condition, floordiv, maximum, minimum
 from absint.lattices.terms.periodic import Univariate, of_operand, same, sole_symbol, univariate
@@ -38,7 +39,7 @@ def _shortened(e: Expr) -> Dim:
     for node in postorder(e.atoms()):
         values[node] = expr_of(node)
         if node.args:
-            args = [_short_operand(cast("Expr | Condition", arg), values) for arg in node.args]
+            args = [_short_operand(cast("Expr | Condition | Float", arg), values) for arg in node.args]
             if any(a is not b for a, b in zip(args, node.args, strict=True)):
                 values[node] = CONSTRUCTORS[node.op](*args)
     result = _by_symbol(e.rebuild(values))
@@ -52,6 +53,8 @@ def length(root: Operand) -> int:
         return 4 * root.size
     if isinstance(root, Formula):
         return 5 + sum(map(length, root.args))
+    if isinstance(root, Float):
+        return 4 + 5 * (root.op in ("of", "cast")) + sum(map(length, root.args))
     terms = cast(Expr, root).terms
     return sum(_term_length(mono, abs(coef)) for mono, coef in terms) + 3 * (len(terms) - 1)
 
@@ -72,10 +75,10 @@ _INVENTED: Final = 4
 """Characters of the printed name of an invented symbol."""
 
 
-def _short_operand(arg: Expr | Condition, values: dict[Atom, Dim]) -> Dim | Condition:
+def _short_operand(arg: Expr | Condition | Float, values: dict[Atom, Dim]) -> Dim | Condition | Float | None:
     changed = any(values[atom] is not expr_of(atom) for atom in arg.atoms())
     operand = arg.rebuild(values) if changed else arg
-    return operand if isinstance(operand, Formula) else _by_symbol(operand)
+    return _by_symbol(operand) if isinstance(operand, Dim) else operand
 
 
 def _by_symbol(dim: Dim) -> Dim:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import cast
 
 from absint.lattices.terms.atoms import Atom, Symbol, postorder
+from absint.lattices.terms.condition import Condition
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, as_dim, expr_of, rebuild
-from absint.lattices.terms.normal import CONSTRUCTORS, Condition
+from absint.lattices.terms.floats import Float
+from absint.lattices.terms.normal import CONSTRUCTORS
 
 
 class Substitution:
@@ -34,6 +36,14 @@ def substitute(expr: Expr, mapping: Mapping[Symbol, Dim]) -> Dim:
     return Substitution(mapping)(expr)
 
 
+def substitute_float(term: Float, mapping: Mapping[Symbol, Dim]) -> Float | None:
+    """Replace symbols in a float; None if its value is unknown then."""
+    values: dict[Atom, Dim] = {}
+    for node in postorder(term.atoms()):
+        values[node] = mapping[node] if isinstance(node, Symbol) and node in mapping else rebuilt(node, values)
+    return term.rebuild(values)
+
+
 def substitute_names(dim: Dim, mapping: Mapping[str, Dim | int]) -> Dim:
     """Replace symbols by name; an unknown dim stays."""
     if not isinstance(dim, Expr):
@@ -46,7 +56,7 @@ def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:
     """The atom over the values of its operands' atoms."""
     if not node.args or all(values[child] is expr_of(child) for child in node.children()):
         return expr_of(node)
-    return CONSTRUCTORS[node.op](*(cast("Expr | Condition", arg).rebuild(values) for arg in node.args))
+    return CONSTRUCTORS[node.op](*(cast("Expr | Condition | Float", arg).rebuild(values) for arg in node.args))
 
 
-__all__ = ["Substitution", "rebuilt", "substitute", "substitute_names"]
+__all__ = ["Substitution", "rebuilt", "substitute", "substitute_float", "substitute_names"]

@@ -10,6 +10,7 @@
     reference_parser  the same with references to values: `X[1]`, `shape(X)`, `size(X)`, `rank(X)`
     operations        operators and functions applied to operands
     functions         the table of functions; exact quotients
+    float_functions   operations that floats take part in
     syntax            operators, operands, brackets, references, as data
     tokens            tokens, names in backquotes, `TextError` with its caret
     value_names       the extent of a value's name in a text
@@ -21,12 +22,12 @@ It builds on terms and logic; nothing there imports it but through `absint.latti
 
 from absint.lattices.text.dim_params import DimParam, format_dim_param, read_dim_param
 from absint.lattices.text.operations import MAX_CONDITION_DEPTH
-from absint.lattices.text.printer import format_dim, format_relation
+from absint.lattices.text.printer import format_dim, format_float, format_relation
 from absint.lattices.text.reading import parse, parse_relation
 from absint.lattices.text.syntax import References, UnresolvedError
 from absint.lattices.text.tokens import MAX_DIGITS, MAX_TEXT, TextError
 
 __all__ = [
     "MAX_CONDITION_DEPTH", "MAX_DIGITS", "MAX_TEXT", "DimParam", "References", "TextError", "UnresolvedError",
-    "format_dim", "format_dim_param", "format_relation", "parse", "parse_relation", "read_dim_param",
+    "format_dim", "format_dim_param", "format_float", "format_relation", "parse", "parse_relation", "read_dim_param",
 ]  # fmt: skip

@@ -125,6 +125,16 @@ _FLOORDIV: Final = Function("dd", normal.floordiv)
 _MOD: Final = Function("dd", normal.mod)
 _ITE: Final = Function("cdd", rel.ite)
 
+
+def _of_floats(function: str, kinds: str = "q") -> Function:
+    """A function that takes a float; of a dim alone it has no meaning."""
+
+    def build(*numbers: Number) -> Number:
+        raise ValueError(f"{function} takes a float: float32(...) makes one of a dim")
+
+    return Function(kinds, build, rounds=True)
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "max": _MAX, "Max": _MAX, "min": _MIN, "Min": _MIN,
     "floor": _FLOOR, "FloorToInt": _FLOOR, "ceil": _CEIL, "ceiling": _CEIL, "CeilToInt": _CEIL_TO_INT,
@@ -137,6 +147,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "abs": Function("d", lambda a: normal.maximum(a, -a)), "Abs": Function("d", lambda a: normal.maximum(a, -a)),
     "broadcast": Function("d", normal.broadcast, variadic=True),
     "ite": _ITE, "Where": _ITE,
+    "float32": _of_floats("float32"), "float64": _of_floats("float64"), "round": _of_floats("round"),
+    "sqrt": _of_floats("sqrt"), "int": _TRUNC, "int64": _of_floats("int64"), "int32": _of_floats("int32"),
     "Eq": Function("dd", rel.eq), "Ne": Function("dd", rel.ne), "Ge": Function("dd", rel.ge),
     "Gt": Function("dd", rel.gt), "Le": Function("dd", rel.le), "Lt": Function("dd", rel.lt),
     "And": Function("c", rel.conjunction, variadic=True), "Or": Function("c", rel.disjunction, variadic=True),

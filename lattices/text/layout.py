@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from math import gcd
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import Relation, boolean, negation
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
+from absint.lattices.terms.floats import Float
+from absint.lattices.terms.ieee import of_ratio, shortest
 from absint.lattices.terms.interval import ZERO
 from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.terms.normal import mod, sole_atom, truncdiv
+from absint.lattices.terms.normal import exact_quotient, mod, sole_atom, truncdiv
 from absint.lattices.text.functions import FUNCTIONS
 from absint.lattices.text.tokens import is_name, quote
 
@@ -36,19 +39,24 @@ class _Summand(NamedTuple):
         return not self.factors and self.remainder is None
 
 
-class Operand(NamedTuple):
-    """An expression or relation still to be printed, in parentheses if it binds looser than `least`."""
+Shown = Expr | Relation | Float
 
-    value: Expr | Relation
+
+class Operand(NamedTuple):
+    """An expression, relation or float still to be printed, in parentheses if it binds looser than `least`."""
+
+    value: Shown
     least: int = _SUM
 
 
 Piece = str | Operand
 
 
-def laid_out(value: Expr | Relation) -> tuple[int, list[Piece]]:
-    """The binding power of an expression or relation, and its pieces."""
-    return _expression(value) if isinstance(value, Expr) else _relation(value)
+def laid_out(value: Shown) -> tuple[int, list[Piece]]:
+    """The binding power of an expression, relation or float, and its pieces."""
+    if isinstance(value, Expr):
+        return _expression(value)
+    return _relation(value) if isinstance(value, Relation) else _float(value)
 
 
 def symbol_text(symbol: Symbol) -> str:
@@ -203,14 +211,81 @@ def _atom(factor: Atom) -> tuple[int, list[Piece]]:
     if factor.op in _INFIX:
         a, b = cast(tuple[Expr, Expr], factor.args)
         return _QUOTIENT, [Operand(a, _PRODUCT), _INFIX[factor.op], Operand(b, _POWER)]
-    return _ATOM, _call(factor.op, cast("tuple[Expr | Relation, ...]", factor.args))
+    return _ATOM, _call(factor.op, cast("tuple[Shown, ...]", factor.args))
 
 
-def _call(function: str, args: Iterable[Expr | Relation]) -> list[Piece]:
+def _call(function: str, args: Iterable[Shown]) -> list[Piece]:
     pieces: list[Piece] = [f"{function}("]
     for arg in args:
         pieces += [Operand(arg), ", "]
     return [*pieces[:-1], ")"]
+
+
+# Floats
+
+_MOST_DIVISOR: Final = 1 << 20
+
+
+def _float(term: Float) -> tuple[int, list[Piece]]:
+    """The binding power of a float term, and its pieces. A constant beside another operand needs no type."""
+    match term.op:
+        case "constant":
+            return _ATOM, [f"{term.format}(", *_number(term)[1], ")"]
+        case "of":
+            return _ATOM, [f"{term.format}(", *_ratio(term), ")"]
+        case "cast":
+            return _ATOM, _call(term.format, term.floats)
+        case "neg":
+            return _NEGATIVE, ["-", Operand(term.floats[0], _PRODUCT + 1)]
+        case "+" | "*" | "/":
+            return _infix(term)
+        case "max" | "min":
+            return _ATOM, [f"{term.op}(", *_side(term.floats[0]), ", ", *_side(term.floats[1]), ")"]
+    return _ATOM, _call(term.op, cast("tuple[Relation | Float, ...]", term.args))
+
+
+def _infix(term: Float) -> tuple[int, list[Piece]]:
+    a, b = term.floats
+    if term.op == "+":
+        if a.op == "neg" and b.op != "neg" and not (b.is_constant and b.number < 0):
+            a, b = b, a
+        negated = b.floats[0] if b.op == "neg" else None
+        if b.is_constant and b.number < 0:
+            return _SUM, [*_side(a), " - ", shortest(b.format, -b.number)]
+        if negated is not None:
+            return _SUM, [*_side(a), " - ", *_side(negated, _QUOTIENT)]
+        return _SUM, [*_side(a), " + ", *_side(b, _QUOTIENT)]
+    if term.op == "*" and b.is_constant and 1 / _MOST_DIVISOR <= b.number < 1 and (1 / b.number).is_integer():
+        over, under = b.number.as_integer_ratio()
+        if over == 1:
+            return _PRODUCT, [*_side(a, _PRODUCT), f"/{under}"]
+    return _PRODUCT, [*_side(a, _PRODUCT), term.op, *_side(b, _POWER)]
+
+
+def _side(term: Float, least: int = _SUM) -> list[Piece]:
+    if not term.is_constant:
+        return [Operand(term, least)]
+    level, pieces = _number(term)
+    return _wrapped(level, pieces, least)
+
+
+def _number(term: Float) -> tuple[int, list[Piece]]:
+    text = shortest(term.format, term.number)
+    return _NEGATIVE if text.startswith("-") else _ATOM, [text]
+
+
+def _ratio(leaf: Float) -> list[Piece]:
+    """`N/3`; by a float of the format, as in `N/0.1`, where the quotient is by such a one."""
+    over, under = leaf.leaf, leaf.under
+    if under == 1:
+        return [Operand(over)]
+    power = gcd(*(coef for _, coef in over.terms))
+    power &= -power
+    by = of_ratio(leaf.format, under, power)
+    less = exact_quotient(over, ex.const(power)) if by.as_integer_ratio() == (under, power) else None
+    if power > 1 and isinstance(less, Expr):
+        return [Operand(less, _PRODUCT), "/", shortest(leaf.format, by)]
+    return [Operand(over, _PRODUCT), f"/{under}"]
 
 
 # Relations
@@ -304,4 +379,4 @@ def _total(summands: Iterable[_Summand]) -> Dim:
     return total
 
 
-__all__ = ["Operand", "Piece", "laid_out", "sides", "symbol_text"]
+__all__ = ["Operand", "Piece", "Shown", "laid_out", "sides", "symbol_text"]

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
-from absint.lattices.text.layout import sides
+from absint.lattices.text.layout import Shown, sides
 from absint.lattices.text.printer import Form, Part, form_of, format_dim, format_relation
 
 MAX_SHOWN: Final = 120
@@ -32,7 +32,7 @@ _NUMBERED: Final = re.compile(r"w[1-9][0-9]*")
 
 _NAME: Final = len("w10")
 
-_Printed = Expr | Relation
+_Printed = Shown
 
 
 class Naming:

@@ -13,8 +13,10 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
+from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text import functions
+from absint.lattices.text import float_functions, functions
+from absint.lattices.text.float_functions import Literal, Quotient
 from absint.lattices.text.functions import DIVIDING, FUNCTIONS, TOTAL_FUNCTIONS, Function, Number, Ratio
 from absint.lattices.text.nearest import either, nearest
 from absint.lattices.text.syntax import (
@@ -69,11 +71,13 @@ class Operations:
 
     # Functions
 
-    def _call(self, opened: Bracket, operands: list[Item]) -> Expr | Relation | Ratio:
+    def _call(self, opened: Bracket, operands: list[Item]) -> Expr | Relation | Ratio | Float:
         function: Function = self.table[opened.function]
         count = len(function.kinds)
         if len(operands) < count or (len(operands) > count and not function.variadic):
             raise self._error(opened.at, f"{opened.function} takes {function.arity}, found {len(operands)}")
+        if self._takes_floats(opened.function, operands):
+            return self._of_floats(opened, operands)
         convert = {"d": self._dim, "q": self._number, "c": self._condition}
         arguments = [convert[function.kind(i)](item) for i, item in enumerate(operands)]
         sizes = [terms(a) for a in arguments]
@@ -88,20 +92,56 @@ class Operations:
             raise self._error(opened.at, str(problem)) from None
         return self._stated(value, opened.at) if isinstance(value, Relation) else self._settled(value, opened.at)
 
+    def _takes_floats(self, function: str, operands: list[Item]) -> bool:
+        return function in float_functions.FORMATS or any(isinstance(item.value, Float) for item in operands)
+
+    def _of_floats(self, opened: Bracket, operands: list[Item]) -> Expr | Float:
+        function, count = opened.function, len(operands)
+        if function not in float_functions.NAMES:
+            raise self._error(opened.at, f"{function} takes no float: int(...) makes an integer of it")
+        arguments = [
+            self._condition(item) if self.table[function].kind(i) == "c" else self._plain(item)
+            for i, item in enumerate(operands)
+        ]
+        self._spend(sum(map(terms, arguments)) * count, opened.at)
+        try:
+            value = float_functions.called(function, arguments)
+        except ValueError as problem:
+            raise self._error(opened.at, str(problem)) from None
+        return self._float(value, opened.at)
+
+    def _plain(self, item: Item) -> Expr | Ratio | Float | Literal | Quotient:
+        """A number, a float or a decimal, and what is divided by one."""
+        return item.value if isinstance(item.value, Float | Literal | Quotient) else self._number(item)
+
+    def _float(self, value: Float | Dim | None, at: int) -> Expr | Float:
+        if isinstance(value, Float | Expr):
+            return value
+        raise self._error(at, f"no float: it is infinite or no number, or over {MAX_FLOAT} operations")
+
     # Operators
 
-    def _prefixed(self, infix: Infix, right: Item) -> Expr | Relation | Ratio:
+    def _prefixed(self, infix: Infix, right: Item) -> Expr | Relation | Ratio | Float | Literal:
         """`not`, `-` or `+` before an operand."""
         if infix.op == "not":
             condition = self._condition(right)
             relation = rel.negation(condition)
             self.depth[relation] = self.depth.get(condition, 0)
             return relation
+        value = right.value
+        if isinstance(value, Literal):
+            return Literal(-value.value) if infix.op == "neg" else value
+        if isinstance(value, Float):
+            return cast(Float, self._float(unary("neg", value), infix.at)) if infix.op == "neg" else value
         number = self._number(right)
         return number if infix.op == "pos" else self._settled(functions.minus(number), infix.at)
 
-    def _infixed(self, left: Item, infix: Infix, right: Item) -> Expr | Relation | Ratio | Sum:
+    def _infixed(self, left: Item, infix: Infix, right: Item) -> Expr | Relation | Ratio | Float | Quotient | Sum:
         """An operator between two operands."""
+        if isinstance(left.value, Float) or isinstance(right.value, Float):
+            return self._between_floats(left, infix, right)
+        if infix.op == "/" and self.exact and isinstance(right.value, Literal) and right.value.value > 0:
+            return Quotient(self._dim(left), right.value.value)
         if infix.power == IMPLIES:
             premise, conclusion = self._condition(left), self._condition(right)
             return self._deeper(rel.implies(premise, conclusion), (premise, conclusion), infix.at)
@@ -110,6 +150,17 @@ class Operations:
         if infix.power == POWER:
             return self._raised(left, right)
         return self._arithmetic(left, right, infix)
+
+    def _between_floats(self, left: Item, infix: Infix, right: Item) -> Float:
+        if infix.op not in ("+", "-", "*", "/"):
+            raise self._error(infix.at, f"{infix.op!r} takes no float: int(...) makes an integer of it")
+        x, y = self._plain(left), self._plain(right)
+        self._spend(terms(x) + terms(y), infix.at)
+        try:
+            value = float_functions.combined(infix.op, x, y)
+        except ValueError as problem:
+            raise self._error(infix.at, str(problem)) from None
+        return cast(Float, self._float(value, infix.at))
 
     def _sum(self, left: Item, right: Item, infix: Infix) -> Expr | Ratio | Sum:
         sign = 1 if infix.op == "+" else -1
@@ -205,6 +256,10 @@ class Operations:
             return self._symbol(value, item.at)
         if isinstance(value, Sum):
             return self._settled_dim(ex.polynomial(value.terms), item.at)
+        if isinstance(value, Float):
+            raise self._error(item.at, "expected an integer, found a float: int(...) rounds it towards 0")
+        if isinstance(value, Literal | Quotient):
+            raise self._error(item.at, "expected an integer, or a binary fraction inside floor(...) or ceil(...)")
         if isinstance(value, Relation | Set | Dims):
             raise self._error(item.at, f"expected a number, found {_KINDS[type(value)]}")
         return value

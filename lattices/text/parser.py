@@ -12,6 +12,7 @@ from typing import cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
+from absint.lattices.text.float_functions import Literal
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import either, nearest
 from absint.lattices.text.operations import Operations
@@ -106,7 +107,7 @@ class Parser(Operations):
         self.items.append(Item(self._literal(token), token.at))
         return False
 
-    def _literal(self, token: Token) -> Expr | Relation | Ratio | Name:
+    def _literal(self, token: Token) -> Expr | Relation | Ratio | Literal | Name:
         match token.kind:
             case "int":
                 return self._settled_dim(const(integer(token, self.text)), token.at)
@@ -120,8 +121,8 @@ class Parser(Operations):
                 return rel.TRUE if token.text.lower() == "true" else rel.FALSE
         raise self._misread(token.at, f"expected a number, a name or '(', found {token.found}")
 
-    def _decimal(self, token: Token) -> Expr | Ratio:
-        """A decimal, which must be a binary fraction, and so is exact as a float."""
+    def _decimal(self, token: Token) -> Expr | Ratio | Literal:
+        """A decimal; exact as a float if it is a binary fraction."""
         if len(token.text) > MAX_DIGITS:
             raise self._error(token.at, f"a number has at most {MAX_DIGITS} digits, this one has {len(token.text) - 1}")
         value = Fraction(token.text)
@@ -129,7 +130,7 @@ class Parser(Operations):
         if under == 1:
             return over
         if not self.exact or under & (under - 1):
-            raise self._error(token.at, "expected an integer, or a binary fraction inside floor(...) or ceil(...)")
+            return Literal(value)
         return Ratio(over, const(under))
 
     def _operator(self, token: Token) -> bool:

@@ -7,19 +7,21 @@ Stacks are explicit, so depth is no limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.atoms import Operand as Term
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
-from absint.lattices.text.layout import Operand, Piece, laid_out, symbol_text
+from absint.lattices.terms.floats import Float
+from absint.lattices.text.layout import Operand, Piece, Shown, laid_out, symbol_text
 from absint.lattices.text.tokens import reads_as_name
 
 
 class Part(NamedTuple):
     """An operand inside a form."""
 
-    value: Expr | Relation
+    value: Shown
     form: Form
     in_parentheses: bool
 
@@ -46,7 +48,7 @@ MAX_FORMS: Final = 1 << 16
 _LONGEST_KEPT: Final = 240
 """Characters of the longest text that is kept with a form."""
 
-_forms: WeakKeyDictionary[Expr | Relation, Form] = WeakKeyDictionary()
+_forms: WeakKeyDictionary[Shown, Form] = WeakKeyDictionary()
 
 
 def forget() -> None:
@@ -68,20 +70,25 @@ def format_dim(dim: Dim) -> str:
     return whole(form_of(dim))
 
 
+def format_float(term: Term) -> str:
+    """The text of a float term, which reads back inside `int(...)`."""
+    return whole(form_of(cast(Float, term)))
+
+
 def format_relation(relation: Relation) -> str:
     """The text of a relation: deterministic, and `parse_relation` gives the identical relation back."""
     return whole(form_of(relation))
 
 
-def form_of(value: Expr | Relation) -> Form:
+def form_of(value: Shown) -> Form:
     """The form of an expression or relation; those of its operands are made first."""
     found = _forms.get(value)
     if found is not None:
         return found
     if len(_forms) >= MAX_FORMS:
         forget()
-    made: dict[Expr | Relation, Form] = {}  # so that nothing is lost while another thread forgets
-    opened: dict[Expr | Relation, tuple[int, list[Piece]]] = {}
+    made: dict[Shown, Form] = {}  # so that nothing is lost while another thread forgets
+    opened: dict[Shown, tuple[int, list[Piece]]] = {}
     stack = [value]
     while stack:
         top = stack[-1]
@@ -98,7 +105,7 @@ def form_of(value: Expr | Relation) -> Form:
     return made[value]
 
 
-def _form(level: int, pieces: Iterable[Piece], made: Mapping[Expr | Relation, Form]) -> Form:
+def _form(level: int, pieces: Iterable[Piece], made: Mapping[Shown, Form]) -> Form:
     parts = tuple([piece if isinstance(piece, str) else _part(piece, made[piece.value]) for piece in pieces])
     length = sum([len(part) if isinstance(part, str) else part.length for part in parts])
     return Form(level, parts, length, _joined(parts) if length <= _LONGEST_KEPT else None)
@@ -131,4 +138,4 @@ def _joined(pieces: Iterable[str | Part]) -> str:
     return "".join(out)
 
 
-__all__ = ["Form", "Part", "forget", "form_of", "format_dim", "format_relation", "whole"]
+__all__ = ["Form", "Part", "forget", "form_of", "format_dim", "format_float", "format_relation", "whole"]

@@ -8,6 +8,7 @@ from typing import Final, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
+from absint.lattices.text.float_functions import Literal
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.operations import TRUTHS
@@ -59,7 +60,7 @@ class ReferenceParser(Parser):
             return False
         return super()._operand(token)
 
-    def _literal(self, token: Token) -> Expr | Relation | Ratio | Name:
+    def _literal(self, token: Token) -> Expr | Relation | Ratio | Literal | Name:
         if token.kind == "value":
             return Name(token.text, calls=False)
         if token.kind == "quoted":

@@ -9,6 +9,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms import normal
 from absint.lattices.terms.expr import Dim, Expr, Monomial
+from absint.lattices.terms.floats import Float
+from absint.lattices.text.float_functions import Literal, Quotient
 from absint.lattices.text.functions import Ratio
 
 # Binding power of infix operators, loosest first.
@@ -100,7 +102,7 @@ class Dims(NamedTuple):
 class Item(NamedTuple):
     """An operand, and the column where its text begins."""
 
-    value: Expr | Relation | Ratio | Name | Sum | Set | Dims
+    value: Expr | Relation | Ratio | Float | Literal | Quotient | Name | Sum | Set | Dims
     at: int
 
 
@@ -127,6 +129,8 @@ def terms(value: object) -> int:
     """A measure of the work that an operand causes: its number of terms, at least 1."""
     if isinstance(value, Expr):
         return len(value.terms) or 1
+    if isinstance(value, Float):
+        return value.size
     if isinstance(value, Ratio):
         return len(value.over.terms) + len(value.under.terms)
     if isinstance(value, Dims):

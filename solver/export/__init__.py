@@ -7,7 +7,7 @@ guard       source of a Python function that rejects sizes at which the model ca
 shapes      source of a Python function from input sizes to all output shapes
 torch_dims  source of the `dynamic_shapes` of torch.export
 records, json_text, errors         shared by the first three
-python_source, python_text         shared by the last three
+python_source, python_text, python_floats  shared by the last three
 """
 
 from absint.solver.export.document import from_json, json_schema, to_json

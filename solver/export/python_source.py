@@ -10,9 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.atoms import Operand
+from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Expr, Monomial, Symbol, postorder
+from absint.lattices.terms.floats import Float
+from absint.solver.export.python_floats import FLOAT_HELPERS, NEEDED, call
 
-HELPERS: Final[dict[str, str]] = {
+HELPERS: Final[dict[str, str]] = FLOAT_HELPERS | {
     "_all": '''
 def _all(*parts):
     """True if all parts hold; a false one settles it even if another divides by zero."""
@@ -136,6 +140,8 @@ class Source:
             test, a, b = self._formula(condition), *map(self._sum, sides)
             text = f"{a.within(_OR)} if {test.within(_OR)} else {b.within(_OR)}"
             return _join(text, _CHOICE, (test, a, b))
+        if node.op in INTEGERS:
+            return self._of_floats(node)
         args = [self._sum(cast(Expr, arg)) for arg in node.args]
         if node.op in ("floordiv", "truncdiv"):
             return self._quotient(node, *args)
@@ -144,6 +150,23 @@ class Source:
                 return self._call("_broadcast_in_turn", [a.deferred for a in args], args)
             return self._call("_broadcast", [a.text for a in args], args)
         return _join(f"{node.op}({', '.join(a.text for a in args)})", _ATOM, args)
+
+    def _of_floats(self, node: Atom) -> Piece:
+        """An integer that floats are cast to."""
+        whole = cast(Float, node.args[0])
+        done: dict[Float, Piece] = {}
+        for term in whole.subterms():
+            args = [done[arg] if isinstance(arg, Float) else self._operand(arg) for arg in term.args]
+            text, helpers = call(term, [arg.within(_ATOM) for arg in args])
+            for helper in helpers:
+                self.helpers.update((helper, *NEEDED.get(helper, ())))
+            done[term] = self._shallow(_join(text, _ATOM, args) if args else Piece(text))
+        lo, hi = INTEGERS[node.op]
+        piece = self._call("_cast", [done[whole].text, str(lo), str(hi)], (done[whole],))
+        return piece._replace(partial=piece.partial or not whole.is_total)
+
+    def _operand(self, arg: Operand) -> Piece:
+        return self._sum(arg) if isinstance(arg, Expr) else self._formula(cast(Relation, arg))
 
     def _quotient(self, node: Atom, a: Piece, b: Piece) -> Piece:
         if node.op == "truncdiv":

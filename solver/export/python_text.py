@@ -10,6 +10,7 @@ from typing import Final
 from absint.lattices.terms.expr import NATURAL, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.solver.export.errors import ExportError, shown
+from absint.solver.export.python_floats import FLOAT_HELPERS
 from absint.solver.export.python_source import HELPERS, Source
 
 _TAKEN: Final = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "sizes", "named", "Mapping", "Dim"})
@@ -18,6 +19,11 @@ _HEADER: Final = """
 # Written by absint from a model. It needs nothing but Python.
 from collections.abc import Mapping
 from operator import index as _index
+"""
+
+_FLOATS: Final = """
+import math as _math
+import struct as _struct
 """
 
 _SIZES: Final = '''
@@ -41,7 +47,8 @@ def _sizes(given, named, ranges, optional=()):
 def module_source(helpers: Iterable[str], source: Source, function: Iterable[str]) -> str:
     """The whole source: the imports, the helpers that are called, and the lines of the function."""
     called = [HELPERS[name] for name in sorted(source.helpers)]
-    parts = [_HEADER, _SIZES, *helpers, *called, "\n".join(function)]
+    header = _HEADER + (_FLOATS if not source.helpers.isdisjoint(FLOAT_HELPERS) else "")
+    parts = [header, _SIZES, *helpers, *called, "\n".join(function)]
     return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
 

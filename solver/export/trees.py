@@ -3,7 +3,8 @@
 A node is an integer, or an object with `op` and `args`; a symbol has a `name`, an integer beyond 2^53 has `digits`. The
 operations are those of the normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `max min`,
 `broadcast`, `ite` of a condition; `== != >=` of two dims, `and or true false`, and `unknown` for a relation without a
-form.
+form. `int`, `int64`, `int32` cast a `float`, a node with a `format` (`float32`, `float64`): a `number`, the quotient
+`of` a `dim` and an integer, or an operation on `operands`, rounded to the format.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.floats import Float
 from absint.lattices.text import format_dim, format_relation
 from absint.solver.export.records import Json, Record
 
@@ -57,8 +60,30 @@ class Trees:
     def _atom(self, node: Atom) -> _Tree:
         if isinstance(node, Symbol):
             return _Tree({"op": "symbol", "name": node.name}, 1)
+        if node.op in INTEGERS:
+            tree = self._float(cast(Float, node.args[0]))
+            return _within(tree.depth, {"op": node.op, "float": tree.data})
         args = [self._sum(arg) if isinstance(arg, Expr) else self._formula(cast(Relation, arg)) for arg in node.args]
         return _node(_OPERATIONS.get(node.op, node.op), args)
+
+    def _float(self, whole: Float) -> _Tree:
+        done: dict[Float, _Tree] = {}
+        for term in whole.subterms():
+            data: dict[str, Json] = {"op": term.op, "format": term.format}
+            trees = [done[part] for part in term.floats]
+            if term.is_constant:
+                data |= {"op": "number", "digits": repr(term.number)}
+            elif term.op == "of":
+                trees = [self._sum(term.leaf)]
+                data |= {"dim": trees[0].data, "under": term.under}
+            else:
+                data["operands"] = [tree.data for tree in trees]
+            if term.op == "ite":
+                condition = self._formula(cast(Relation, term.args[0]))
+                data["condition"] = condition.data
+                trees.append(condition)
+            done[term] = _within(max((tree.depth for tree in trees), default=0), data)
+        return done[whole]
 
     def _sum(self, e: Expr) -> _Tree:
         if e.const is not None:
@@ -86,8 +111,12 @@ class Trees:
 
 
 def _node(op: str, args: list[_Tree]) -> _Tree:
-    depth = 1 + max(tree.depth for tree in args)
-    return _Tree({"op": op, "args": [tree.data for tree in args]} if depth <= MAX_DEPTH else None, depth)
+    return _within(max(tree.depth for tree in args), {"op": op, "args": [tree.data for tree in args]})
+
+
+def _within(depth: int, data: Json) -> _Tree:
+    """A node over operands of this depth."""
+    return _Tree(data if depth < MAX_DEPTH else None, depth + 1)
 
 
 def _integer(value: int) -> _Tree:

@@ -365,3 +365,20 @@ def test_constraint_of_every_role_and_origin() -> None:
     assert isinstance(next(iter(read[0].relation.symbols)), Symbol)
     assert isinstance(read[0].relation.expr, Expr)
     assert constraint("seq % 8 == 0").relation is read[1].relation
+
+
+FLOATS = [
+    "int(float32(H)*min(800/float32(min(H, W)), 1333/float32(max(H, W)))) >= 3",
+    "int64(ceil(float64(float32(H/3))*0.1)) == W",
+    "int32(ite(H >= W, sqrt(float32(H)), -float32(W/0.1)) + 2.5) != 4",
+]
+
+
+@pytest.mark.parametrize("text", FLOATS)
+def test_floats_have_trees_and_read_back(text: str) -> None:
+    relation = parse_relation(text)
+    found = one(relation)
+    document = json.loads(to_json(found))
+    SCHEMA.validate(document)
+    assert '"format": "float' in to_json(found)
+    assert from_json(to_json(found)) == found

@@ -22,9 +22,12 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 import absint
-from absint.lattices.contents import Element
+from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.relation import Relation
+from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError
+from absint.lattices.terms.floats import Float
+from absint.lattices.terms.ieee import rounded
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 
@@ -212,6 +215,10 @@ def _agrees(expected: Element, actual: np.generic, sizes: dict[str, int]) -> boo
         if isinstance(expected, Real):
             exact = _value(expected.num, sizes)
             return exact is None or _rounds(exact, expected.den, actual)
+        if isinstance(expected, Float):
+            if not {symbol.name for symbol in element_symbols(expected)} <= {*SYMBOLS}:
+                return True
+            return _is(expected.compute(values_of(expected, sizes)), actual)
         if isinstance(expected, Expr):
             number = _value(expected, sizes)
             return number is None or number == int(actual)
@@ -222,6 +229,12 @@ def _agrees(expected: Element, actual: np.generic, sizes: dict[str, int]) -> boo
     except UndefinedError:
         return True
     return True
+
+
+def _is(computed: float, actual: np.generic) -> bool:
+    """The float itself, of the type that the run has."""
+    form = "float32" if actual.dtype == np.float32 else "float64"
+    return actual.dtype in (np.float32, np.float64) and rounded(form, computed) == computed == float(actual)
 
 
 def _rounds(num: int, den: int, actual: np.generic) -> bool:

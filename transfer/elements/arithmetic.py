@@ -1,7 +1,8 @@
 """Arithmetic on single elements, by element type: exactly as a kernel computes, or not at all.
 
-Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`); the numeric premises of a result
-are recorded at the node (`absint.transfer.elements.premises`). Constants are rounded as in the float type.
+Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`) or else terms that round
+(`absint.transfer.elements.rounded`); the numeric premises of a result are recorded at the node
+(`absint.transfer.elements.premises`). Constants are rounded as in the float type.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import exact_quotient, floordiv, truncdiv
 from absint.lattices.terms.normal import fmod as fmod_dim
@@ -39,6 +41,7 @@ from absint.transfer.elements.premises import (
     representable,
     sees_integers,
 )
+from absint.transfer.elements.rounded import rounded
 from absint.transfer.op import Op
 
 Unary = Callable[[Op, DType, Element], Element]
@@ -74,6 +77,7 @@ def float_element(value: float) -> Element:
 # Sum, product, quotient
 
 
+@rounded("+")
 def add(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a + b."""
     if dtype.is_integer:
@@ -91,6 +95,7 @@ def add(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     return exact(op, dtype, num_a + num_b, den, a, b)
 
 
+@rounded("-")
 def sub(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a - b."""
     if dtype.is_integer:
@@ -99,6 +104,7 @@ def sub(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     return add(op, dtype, a, neg(op, dtype, b))
 
 
+@rounded("*")
 def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a * b."""
     if dtype.is_integer:
@@ -115,6 +121,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     return moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
 
 
+@rounded("/")
 def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a / b: rounded towards zero on integers (the caller requires a nonzero divisor), once on floats."""
     if dtype.is_integer:
@@ -174,7 +181,7 @@ def power(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     exponent = constant(b)
     if exponent is None:
         return OPAQUE
-    if isinstance(a, Real) and dtype.is_float:
+    if isinstance(a, Real | Float) and dtype.is_float:
         return _float_power(op, dtype, a, exponent)
     if not (dtype.is_integer and isinstance(a, Expr)) or exponent.denominator != 1 or not 0 <= exponent <= _MAX_STEPS:
         return OPAQUE
@@ -186,15 +193,15 @@ def power(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     return fit(op, dtype, value) if in_double(op, value) else UNKNOWN_DIM
 
 
-def _float_power(op: Op, dtype: DType, a: Real, exponent: Fraction) -> Element:
-    base = a.fraction
+def _float_power(op: Op, dtype: DType, a: Real | Float, exponent: Fraction) -> Element:
+    base = a.fraction if isinstance(a, Real) else None
     if base is None:
-        if exponent.denominator != 1 or not 1 <= exponent <= _MAX_POWER or not a.is_dyadic:
+        if exponent.denominator != 1 or not 1 <= exponent <= _MAX_POWER:
             return OPAQUE
         result: Element = a
         for _ in range(int(exponent) - 1):
             result = mul(op, dtype, result, a)
-        return result
+        return result if isinstance(result, Real) or exponent == 1 else OPAQUE
     value = _root(base) if abs(exponent) == Fraction(1, 2) else base
     steps = abs(exponent) * (2 if abs(exponent) == Fraction(1, 2) else 1)
     if value is None or steps.denominator != 1 or steps > _MAX_STEPS or (base == 0 and exponent < 0):
@@ -228,6 +235,7 @@ def monotone(pick: Callable[[Dim, Dim], Dim], a: Real, b: Real) -> Element:
 # One operand
 
 
+@rounded("neg")
 def neg(op: Op, dtype: DType, a: Element) -> Element:
     """-a."""
     if dtype.is_integer:
@@ -235,6 +243,7 @@ def neg(op: Op, dtype: DType, a: Element) -> Element:
     return (Real.of(-a.num, a.den) or OPAQUE) if isinstance(a, Real) and dtype.is_float else OPAQUE
 
 
+@rounded("abs")
 def absolute(op: Op, dtype: DType, a: Element) -> Element:
     """|a|."""
     return _extreme(dtype, max_dim, a, neg(op, dtype, a)) if _signed(dtype) else a
@@ -258,16 +267,19 @@ def sign(op: Op, dtype: DType, a: Element) -> Element:
     return (Real.of(value) or OPAQUE) if isinstance(a, Real) else value
 
 
+@rounded("floor")
 def floor(op: Op, dtype: DType, a: Element) -> Element:
     """The largest integer not above a, as a float."""
     return _integral(op, dtype, a, Real.floor)
 
 
+@rounded("ceil")
 def ceil(op: Op, dtype: DType, a: Element) -> Element:
     """The smallest integer not below a, as a float."""
     return _integral(op, dtype, a, Real.ceil)
 
 
+@rounded("round")
 def round_half_even(op: Op, dtype: DType, a: Element) -> Element:
     """The nearest integer, ties to the even one, as a float."""
     return _integral(op, dtype, a, _nearest, scale=2)
@@ -288,6 +300,7 @@ def _integral(op: Op, dtype: DType, a: Element, rounding: Callable[[Real], Dim],
     return Real.of(rounding(a)) or OPAQUE
 
 
+@rounded("sqrt")
 def sqrt(op: Op, dtype: DType, a: Element) -> Element:
     """The square root of a constant, correctly rounded (IEEE 754)."""
     value = a.fraction if isinstance(a, Real) and dtype.is_float else None
@@ -307,11 +320,13 @@ def reciprocal(op: Op, dtype: DType, a: Element) -> Element:
 # Order
 
 
+@rounded("max")
 def maximum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """The larger of the two, as onnxruntime finds it."""
     return _ordered(op, dtype, max_dim, a, b)
 
 
+@rounded("min")
 def minimum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """The smaller of the two, as onnxruntime finds it."""
     return _ordered(op, dtype, min_dim, a, b)

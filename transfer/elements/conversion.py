@@ -15,6 +15,7 @@ from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.terms.normal import mod as mod_dim
@@ -22,6 +23,7 @@ from absint.lattices.terms.real import Real
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
 from absint.transfer.elements.premises import NUMPY, RANGES, exact, fit, integer, sees_integers
+from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op
 
 
@@ -56,6 +58,10 @@ def cast(op: Op, source: DType, target: DType, element: Element) -> Element:
         return _cast_integer(op, target, element)
     if isinstance(element, Real) and source.is_float:
         return _cast_real(op, source, target, element)
+    if isinstance(element, Float):
+        if target.is_integer:
+            return to_integer(op, source, target, element)
+        return converted(source, target, element) if target.is_float else OPAQUE
     if not target.is_integer:
         return OPAQUE
     return Unknown(Interval(0, 1)) if source is DType.BOOL else UNKNOWN_DIM
@@ -81,7 +87,8 @@ def _resize(op: Op, target: DType, value: Dim) -> Dim:
 def _as_float(op: Op, target: DType, value: Expr) -> Element:
     number = value.const
     if number is None:
-        return exact(op, target, value, 1)
+        found = exact(op, target, value, 1)
+        return found if found is not OPAQUE else of_integer(target, value)
     wide = DType.UINT64 if number > 0 else DType.INT64
     if number not in RANGES[wide]:
         return OPAQUE
@@ -94,13 +101,17 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
     if target is DType.BOOL:
         return rel.ne(a.num, 0)
     if target.is_integer:
-        return fit(op, target, a.truncate()) if sees_integers(op, source, a) else _about(source, target, a)
+        if sees_integers(op, source, a):
+            return fit(op, target, a.truncate())
+        number = to_integer(op, source, target, a)
+        return number if isinstance(number, Expr) else _about(source, target, a)
     if target is source or not target.is_float:
         return a if target is source else OPAQUE
     if a.fraction is not None:
         with np.errstate(all="ignore"):
             return _constant(target, NUMPY[target](float(a.fraction)), a.fraction)
-    return exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
+    found = exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
+    return found if found is not OPAQUE else converted(source, target, a)
 
 
 def _about(source: DType, target: DType, a: Real) -> Dim:

@@ -11,9 +11,11 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.real import Real
 from absint.transfer.elements.arithmetic import common, monotone
 from absint.transfer.elements.premises import integer, sees_integers
+from absint.transfer.elements.rounded import chosen
 from absint.transfer.op import Op
 
 Comparison = Callable[[Dim | int, Dim | int], Relation]
@@ -100,4 +102,7 @@ def where(op: Op, condition: Element, a: Element, b: Element) -> Element:
         return disjoin(conjoin(condition, a), conjoin(rel.negation(condition), b))
     if isinstance(a, Real) and isinstance(b, Real):
         return monotone(lambda x, y: rel.ite(condition, x, y), a, b)
+    if isinstance(a, Float) or isinstance(b, Float):
+        form = a.format if isinstance(a, Float) else b.format if isinstance(b, Float) else "float32"
+        return chosen(condition, DType.FLOAT if form == "float32" else DType.DOUBLE, a, b)
     return OPAQUE

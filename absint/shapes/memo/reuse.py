@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from absint.lattices.contents import Contents, Element
+from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, postorder
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.shortening import shortened
 from absint.lattices.value import Tensor, Value
 from absint.shapes.summaries import RuleSummary
 from absint.transfer.op import Statement
 
-FORMED: Final = frozenset({"broadcast", "ite", "max", "min", "truncdiv"})
+FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "min", "truncdiv"})
 """Atoms that may simplify under more facts."""
 
 
@@ -96,7 +97,7 @@ class Reuse:
         if isinstance(element, Real):
             num = self._dim(element.num)
             return None if num is None else Real.of(num, element.den)
-        return None if isinstance(element, Relation) and element.symbols else element
+        return None if isinstance(element, (Relation, Float)) and element_symbols(element) else element
 
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""

@@ -8,7 +8,77 @@ from tests.mutants.mutant import Mutant, mutant
 
 CONSTANTS = "pytest tests/soundness/test_constant_nodes.py::test_what_onnxruntime_computes_otherwise"
 
+TERMS: Final = "pytest tests/lattices/test_floats.py"
+TEXT: Final = "module('absint.lattices.text').parse"
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
+    # Floats that round
+    mutant(
+        "rounded-twice",
+        "a quotient of integers is rounded to float64 and then to float32",
+        "absint.lattices.terms.ieee",
+        "if Fraction(near) != exact and unpack",
+        "if False and unpack",
+        "module('absint.lattices.terms.ieee').of_ratio('float32', 2**60 + 2**36 + 1)",
+        TERMS,
+    ),
+    mutant(
+        "operands-of-a-quotient-in-order",
+        "a / b is b / a where that reads better",
+        "absint.lattices.terms.floats",
+        'if op != "/" and (a.is_constant, a.key)',
+        "if (a.is_constant, a.key)",
+        f"{TEXT}('int(800/float32(N))').evaluate({{'N': 3}})",
+        TERMS,
+    ),
+    mutant(
+        "floor-is-truncation",
+        "a cast of the floor of a float is a cast of the float, whatever its sign",
+        "absint.lattices.terms.floats",
+        'if (a.op == "floor" and a.span.lo >= 0)',
+        'if (a.op == "floor")',
+        f"{TEXT}('int(floor(float32(N)*0.3 - 9.5))').evaluate({{'N': 3}})",
+        TERMS,
+    ),
+    mutant(
+        "raw-cast-in-bounds",
+        "what a platform makes of NaN lies where the float does",
+        "absint.lattices.terms.floats",
+        'bounds = limits if op != "int" else _inside(a, limits)',
+        "bounds = _inside(a, limits)",
+        f"{TEXT}('int64(float32(N)*(1/float32(M)))').bounds",
+        TERMS,
+    ),
+    mutant(
+        "zero-of-any-sign-divides",
+        "1 / (N - M) is infinite and positive where the divisor is 0 or -0",
+        "absint.lattices.terms.floats",
+        'if term.op == "/" and floats[1] == 0 and not signs_zero(term.floats[1]):',
+        "if False:",
+        f"str({TEXT}('int(min(1/float32(N - M), 7))').evaluate({{'N': 3, 'M': 3}}))",
+        TERMS,
+    ),
+    mutant(
+        "nan-is-a-size",
+        "that a float is a number of INT64 is taken for granted without a word",
+        "absint.transfer.elements.rounded",
+        'if not op.assume(inside, "a float is a number of INT64"):',
+        "if inside is None:",
+        "said(graph('(float[N] x, float[M] z) => (float[K] y) { s = Shape(x) t = Shape(z) f = Cast<to = 1>(s) "
+        "g = Cast<to = 1>(t) q = Div(f, g) h = Mul(q, g) i = Cast<to = 7>(h) y = Expand(x, i) }'))",
+        "pytest tests/transfer/test_float_terms.py",
+    ),
+    mutant(
+        "resize-in-exact-numbers",
+        "the product of size and scale is rounded down before float32 rounds it",
+        "absint.transfer.resize",
+        "product = ar.mul(op, DType.FLOAT, of_integer(DType.FLOAT, size), scale)",
+        "product = ar.floor(op, DType.FLOAT, ar.mul(op, DType.FLOAT, of_integer(DType.FLOAT, size), scale)) "
+        "if size.is_concrete else ar.sqrt(op, DType.FLOAT, of_integer(DType.FLOAT, size))",
+        "graph('(float[1, 1, H, 8] x) => (float[1, 1, A, B] y) { s = Constant<value_floats = [1.0, 1.0, 0.7, 1.0]>() "
+        "y = Resize(x, , s) }')['y']",
+        "pytest tests/transfer/test_float_terms.py",
+    ),
     mutant(
         "elements-handed-on-unasked",
         "a rule that returns an input hands on its elements, whatever it declares",

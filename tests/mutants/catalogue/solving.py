@@ -25,6 +25,15 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         ENCODER,
     ),
     mutant(
+        "z3-floats-of-nothing",
+        "what floats compute is one number, whatever they compute it from",
+        "absint.solver.translate",
+        "[self._argument(arg) for arg in arguments]",
+        "[self._algebra.integer(0) for arg in arguments]",
+        "module('absint.solver.encode').Encoder().dim(module('absint.lattices.text').parse('int(float32(N)*0.7)'))",
+        "pytest tests/solver/test_floats.py",
+    ),
+    mutant(
         "z3-broadcast-is-the-last",
         "broadcast is translated as its last operand that is not 1",
         "absint.solver.translate",
