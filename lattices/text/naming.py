@@ -289,9 +289,9 @@ class Where:
 
 
 def _pieces(value: _Printed) -> tuple[str | Part, ...]:
-    """The pieces of an expression or relation; the sides of a long comparison are parts of their own."""
+    """The pieces of an expression, relation or float; the sides of a long comparison are parts of their own."""
     form = form_of(value)
-    if isinstance(value, Expr) or form.length <= MAX_SHOWN or (found := sides(value)) is None:
+    if not isinstance(value, Relation) or form.length <= MAX_SHOWN or (found := sides(value)) is None:
         return form.pieces
     left, op, right = found
     return Part(left, form_of(left), False), op, Part(right, form_of(right), False)
