@@ -15,14 +15,14 @@ from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoPro
 
 from absint.declared.findings import FalseDeclaration, false_declarations
 from absint.declared.merge import Merger
-from absint.declared.type_writer import Writer
+from absint.declared.type_writer import Writer, state_value
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.value import BOTTOM, AnyTensor, Container, Tensor, Value
+from absint.lattices.value import AnyTensor, Container, Tensor, Value
+from absint.model.definitions import write_definitions
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Scope
-from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -34,7 +34,7 @@ POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "stric
 POLICY_KEY: Final = "absint.policy"
 """The metadata key that marks the shapes of an annotated model as claims."""
 
-_ENGINE_NAME: Final = r"\b_d\d+\b"
+_ENGINE_NAME: Final = r"\b(?:_d|w)\d+\b"
 
 
 class Annotated(NamedTuple):
@@ -93,6 +93,7 @@ def annotate(
             raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
         wrong = declared.misused(writer)
         if not wrong:
+            write_definitions(copy, writer.definitions)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
 
@@ -130,12 +131,6 @@ def _bodies(analysed: Analysed, copy: ModelProto) -> Iterator[_Body]:
         pending.extend(reversed(inner))
 
 
-def _value(analysed: Analysed, operand: Operand) -> Value:
-    """A value with the engine's own symbols."""
-    state = analysed.states[operand[0]] if operand[0] >= 0 else ()
-    return state[operand[1]] if operand[1] < len(state) else BOTTOM
-
-
 def _fill(
     analysed: Analysed, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
 ) -> None:
@@ -159,7 +154,7 @@ def _fill(
             info = existing.get(name)
         if info is not None and info.HasField("type") and merge == "skip":
             continue
-        value = _value(analysed, operand)
+        value = state_value(analysed, operand)
         inferred = writer.type_of(value)
         if merger is not None and info is not None and info.HasField("type"):
             merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
@@ -170,7 +165,7 @@ def _fill(
 
 
 class _Declared:
-    """The names of the form `_dN`, or of elements, that the model has already, with the dims that they declare.
+    """The names of the form `_dN` or `wN`, or of elements, that the model has already, with the dims that they declare.
 
     A model that was annotated before has them for the dims that the result names so, and keeps them.
     """
@@ -188,7 +183,7 @@ class _Declared:
             for infos in (body.graph.value_info, body.graph.input, body.graph.output):
                 for info in infos:
                     operand = names.get(info.name)
-                    value = _value(analysed, operand) if operand is not None else None
+                    value = state_value(analysed, operand) if operand is not None else None
                     replaced = infos is body.graph.value_info and merge == "override"
                     if not (replaced and isinstance(value, AnyTensor | Container)):
                         self._note(info.type, value)
@@ -207,7 +202,7 @@ class _Declared:
         taken = self.elsewhere | foreign
         while True:
             writer = Writer(analysed, taken)
-            wrong = self._names_of(text for dim, text in self.claims if writer.expression(dim) not in ("", text))
+            wrong = self._names_of(text for dim, text in self.claims if not writer.says(text, dim))
             if wrong <= taken:
                 return writer
             taken = taken | wrong

@@ -93,6 +93,7 @@ class Claims:
     def _read(self, text: str) -> Expr | None:
         if text not in self._texts:
             dim: Dim = read_dim_param(text, self._inputs).dim
+            dim = substitute(dim, self._analysed.lowered.definitions) if isinstance(dim, Expr) else dim
             self._texts[text] = dim if isinstance(dim, Expr) else None
         return self._texts[text]
 

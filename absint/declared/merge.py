@@ -97,7 +97,7 @@ class Merger:
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:
         """The inferred dim replaces the declared one."""
-        stated = read_dim(proto)
+        stated = self._writer.stated(read_dim(proto))
         if not isinstance(stated, Expr):
             return True
         if not isinstance(dim, Expr) or self._same(stated, dim):

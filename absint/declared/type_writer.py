@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -10,19 +10,31 @@ from onnx import TypeProto
 
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
+from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text import format_dim, format_dim_param, read_dim_param
-from absint.lattices.value import Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
+from absint.lattices.text.definitions import Known
+from absint.lattices.text.naming import Naming, Where
+from absint.lattices.value import BOTTOM, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.model.definitions import read_texts
+from absint.solution.naming import in_order, is_value
 
 if TYPE_CHECKING:
+    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
-MAX_SIZE: Final = 1000
-"""Operations and operands of the largest dim that is written as an expression."""
+MAX_SIZE: Final = ex.MAX_SIZE
+"""Operations and operands of the largest dim that is written as an expression, or defined."""
 
 _LARGEST: Final = (1 << 63) - 1
 """The largest size that a file can hold."""
+
+
+def state_value(analysed: Analysed, operand: Operand) -> Value:
+    """A value with the engine's own symbols."""
+    state = analysed.states[operand[0]] if operand[0] >= 0 else ()
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 class Writer:
@@ -40,6 +52,37 @@ class Writer:
         self.aliases: set[str] = set()
         """Names given to dims that no text can express."""
         self._types: dict[Value, TypeProto | None] = {}
+        self._printed: dict[Expr, Dim | None] = {}
+        self._define(analysed, foreign)
+
+    def _define(self, analysed: Analysed, foreign: set[str]) -> None:
+        """Give names to long dims: those that the model has already, then those of documents about the result."""
+        texts = analysed.lowered.definition_texts
+        elements = {text: expr_of(Symbol(text, *s.bounds)) for s, text in self._elements.items()}
+        self._known_symbols = elements
+        dims = {} if texts.keys() & foreign else read_texts(texts, elements)
+        self._kept: Mapping[str, str] = texts if dims else {}
+        given = {name: dim for name, dim in dims.items() if isinstance(dim, Expr)}
+        self._given = {Symbol(name): dim for name, dim in given.items()}
+        taken = self._taken | (texts.keys() - given.keys())
+
+        def has(name: str) -> bool:
+            return name in taken or is_value(analysed, name)
+
+        self._naming = Naming(has, self._batches(analysed), given)
+        self._where = Where(self._naming)
+        self._readable: dict[str, bool] = {}
+
+    def _batches(self, analysed: Analysed) -> Iterator[Iterator[Dim]]:
+        """The dims that get names first, as in every document about the result."""
+        for batch in in_order(analysed, lambda operand: state_value(analysed, operand)):
+            printed = (self.printed(dim) for dim in batch if isinstance(dim, Expr))
+            yield (dim for dim in printed if dim is not None)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """The names of long dims, those that the model has already among them, and their texts."""
+        return {**self._kept, **self._where.definitions}
 
     def _named_elements(self, analysed: Analysed) -> dict[Symbol, str]:
         found: dict[Symbol, str] = {}
@@ -69,9 +112,22 @@ class Writer:
 
     def printed(self, dim: Expr) -> Dim | None:
         """The dim over names of the model, or None if some symbol has none."""
-        mapping = {s: self._symbol(s) for s in dim.symbols}
-        named = {s: d for s, d in mapping.items() if d is not None}
-        return substitute(dim, named) if len(named) == len(mapping) else None
+        if dim not in self._printed:
+            mapping = {s: self._symbol(s) for s in dim.symbols}
+            named = {s: d for s, d in mapping.items() if d is not None}
+            self._printed[dim] = substitute(dim, named) if len(named) == len(mapping) else None
+        return self._printed[dim]
+
+    def stated(self, dim: Dim) -> Dim:
+        """A declared dim, with what the names of long dims in it stand for."""
+        return substitute(dim, self._given) if self._given and isinstance(dim, Expr) else dim
+
+    def says(self, text: str, dim: Dim) -> bool:
+        """The declared text is that of the dim, or the dim has none."""
+        expression = self.expression(dim)
+        if expression in ("", text):
+            return True
+        return isinstance(dim, Expr) and self.stated(read_dim_param(text, ()).dim) is self.printed(dim)
 
     def text(self, dim: Dim) -> int | str | None:
         """The text or size to write for a dim; None for an unknown one."""
@@ -84,16 +140,35 @@ class Writer:
             if not text:
                 text = self._unused()
                 self.aliases.add(text)
+            elif isinstance(printed := self.printed(dim), Expr) and self._naming.lookup(text) is printed:
+                self._where.dim(printed)
             self._texts[dim] = text
         return self._texts[dim]
 
     def expression(self, dim: Dim) -> str:
-        """The text of a symbolic dim; empty if it has none, or one too large to be of use."""
+        """The text or the name of a symbolic dim; empty if it has none, or one too large to be of use."""
         printed = self.printed(dim) if isinstance(dim, Expr) else None
         if not isinstance(printed, Expr) or printed.size > MAX_SIZE:
             return ""
+        name = self._naming.dim(printed)
+        if self._naming.lookup(name) is printed:
+            return name if self._reads_back(name) else ""
         elements = {symbol(s.name): expr_of(s) for s in printed.symbols if s.name in self._elements.values()}
         return _with_elements(printed, elements) if elements else format_dim_param(printed)
+
+    def _reads_back(self, name: str) -> bool:
+        """The definition of a name, and those of all names in it, read back as their dims."""
+        needed = self._naming.needed([name])
+        for each in needed:
+            if each not in self._readable:
+                text, parts = self._naming.definition(each)
+                dims = {part: dim for part in parts if (dim := self._naming.lookup(part)) is not None}
+                try:
+                    read = parse(text, Known(dims, self._known_symbols))
+                except TextError:
+                    read = None
+                self._readable[each] = read is self._naming.lookup(each)
+        return all(self._readable[each] for each in needed)
 
     def type_of(self, value: Value) -> TypeProto | None:
         """The type of a value; None where not even the element type is known. Not to be changed."""

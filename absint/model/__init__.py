@@ -4,6 +4,7 @@ load            a model from a path, bytes or a proto; opening guards against ho
 held_files      external data that a model refers to; writing replaces a file as a whole
 protos          names, domains, captured values and attributes of messages
 declared_types  declared types as abstract values; dtypes: element types of array libraries
+definitions     names of long dims in the metadata of an annotated model
 initialisers    tensors as abstract values; sources: inputs and tensors that no runtime accepts
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 inference       types that keep an annotated model from loading

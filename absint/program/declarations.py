@@ -80,7 +80,8 @@ def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
     inputs = lowered.signature.inputs
     for item in declarations(lowered):
         if not item.path and item.name not in inputs:
-            yield item.where, item.operand, read_type(item.type)
+            value, defined = read_type(item.type), lowered.definitions
+            yield item.where, item.operand, value.replace(defined) if defined else value
 
 
 def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> Mapping[Operand, tuple[Shape, ...]]:

@@ -9,7 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from absint.diagnostics import Diagnostic
+from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
+from absint.model.definitions import read_texts
 from absint.model.protos import name_of
 from absint.program.graph import Path, Program, Scope
 from absint.program.operations import Operation
@@ -59,6 +61,14 @@ class Lowered:
     """Inputs and initialisers that keep every runtime from loading the model, and why."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
+    definition_texts: Mapping[str, str] = field(default_factory=dict)
+    """Names of long dims that an annotated model defines, with their texts."""
+
+    @cached_property
+    def definitions(self) -> Mapping[Symbol, Dim]:
+        """The dims that these names stand for in declared dims."""
+        found = read_texts(self.definition_texts)
+        return {Symbol(name): dim for name, dim in found.items() if isinstance(dim, Expr)}
 
     @cached_property
     def needed(self) -> bytearray:

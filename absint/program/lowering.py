@@ -17,6 +17,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 from absint.errors import ModelError
 from absint.lattices.value import TOP
 from absint.model import schemas
+from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
 from absint.model.protos import (
     Captures,
@@ -118,7 +119,8 @@ class Lowerer:
         signature, refused = sources.signature, sources.refused
         program, declaring = self.program, self._declaring
         program.read_declared = partial(declared_shapes, declaring, signature.inputs)
-        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch)
+        texts = definition_texts(self.loaded.proto)
+        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
 
     # Declarations
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from absint.lattices.terms.expr import Expr
 from absint.lattices.text.naming import Naming, Where
-from absint.lattices.value import AnyTensor, SequenceOf, parts
+from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
+from absint.model.definitions import read_texts
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
+    from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
 
 
@@ -26,30 +29,33 @@ def where(analysed: Analysed) -> Where:
 def _naming(analysed: Analysed) -> Naming:
     taken = analysed.taken
 
-    def is_taken(name: str) -> bool:
-        return name in taken or any(name in scope.names for scope in analysed.scopes.values())
+    def has(name: str) -> bool:
+        return name in taken or is_value(analysed, name)
 
-    return Naming(is_taken, (_of_outputs(analysed), _of_all(analysed)))
-
-
-def _of_outputs(analysed: Analysed) -> Iterator[Dim]:
-    for name in analysed.outputs:
-        if name in analysed.values:
-            yield from _dims(analysed, analysed.values.operand(name))
+    batches = in_order(analysed, analysed.value_of)
+    shown = {name: dim for dim in analysed.names.values() for name in dim.free_symbols}
+    given = read_texts(analysed.lowered.definition_texts, {**shown, **analysed.parameters})
+    return Naming(has, batches, {name: dim for name, dim in given.items() if isinstance(dim, Expr)})
 
 
-def _of_all(analysed: Analysed) -> Iterator[Dim]:
-    for scope in analysed.scopes.values():
-        for operand in scope.names.values():
-            yield from _dims(analysed, operand)
+def is_value(analysed: Analysed, name: str) -> bool:
+    """A value of some graph of the model has the name."""
+    return any(name in scope.names for scope in analysed.scopes.values())
 
 
-def _dims(analysed: Analysed, operand: tuple[int, int]) -> Iterator[Dim]:
-    for part in parts(analysed.value_of(operand)):
+def in_order(analysed: Analysed, value_of: Callable[[Operand], Value]) -> Iterator[Iterator[Dim]]:
+    """The dims of the outputs, then those of all values, in execution order within each graph."""
+    main = analysed.scopes[""].names
+    yield _dims(value_of(main[name]) for name in analysed.outputs if name in main)
+    yield _dims(value_of(operand) for scope in analysed.scopes.values() for operand in scope.names.values())
+
+
+def _dims(values: Iterable[Value]) -> Iterator[Dim]:
+    for part in (part for value in values for part in parts(value)):
         if isinstance(part, AnyTensor) and part.shape.rank is not None:
             yield from part.shape.dims
         elif isinstance(part, SequenceOf):
             yield part.length
 
 
-__all__ = ["naming", "where"]
+__all__ = ["in_order", "is_value", "naming", "where"]

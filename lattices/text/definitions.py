@@ -25,7 +25,7 @@ def read_definitions(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None
             continue
         wanted = [used for used in _names(texts[name]) if used in texts and used not in found]
         if not wanted:
-            found[pending.pop()] = parse(texts[name], _Known(found, symbols or {}))
+            found[pending.pop()] = parse(texts[name], Known(found, symbols or {}))
             open_.pop(name, None)
             continue
         open_[name] = None
@@ -39,7 +39,7 @@ def _names(text: str) -> dict[str, None]:
     return dict.fromkeys(token.text for token in tokens(text) if token.kind == "name")
 
 
-class _Known(Mapping[str, Dim]):
+class Known(Mapping[str, Dim]):
     """What names in a definition stand for. Every name is known."""
 
     def __init__(self, found: Mapping[str, Dim], symbols: Mapping[str, Dim]) -> None:
@@ -59,4 +59,4 @@ class _Known(Mapping[str, Dim]):
         return len({**self._symbols, **self._found})
 
 
-__all__ = ["read_definitions"]
+__all__ = ["Known", "read_definitions"]

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 import onnx
+import onnxruntime
 import pytest
+from onnx import helper
 
 import absint
 from absint.cli import run
+from absint.declared.annotate import MergePolicy
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import parse
 from absint.lattices.text.definitions import read_definitions
+from absint.model.definitions import write_definitions
 from tests.absint.flows.build import floats, model, node
 
 NAMES = [f"size_of_part_{k}" for k in range(12)]
@@ -145,3 +149,108 @@ def test_names_of_symbols_and_values_are_left_alone() -> None:
     assert "  more     FLOAT [1, 2, w3]" in str(result).splitlines()
     assert result.prove("2*w5 + w1 == w3").verdict.value == "proved"
     assert result.prove("w3 >= w1").verdict.value == "proved"
+
+
+# Annotated models
+
+
+def shape_of(info: onnx.ValueInfoProto) -> list[int | str]:
+    return [dim.dim_value or dim.dim_param for dim in info.type.tensor_type.shape.dim]
+
+
+def written(proto: onnx.ModelProto) -> dict[str, list[int | str]]:
+    return {info.name: shape_of(info) for info in (*proto.graph.value_info, *proto.graph.output)}
+
+
+def metadata(proto: onnx.ModelProto) -> dict[str, str]:
+    texts = [item.value for item in proto.metadata_props if item.key == "absint.definitions"]
+    return json.loads(texts[0]) if texts else {}
+
+
+@pytest.mark.parametrize("merge", ["refine", "override", "skip", "strict"])
+def test_an_annotated_model_defines_its_names(merge: MergePolicy) -> None:
+    result = absint.analyze("long.onnx")
+    annotated = result.annotate(outputs=True)
+    assert written(annotated) == {
+        "all": [1, 2, "w3"], "half": [1, 2, "w4"], "more": [1, 2, "w1"], "quarter": [1, 2, "w2"],
+    }  # fmt: skip
+    assert metadata(annotated) == {**WHERE, "w4": "max(w3//2, 1)"}
+    again = absint.analyze(annotated)
+    assert dict(again.shapes) == dict(result.shapes)
+    assert str(again).splitlines()[1:] == str(result).splitlines()[1:]
+    assert not again.diagnostics
+    assert again.annotate(merge, outputs=True) == annotated
+    assert again.prove("quarter[2] == w2", given="declared").verdict.value == "proved"
+    onnxruntime.InferenceSession(annotated.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def test_short_dims_need_no_metadata() -> None:
+    short = model([node("Relu", ["x"], ["y"]), node("Relu", ["y"], ["z"])], [floats("x", "N", "M")], ["z"])
+    assert not absint.analyze(short).annotate().metadata_props
+
+
+def test_names_of_the_author_keep_their_meaning() -> None:
+    """`w3` and `w1` are declared where they cannot be what the documents call so."""
+    authors = long_model()
+    authors.graph.value_info.append(helper.make_tensor_value_info("all", onnx.TensorProto.FLOAT, [1, 2, "w3"]))
+    authors.graph.value_info.append(helper.make_tensor_value_info("half", onnx.TensorProto.FLOAT, [1, 2, "w1"]))
+    annotated = absint.analyze(authors).annotate("skip", outputs=True)
+    found = written(annotated)
+    assert found["all"] == [1, 2, "w3"]
+    assert found["half"] == [1, 2, "w1"]
+    names = metadata(annotated)
+    assert not names.keys() & {"w1", "w3"}
+    assert {found["more"][2], found["quarter"][2]} <= names.keys()
+    result = absint.analyze(annotated)
+    dims = read_definitions(names)
+    for name in ("more", "quarter"):
+        assert dims[str(found[name][2])] is result.shapes[name][2]
+
+
+def test_a_false_dim_under_a_name_is_found() -> None:
+    annotated = absint.analyze("long.onnx").annotate()
+    changed = next(info for info in annotated.graph.value_info if info.name == "half")
+    changed.type.tensor_type.shape.dim[2].dim_param = "w3"
+    (found,) = absint.analyze(annotated).diagnostics
+    assert (found.code, found.where) == ("false-declaration", "value_info 'half'")
+    with pytest.raises(absint.UsageError, match="value_info 'half'"):
+        absint.analyze(annotated).annotate("strict")
+
+
+def test_a_symbol_of_an_input_wins_over_a_definition() -> None:
+    clash = long_model("w2")
+    write_definitions(clash, {"w2": "7", "w1": "w2 + 1"})
+    result = absint.analyze(clash)
+    assert str(result.shapes["x0"]) == "[1, 2, w2]"
+    assert result.shapes["more"][2].free_symbols == {"w2", *NAMES[1:]}
+    assert "w2" not in metadata(result.annotate())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[1]", '{"w1": 3}', '{"w1": "N +"}', '{"w1": "w1 + 1"}', '{"w1": "w2", "w2": "w1"}', "[" * 90_000],
+)
+def test_metadata_of_another_form_defines_nothing(content: str) -> None:
+    odd = long_model()
+    odd.metadata_props.add(key="absint.definitions", value=content)
+    result = absint.analyze(odd)
+    assert dict(result.shapes) == dict(absint.analyze("long.onnx").shapes)
+    annotated = result.annotate()
+    dims = read_definitions(metadata(annotated))
+    for info in annotated.graph.value_info:
+        assert dims[str(shape_of(info)[2])] is result.shapes[info.name][2]
+
+
+def test_a_model_that_was_annotated_and_changed() -> None:
+    """The names of the file keep their meaning; what is new gets names of its own."""
+    annotated = absint.analyze("long.onnx").annotate()
+    annotated.graph.node.insert(4, node("Concat", ["all", "half"], ["new"], axis=2))
+    annotated.graph.node.insert(5, node("Concat", ["new", "all"], ["newer"], axis=2))
+    result = absint.analyze(annotated)
+    again = result.annotate()
+    before, after = metadata(annotated), metadata(again)
+    assert before.items() <= after.items()
+    dims = read_definitions(after)
+    for info in again.graph.value_info:
+        assert dims[str(shape_of(info)[2])] is result.shapes[info.name][2]
+    assert shape_of(again.graph.value_info[-1])[2] not in before

@@ -1,0 +1,62 @@
+"""Names of long dims in the metadata of an annotated model: `absint.definitions`, a JSON object of names and texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.text.definitions import read_definitions
+from absint.lattices.text.escapes import json_text
+from absint.lattices.text.tokens import MAX_TEXT, TextError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from absint.lattices.terms.expr import Dim
+
+KEY: Final = "absint.definitions"
+
+
+def definition_texts(model: ModelProto) -> dict[str, str]:
+    """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name."""
+    content = next((item.value for item in model.metadata_props if item.key == KEY), "")
+    if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
+        return {}
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        return {}
+    return {} if found.keys() & _names_of_inputs(model) else found
+
+
+def read_texts(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None = None) -> dict[str, Dim]:
+    """The dims of the names, over `symbols`; nothing if a text does not parse."""
+    try:
+        return read_definitions(texts, symbols)
+    except TextError:
+        return {}
+
+
+def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
+    """Write the texts into the metadata, in place of others."""
+    kept = [item for item in model.metadata_props if item.key != KEY]
+    if len(kept) < len(model.metadata_props):
+        others = [(item.key, item.value) for item in kept]
+        del model.metadata_props[:]
+        for key, value in others:
+            model.metadata_props.add(key=key, value=value)
+    if texts:
+        model.metadata_props.add(key=KEY, value=json_text(dict(texts)))
+
+
+def _names_of_inputs(model: ModelProto) -> set[str]:
+    """Every word in the dims of the inputs."""
+    texts = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
+    return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}
+
+
+__all__ = ["KEY", "definition_texts", "read_texts", "write_definitions"]
