@@ -16,6 +16,7 @@ from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import TOP, AnyTensor, Value
 from absint.program.graph import Node
 from absint.program.operations import Operation
+from absint.shapes.readability import place as noted
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -180,8 +181,13 @@ class Derivation:
             return f"the operator has no rule; what is known is from {item.operation.rule.origin}"
         if slot.node in self._analysis.crashes:
             return "the rule of the operator failed"
-        if self._analysis.applied[slot.node].rejected is not None:
+        summary = self._analysis.applied[slot.node]
+        if summary.rejected is not None:
             return "the node cannot run"
+        here = noted(slot.output, slot.place.at, "axis" if slot.place.kind == "axis" else "element")
+        for note in summary.notes:
+            if note.startswith(here):
+                return note.removeprefix(here).strip()
         for position, operand in enumerate(item.operands):
             value = self._analysis.operand(operand, self._states)
             if value is TOP or (isinstance(value, AnyTensor) and value.shape.rank is None):

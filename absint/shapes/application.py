@@ -106,12 +106,12 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
         outputs = evaluated(operation, inputs, outputs)
     if run.simplify is not None:
         outputs = tuple(map(run.simplify, outputs))
-    outputs = tuple(map(readable, outputs))
+    outputs, unreadable = readable(outputs)
     for output in outputs:
         too_large = oversize(output) if isinstance(output, Tensor) else None
         if too_large is not None and result.rejected is None:
             return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
-    possible_failures, notes = result.possible_failures + operation.possible_failures, result.notes
+    possible_failures, notes = result.possible_failures + operation.possible_failures, result.notes + unreadable
     if operation.form is not None and result.rejected is None:
         wrong = operation.form.wrong_arity(inputs, operation.outputs)
         possible_failures, notes = (

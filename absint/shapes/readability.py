@@ -1,31 +1,74 @@
-"""Sizes that people can read: the shortest of the known equal forms of what a rule gives."""
+"""Sizes that people can read: the shortest of the known equal forms, and none that goes on for pages.
+
+A size whose expression would be too long is unknown but for its bounds and congruence, and a note of the node says so.
+"""
 
 from __future__ import annotations
 
-from absint.lattices.contents import Element
+from collections.abc import Callable
+from typing import Final
+
+from absint.lattices.contents import Contents, Element
+from absint.lattices.shape import Shape
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.shortening import FEW, shortened
-from absint.lattices.value import Tensor, Value
+from absint.lattices.terms.expr import Expr, Unknown
+from absint.lattices.terms.periodic import extent
+from absint.lattices.terms.shortening import FEW, length, shortened
+from absint.lattices.value import Tensor
+from absint.shapes.summaries import State
+
+MOST: Final = 400
+"""Characters of an expression, about."""
+
+_SHORT: Final = 20
+"""Atoms of an expression that is not measured."""
 
 
-def readable(value: Value) -> Value:
-    """The value with its sizes and elements in their shortest forms."""
-    if not isinstance(value, Tensor):
-        return value
+def readable(outputs: State) -> tuple[State, tuple[str, ...]]:
+    """The outputs with sizes and elements in their shortest forms, and what to say of those that are too long."""
+    notes: list[str] = []
+    for value in outputs:
+        if isinstance(value, Tensor) and (value.shape.open or (value.contents is not None and value.contents.open)):
+            break
+    else:
+        return outputs, ()
+    return tuple([_readable(v, i, notes) if isinstance(v, Tensor) else v for i, v in enumerate(outputs)]), tuple(notes)
+
+
+def _readable(value: Tensor, index: int, notes: list[str]) -> Tensor:
     shape, contents = value.shape, value.contents
     if any(d.size >= FEW for d in shape.open):
-        shape = shape.map(shortened)
-    if contents is not None and any(isinstance(e, Dim) for e in contents.open):
-        contents = contents.map(_short)
-    return (
-        value
-        if shape is value.shape and contents is value.contents
-        else Tensor(value.dtype, shape, contents, value.ramps)
-    )
+        shape = _sizes(shape, lambda axis, text: notes.append(f"{place(index, axis)} {text}"))
+    if contents is not None and any(isinstance(e, Expr) and e.size >= FEW for e in contents.open):
+        contents = _elements(contents, lambda at, text: notes.append(f"{place(index, at, 'element')} {text}"))
+    unchanged = shape is value.shape and contents is value.contents
+    return value if unchanged else Tensor(value.dtype, shape, contents, value.ramps)
 
 
-def _short(element: Element) -> Element:
-    return shortened(element) if isinstance(element, Dim) else element
+def place(output: int, at: int, kind: str = "axis") -> str:
+    """The place of a number in the outputs of a node, with which the note about it begins."""
+    return f"output {output}, {kind} {at}:"
 
 
-__all__ = ["readable"]
+def _sizes(shape: Shape, say: Callable[[int, str], None]) -> Shape:
+    return Shape([_short(dim, axis, say) for axis, dim in enumerate(shape.dims)])
+
+
+def _elements(contents: Contents, say: Callable[[int, str], None]) -> Contents | None:
+    def short(at: int, element: Element) -> Element:
+        return _short(element, at, say) if isinstance(element, Dim) else element
+
+    if contents.is_fill:
+        return Contents.fill(short(0, contents.elements[0]))
+    return Contents.of(contents.shape or (), [short(at, e) for at, e in enumerate(contents.elements)])
+
+
+def _short(dim: Dim, at: int, say: Callable[[int, str], None]) -> Dim:
+    best = shortened(dim)
+    if not isinstance(best, Expr) or best.size <= _SHORT or (long := length(best)) <= MOST:
+        return best
+    say(at, f"its expression has about {long:,} characters, more than {MOST}: unknown but for its bounds")
+    return Unknown(best.bounds.meet(extent(best)), best.congruence)
+
+
+__all__ = ["MOST", "place", "readable"]
