@@ -3,8 +3,8 @@
     python benchmarks/readability.py MODEL [MODEL ...] [--longest N]
 
 For each model: its dims (those of every value of the main graph), the characters of all of them, how many have more
-than 120 and more than 400, how many of those over 120 are dims of outputs, the longest, and the milliseconds of an analysis
-that applies every rule (`cold`) and of one that remembers them (`warm`). `--longest` lists the longest texts.
+than 120 and more than 400, how many of those over 120 are dims of outputs, the longest, and the milliseconds of an
+analysis that applies every rule (`cold`) and of one that remembers them (`warm`). `--longest` lists the longest texts.
 """
 
 from __future__ import annotations
