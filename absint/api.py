@@ -77,7 +77,8 @@ def analyze(
     symbols that every run meets (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
     author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back
-    as facts of further rounds; `"smt"` also what Z3 proves about choices that are left in dims.
+    as facts of further rounds, and asks Z3 about choices between sizes that seem to have one side only; `"smt"` asks it
+    about every choice, broadcast and extreme that is left in dims.
 
     An operator without a rule gets one that an installed package ships (`plugins`), and else one made from the
     inference function of its onnx schema (`schema_inference`), which is unchecked: `diagnostics` and proofs name it.
@@ -136,10 +137,10 @@ def analyze(
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
     result = Result(loaded, lowered, inputs, rounds, assumptions)
-    if refine == "smt" and not rounds.conflict and not given.reached:
-        from absint.queries.smt_refinement import settle
+    if (refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
+        from absint.queries.smt_refinement import settle, settle_choices
 
-        more = settle(result)
+        more = settle(result) if refine == "smt" else settle_choices(result)
         if more:
             result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
     if strict:

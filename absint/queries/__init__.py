@@ -7,6 +7,7 @@ runnable          sizes at which the rules promise a run; evidence runs the mode
 size_checks       what happens at given sizes; size_boxes asks for all sizes in a box; outcomes are the answers
 contracts         which sizes of the inputs are legal
 equivalence       dims, shapes and buffers in classes of proved equality
+undecided         choices in sizes that samples do not take both ways, the ones worth a question to Z3
 smt_refinement    open choices in dims that Z3 settles; another round uses them
 
 To add a question, write a function of an `Analysed` in the room that it belongs to, and a method of one line in

@@ -1,13 +1,14 @@
-"""The optional round with Z3: decisions that the analysis left open and the constraints settle.
+"""The round with Z3: decisions that the analysis left open and the constraints settle.
 
 An open decision shows as a choice in some dim: a join of two terms (`ite`), a broadcast, the larger or smaller of two,
 a quotient that may be exact. A proof about it holds in every run that succeeds, so another round may use it. No other
-proof ever reaches a value, and this one does on request only.
+proof ever reaches a value. All decisions are examined on request; without one, choices of which samples of sizes show
+one side alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
@@ -20,6 +21,7 @@ from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
+from absint.queries.undecided import MAX_CHOICES, undecided
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import Learned, Round, replaced
@@ -32,6 +34,9 @@ MAX_DECISIONS: Final = 128
 
 MAX_ASKED: Final = 256
 """Most questions to Z3, and the budget of each."""
+
+MAX_UNASKED: Final = 3 * MAX_CHOICES
+"""Most questions of a round that nobody asked for."""
 
 RLIMIT: Final = 300_000
 
@@ -58,16 +63,25 @@ class Settled(NamedTuple):
     learned: Learned
 
 
-def settle(analysed: Analysed) -> list[Round]:
+FEW: Final = Limits(20.0, 100_000)
+"""Of one question that nobody asked for: Z3's steps bound it, the same on every machine."""
+
+MANY: Final = Limits(1.0, RLIMIT)
+"""Of one question of a round that was asked for."""
+
+
+def settle(analysed: Analysed, conditions: Container[Relation] | None = None, limits: Limits = MANY) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing, or if the premises contradict
     each other and so entail everything. At a limit the rest stays open.
+
+    Given `conditions`, the choices of these alone are decided.
     """
     from absint.queries.provers import Provers
 
     rounds: list[Round] = []
     last = analysed.last
     watch = analysed.lowered.watch
-    prover = Provers(analysed).of("run", Limits(1.0, RLIMIT))
+    prover = Provers(analysed).of("run", limits)
     if prover.consistent.entailed:
         return rounds
     back = analysed.rounds.originals
@@ -78,10 +92,12 @@ def settle(analysed: Analysed) -> list[Round]:
         for atom, relation, value in _decisions(last):
             if atom in known or atom in found:
                 continue
+            if conditions is not None and (atom.op != "ite" or atom.args[0] not in conditions):
+                continue
             restored = relation.substitute(back)
             if restored is UNKNOWN_RELATION or any(_inside_a_loop(analysed, s) for s in restored.symbols):
                 continue
-            if spent >= MAX_ASKED:
+            if spent >= (MAX_ASKED if conditions is None else MAX_UNASKED):
                 return rounds
             if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
                 watch.not_refined()
@@ -99,6 +115,12 @@ def settle(analysed: Analysed) -> list[Round]:
         last = _run(analysed, last, tuple(known.values()))
         rounds.append(last)
     return rounds
+
+
+def settle_choices(analysed: Analysed) -> list[Round]:
+    """Further rounds with what Z3 proves of choices between sizes that samples of sizes do not take both ways."""
+    conditions = undecided(analysed)
+    return settle(analysed, conditions, FEW) if conditions else []
 
 
 def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
@@ -165,4 +187,4 @@ def _changed(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
     return dim.rebuild(built)
 
 
-__all__ = ["MAX_DECISIONS", "Settled", "settle"]
+__all__ = ["MAX_DECISIONS", "Settled", "settle", "settle_choices"]

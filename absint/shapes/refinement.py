@@ -62,6 +62,8 @@ class Rounds(NamedTuple):
     rounds: tuple[Round, ...]
     conflict: tuple[Learned, ...] = ()
     """Requirements that contradict each other or what is given, if any do: the model can never run."""
+    choices: tuple[Relation, ...] = ()
+    """Conditions of the choices that are left in sizes."""
     adopted: tuple[Expr, ...] = ()
     """Declared dims that an unsound policy shows in place of inferred ones."""
 
@@ -123,7 +125,8 @@ def run_rounds(
         if more is None:
             break
         rounds.append(more)
-    return Rounds(tuple(rounds))
+    left = Open.of(rounds[-1].states) if refine else Open({}, {}, {})
+    return Rounds(tuple(rounds), choices=left.choices())
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
@@ -191,6 +194,10 @@ class Open(NamedTuple):
         for number in self.numbers:
             found.update(choices(number))
         return found | set(map(negation, found))
+
+    def choices(self) -> tuple[Relation, ...]:
+        """The conditions of choices in the sizes, in order of appearance."""
+        return tuple(dict.fromkeys(chain.from_iterable(map(choices, self.numbers))))
 
     def symbols(self) -> set[Symbol]:
         """All symbols that occur."""

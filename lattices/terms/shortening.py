@@ -48,7 +48,7 @@ def _shortened(e: Expr) -> Dim:
 
 @lru_cache(maxsize=1 << 12)
 def length(root: Operand) -> int:
-    """About as many characters as the text of an expression or a condition has."""
+    """About as many characters as the text of an expression or a condition has, long names counted as short ones."""
     if root.size > _LONG:
         return 4 * root.size
     if isinstance(root, Formula):
@@ -66,11 +66,13 @@ def _term_length(mono: Monomial, coef: int) -> int:
 
 def _atom_length(atom: Atom) -> int:
     if isinstance(atom, Symbol):
-        return len(atom.name) if atom.kind is SymbolKind.INPUT else _INVENTED
+        return min(len(atom.name), _NAME) if atom.kind is SymbolKind.INPUT else _INVENTED
     inside = sum(map(length, atom.args)) + 2 * len(atom.args)
     return inside if atom.op == "floordiv" else inside + len(atom.op)
 
 
+_NAME: Final = 8
+"""Characters of a name that count: a sum is no harder to read for the long names of its sizes."""
 _INVENTED: Final = 4
 """Characters of the printed name of an invented symbol."""
 

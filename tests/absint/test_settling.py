@@ -70,8 +70,8 @@ def test_what_was_proved_has_its_provenance() -> None:
     assert all(item.reason for item in result.last.learned)
 
 
-def test_values_do_not_depend_on_z3_unless_asked() -> None:
-    """DESIGN: no abstract value depends on an answer of Z3 during the fixpoint."""
+def test_values_do_not_depend_on_what_was_asked_before() -> None:
+    """No abstract value depends on an answer of Z3 to a query."""
     result = absint.analyze("examples/tiny_decoder.onnx")
     again = absint.analyze("examples/tiny_decoder.onnx")
     again.prove("past >= 1")

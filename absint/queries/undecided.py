@@ -1,0 +1,131 @@
+"""Choices in sizes that no sizes within reach take both ways: legal sizes may decide them, and Z3 is asked.
+
+Most choices that are left are real: some legal sizes take one side, others the other. A few samples show that without
+Z3, which starts only for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.terms.expr import NATURAL, Dim, Symbol, UndefinedError
+from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.kinds import SymbolKind
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+MAX_CHOICES: Final = 8
+"""Conditions that are examined."""
+
+_MAX_SYMBOLS: Final = 4
+"""Of one condition."""
+
+_MAX_TRIES: Final = 512
+"""Samples that are held against the requirements, for each side of a condition."""
+
+_EQUAL: Final = (8, 1, 2, 3, 4, 16, 32, 64, 224, 256)
+"""What all symbols are, but for one or two."""
+
+_ROOMY: Final = (8, 1)
+"""Those beside which samples with one larger size are tried, as for a mask with room for a past."""
+
+_MAX_NAMES: Final = 8
+
+_VALUES: Final = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 500, 1000)
+"""What a symbol of the condition is."""
+
+
+def undecided(analysed: Analysed) -> frozenset[Relation]:
+    """Conditions of choices in sizes of which samples show one side at most."""
+    found = [c for c in analysed.rounds.choices if _is_over_sizes(c) and len(c.symbols) <= _MAX_SYMBOLS][:MAX_CHOICES]
+    if not found:
+        return frozenset()
+    legal = _Legal(analysed, found)
+    return frozenset(c for c in found if not legal.both_ways(c))
+
+
+def _is_over_sizes(relation: Relation) -> bool:
+    return all(symbol.kind is SymbolKind.INPUT for symbol in relation.symbols)
+
+
+class _Legal:
+    """Sizes that meet the requirements of the nodes that every run executes, as far as these are about sizes alone."""
+
+    def __init__(self, analysed: Analysed, conditions: Iterable[Relation]) -> None:
+        self._premises = tuple(dict.fromkeys(_premises(analysed)))
+        self._solved = [(s.name, dim) for s, dim in analysed.last.analysis.facts.mapping.items() if _is_solved(s, dim)]
+        known = {s.name: s.bounds for premise in (*conditions, *self._premises) for s in premise.symbols}
+        self._bounds = dict.fromkeys(analysed.symbols, NATURAL) | known
+
+    def both_ways(self, condition: Relation) -> bool:
+        """Some legal sizes meet the condition, and others do not."""
+        seen: set[bool] = set()
+        tries = {True: _MAX_TRIES, False: _MAX_TRIES}
+        for binding in self._samples(sorted(condition.free_symbols)):
+            truth = _truth(condition, binding)
+            if truth is None or truth in seen or not tries[truth]:
+                continue
+            tries[truth] -= 1
+            if all(_truth(premise, binding) is not False for premise in self._premises):
+                seen.add(truth)
+                if len(seen) == 2:
+                    return True
+        return False
+
+    def _samples(self, varied: Sequence[str]) -> Iterator[Mapping[str, int]]:
+        """Sizes that are equal but for one that may be larger, each with others where one of the varied is changed."""
+        for base in _EQUAL:
+            equal = {name: _within(base, bounds) for name, bounds in self._bounds.items()}
+            larger = ({**equal, name: _within(4 * base, bounds)} for name, bounds in self._bounds.items())
+            for sizes in (equal, *(larger if base in _ROOMY and len(self._bounds) <= _MAX_NAMES else ())):
+                others = ({**sizes, name: v} for name in varied for v in _VALUES if v in self._bounds[name])
+                for binding in (sizes, *others):
+                    if self._solve(binding):
+                        yield binding
+
+    def _solve(self, binding: dict[str, int]) -> bool:
+        """Give the solved symbols their values; False if they have none here."""
+        for name, dim in self._solved:
+            try:
+                binding[name] = dim.evaluate(binding)
+            except (KeyError, ValueError, UndefinedError):
+                return False
+        return True
+
+
+def _premises(analysed: Analysed) -> Iterator[Relation]:
+    base, needed = analysed.base.analysis, analysed.lowered.needed
+    done: set[int] = set()
+    for node, summary in base.applied.items():
+        if not summary.statements or id(summary) in done or base.nodes[node].gate >= 0 or not needed[node]:
+            continue
+        done.add(id(summary))
+        for statement in summary.statements:
+            relation = statement.relation
+            if statement.role != "assumed" and relation is not UNKNOWN_RELATION and _is_over_sizes(relation):
+                yield relation
+    yield from filter(_is_over_sizes, base.facts.relations)
+
+
+def _is_solved(symbol: Symbol, dim: Dim) -> bool:
+    return symbol.kind is SymbolKind.INPUT and symbol.name not in dim.free_symbols
+
+
+def _within(value: int, bounds: Interval) -> int:
+    lo, hi = bounds
+    least = value if lo is None else max(value, lo)
+    return least if hi is None else min(least, hi)
+
+
+def _truth(relation: Relation, binding: Mapping[str, int]) -> bool | None:
+    """The truth of a relation; None where it has none."""
+    try:
+        return relation.evaluate(binding)
+    except (KeyError, ValueError, UndefinedError):
+        return None
+
+
+__all__ = ["MAX_CHOICES", "undecided"]
