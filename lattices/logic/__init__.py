@@ -3,6 +3,7 @@
     relation      the constructors: eq, ge, conjunction, divisible, ite, ...
     formula       Relation: a comparison with 0, or `and`, `or` over relations
     comparisons   the normal form of a comparison
+    single        what a comparison says of a single symbol
     solutions     comparisons over one symbol, by their solutions
     connectives   and, or, not, implies, without redundant operands
     ranges        sets of integers, for comparisons of one term with constants

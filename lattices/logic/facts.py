@@ -7,11 +7,11 @@ as a premise. Nothing here searches: an answer costs a few normal forms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import gcd
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
+from absint.lattices.logic.single import congruence_of, of_one_symbol, positive_factors
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import (
     ONE_EXPR,
@@ -87,7 +87,7 @@ class Facts:
         if solved is not None:
             self._bind(*solved)
             return
-        found = _congruence_of(e)
+        found = congruence_of(e)
         if found is not None:
             symbol, congruence = found
             known = self._congruences.get(symbol, ANY).meet(congruence)
@@ -99,7 +99,7 @@ class Facts:
 
     def _learn_bound(self, e: Expr) -> None:
         """a*s + c >= 0 narrows the symbol s; anything else is a premise."""
-        found = _of_one_symbol(e)
+        found = of_one_symbol(e)
         if found is None:
             for symbol in positive_factors(e):
                 self._narrow(symbol, Interval(1, None))
@@ -110,7 +110,7 @@ class Facts:
 
     def _learn_difference(self, e: Expr) -> None:
         """s != c takes a value out of the finite set, or off the end of the bounds, of the symbol s."""
-        found = _of_one_symbol(e)
+        found = of_one_symbol(e)
         if found is None or found[2] % found[1]:
             return
         symbol, value = found[0], -found[2] // found[1]
@@ -135,7 +135,7 @@ class Facts:
         values: set[int] = set()
         symbols = set()
         for part in relation.parts:
-            found = _of_one_symbol(part.expr) if part.op == "==" else None
+            found = of_one_symbol(part.expr) if part.op == "==" else None
             if found is None or found[2] % found[1]:
                 return
             symbols.add(found[0])
@@ -268,7 +268,22 @@ class Facts:
         else:
             equal = self._equal_zero(e)
             answer = equal if op == "==" else ~equal
-        return answer if answer is not UNKNOWN else self._by_cases(op, e, cases)
+        if answer is UNKNOWN:
+            answer = self._by_cases(op, e, cases)
+        if answer is UNKNOWN and (spread := self._spread(e)) is not e:
+            answer = self._decide_zero(op, spread, cases)
+        return answer
+
+    def _spread(self, e: Expr) -> Dim:
+        """The expression over k, where a symbol is m*k + r: its quotients by divisors of m have no remainder left."""
+        step: dict[Symbol, Dim] = {}
+        for symbol in e.symbols & self._congruences.keys():
+            modulus, remainder = self._congruences[symbol]
+            lo = symbol.bounds.lo
+            if modulus > 1 and lo is not None:
+                times = Symbol.placeholder(f"times {symbol.name}", -((remainder - lo) // modulus), None)
+                step[symbol] = add(mul(const(modulus), expr_of(times)), const(remainder))
+        return substitute(e, step) if step else e
 
     def _equal_zero(self, e: Expr) -> Truth:
         if e.const is not None:
@@ -291,21 +306,6 @@ class Facts:
 
     def __repr__(self) -> str:
         return f"Facts({', '.join(map(str, self.relations))})"
-
-
-def positive_factors(e: Expr) -> list[Symbol]:
-    """Symbols that are at least 1 wherever e >= 0: factors of every term but a negative constant, all natural."""
-    shared: set[Atom] | None = None
-    negative = False
-    for mono, coef in e.terms:
-        if not mono:
-            negative = coef < 0
-        elif coef > 0 and all(atom.bounds.lo is not None and atom.bounds.lo >= 0 for atom in mono):
-            shared = set(mono) if shared is None else shared & set(mono)
-        else:
-            return []
-    found = [atom for atom in shared or () if isinstance(atom, Symbol) and atom.bounds.lo == 0] if negative else []
-    return sorted(found, key=lambda s: s.key)
 
 
 def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
@@ -331,37 +331,6 @@ def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
 def _within(value: Expr, bounds: Interval) -> bool:
     """The value respects the lower bound; the upper one is the premise that all dims share."""
     return bounds.lo is None or nonneg(sub(value, const(bounds.lo)))
-
-
-def _congruence_of(e: Expr) -> tuple[Symbol, Congruence] | None:
-    """s - m*(s // m) - r == 0 (that is, s % m == r) as a congruence of s; sums over one symbol only."""
-    for mono, coef in e.terms:
-        if len(mono) == 1 and mono[0].op == "floordiv":
-            b = cast(Expr, mono[0].args[1])
-            rest = sub(e, mul(const(coef), expr_of(mono[0])))
-            if b.const is None or not isinstance(rest, Expr):
-                continue
-            # e = coef*(a//b) + rest == 0, so rest is a multiple of coef.
-            if any(m and (len(m) != 1 or not isinstance(m[0], Symbol)) for m, _ in rest.terms):
-                continue
-            linear = [(m[0], c) for m, c in rest.terms if m]
-            if len(linear) != 1:
-                continue
-            symbol, factor = cast(Symbol, linear[0][0]), linear[0][1]
-            modulus = abs(coef)
-            if gcd(factor, modulus) != 1 or modulus < 2:
-                continue
-            constant = sum(c for m, c in rest.terms if not m)
-            return symbol, Congruence.of(modulus, -constant * pow(factor, -1, modulus))
-    return None
-
-
-def _of_one_symbol(e: Expr) -> tuple[Symbol, int, int] | None:
-    """Symbol, coefficient and constant of a*s + c."""
-    linear = [(mono, coef) for mono, coef in e.terms if mono]
-    if len(linear) != 1 or len(linear[0][0]) != 1 or not isinstance(symbol := linear[0][0][0], Symbol):
-        return None
-    return symbol, linear[0][1], sum(c for m, c in e.terms if not m)
 
 
 def _divisor(factor: Atom) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,6 +115,17 @@ def test_facts_are_known_in_any_order(some: list[Tree], binding: dict[str, int])
         assert all(facts.decide(~relation) is NO for relation in held if relation is not UNKNOWN_RELATION)
 
 
+@pytest.mark.parametrize("modulus", [2, 3, 4, 6])
+@pytest.mark.parametrize("op", ["==", ">=", "<", "!="])
+def test_decisions_under_a_congruence_are_those_of_every_size(modulus: int, op: str) -> None:
+    for remainder, c, by, other in product(range(modulus), (-2, -1, 0, 1, 3), (2, 3, 4, 6), (2, 4, 5)):
+        facts = Facts([parse_relation(f"N % {modulus} == {remainder}")])
+        relation = parse_relation(f"(N + {c + 3})//{by} - N//{other} {op} {c}")
+        found = {relation.evaluate({"N": n}) for n in range(remainder, 120, modulus)}
+        truth = facts.decide(relation)
+        assert truth is UNKNOWN or found == {truth is YES}, (relation, modulus, remainder)
+
+
 @settings(max_examples=300)
 @given(linear, linear, bindings)
 def test_solved_symbol_has_the_value(a: Tree, b: Tree, binding: dict[str, int]) -> None:
@@ -171,6 +184,12 @@ def test_simplification(given_fact: str, dim: str, simple: str) -> None:
 
 
 DECISIONS = [
+    ("N % 4 == 0 and M % 4 == 0", "((N + 1)//2)*((M + 1)//2) == 4*((N + 3)//4)*((M + 3)//4)", YES),
+    ("N % 4 == 0", "((N + 1)//2)*((M + 1)//2) == 4*((N + 3)//4)*((M + 3)//4)", UNKNOWN),
+    ("N % 4 == 2", "N//4 + (N + 2)//4 == N//2", YES),
+    ("N % 4 == 0", "(N + 3)//4 + N//8 >= 1", UNKNOWN),
+    ("N % 4 == 3", "(N + 1)//4 >= 1", YES),
+    ("N % 6 == 1 and N >= 2", "N//6 >= 1", YES),
     ("seq % 8 == 0", "seq % 4 == 0", YES),
     ("seq % 8 == 0", "seq % 8 == 1", NO),
     ("seq % 8 == 0", "seq == 9", NO),

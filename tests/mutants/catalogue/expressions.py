@@ -281,6 +281,16 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         FACTS,
     ),
     mutant(
+        "multiples-start-too-late",
+        "a multiple of m that is at least lo is at least lo rounded up, and m more",
+        "absint.lattices.logic.facts",
+        "-((remainder - lo) // modulus), None)",
+        "1 - ((remainder - lo) // modulus), None)",
+        "Facts([relation('N % 4 == 0')]).decide(relation('(N + 3)//4 + N//8 >= 1'))",
+        FACTS,
+        "pytest tests/lattices/test_facts.py",
+    ),
+    mutant(
         "set-decides-by-one-member",
         "what holds of one member of a finite set holds",
         "absint.lattices.logic.facts",
