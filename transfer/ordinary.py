@@ -3,8 +3,8 @@
 Symbols range independently over all values up to `ORDINARY` within their bounds; interval arithmetic, not sampling,
 shows the premise, of floats part by part. Where a float has no value, a premise need not hold. Facts may bound a symbol
 further. An integer that is a product of k sizes is a number of rows or elements: there all sizes up to the k-th root of
-`ORDINARY_PRODUCT` are enough. Trip counts and values carried by loops are not sizes that a user chooses: 64 iterations
-that double a number overflow every integer type. They keep their own bounds.
+`ORDINARY_PRODUCT` are enough, for k up to 4. Trip counts and values carried by loops are not sizes that a user chooses:
+64 iterations that double a number overflow every integer type. They keep their own bounds.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ ORDINARY: Final = 1 << 16
 
 ORDINARY_PRODUCT: Final = 1 << 24
 """The largest ordinary number of rows or elements."""
+
+_MOST_FACTORS: Final = 4
+"""Of a number of elements, as of images: a higher power is none."""
 
 
 @remembered
@@ -102,7 +105,9 @@ def _root(premise: Relation) -> int:
     for atom in postorder(premise.atoms()):
         counts[atom] = 1 if isinstance(atom, Symbol) else max((_degree(arg, counts) for arg in atom.args), default=0)
     factors = max((_degree(part.expr, counts) for part in premise.comparisons()), default=0)
-    return ORDINARY if factors < 2 else 1 << (ORDINARY_PRODUCT.bit_length() - 1) // factors
+    if not 2 <= factors <= _MOST_FACTORS:
+        return ORDINARY
+    return 1 << (ORDINARY_PRODUCT.bit_length() - 1) // factors
 
 
 def _degree(arg: Operand, counts: Mapping[Atom, int]) -> int:

@@ -29,7 +29,7 @@ from absint.lattices.logic.relation import (
     le,
 )
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
-from absint.lattices.shape import Shape, shape_of
+from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import ceildiv, floordiv
@@ -145,9 +145,7 @@ def _kept(op: Op, x: Tensor) -> Tensor:
 def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0) -> Tensor:
     if x.shape.is_top:
         op.may_fail("X must have an axis for each scale")
-        if scales is not None and _listed_axes(op) is None:
-            return Tensor(x.dtype, Shape([None] * len(scales)))
-        return Tensor(x.dtype)
+        return Tensor(x.dtype)  # onnxruntime also takes an X of fewer axes than there are scales
     if scales is None:
         return _kept(op, x)
     dims = list(x.shape.dims)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -30,6 +29,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import rounded
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
+from absint.transfer.ordinary import limit_of
 
 SYMBOLS = ("N", "M", "K")
 LARGEST = 70_000
@@ -173,7 +173,7 @@ def wrong(model: onnx.ModelProto, seed: int, runs: int = 6) -> list[str]:
         except UndefinedError:  # a divisor is 0: the node before fails
             continue
         met = not broken
-        found += [f"a premise fails at {sizes}: {c}" for c in broken if max(sizes.values()) <= ordinary(str(c.formula))]
+        found += [f"a premise fails at {sizes}: {c}" for c in broken if max(sizes.values()) <= ordinary(c.formula)]
         feeds = {s.lower(): np.zeros((n, 0), np.float32) for s, n in sizes.items()}
         try:
             outputs = session.run(None, feeds)
@@ -188,15 +188,11 @@ def wrong(model: onnx.ModelProto, seed: int, runs: int = 6) -> list[str]:
     return found
 
 
-def ordinary(premise: str) -> int:
-    """Ordinary sizes go up to this one; where k of them are multiplied, up to the k-th root of 2**24."""
-    degrees = [
-        sum(int(power or 1) for _, power in re.findall(r"\b([NMK])\b(?:\*\*(\d+))?", run))
-        for run in re.findall(r"(?:\b[NMK]\b(?:\*\*\d+)?\*?)+", premise)
-    ]
-    if "(" in premise:
-        return 1 << 24 // max(sum(degrees), 1)
-    return ORDINARY if max(degrees, default=1) < 2 else 1 << 24 // max(degrees)
+def ordinary(premise: Relation) -> int:
+    """Ordinary sizes go up to this one: fewer where sizes are multiplied, though never as few as 63."""
+    most = limit_of(premise)
+    assert most == ORDINARY or 64 <= most <= 4096
+    return most
 
 
 def _session(model: onnx.ModelProto) -> ort.InferenceSession | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import GraphProto, TensorProto
 
 from tests.absint.flows.build import (
     TRIPS,
@@ -204,19 +204,23 @@ def loop_scan_of_an_undeclared_rank() -> Flow:
 def loop_scan_of_a_reshape() -> Flow:
     """A target of two numbers gives two axes, whatever they are."""
     inner = loop_body([node("Reshape", ["x", "t"], ["s"])], scans=["s"])
-    nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
-    made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
-    data = [{**m, "t": lambda *_: [3, 2]} for m in TRIPS]
-    return Flow(made, [{"N": 2}], data, {"y": "[max(m, 0), _d0, _d1]"})
+    return scanned_by_data(inner)
 
 
 @flow
 def loop_scan_of_a_declared_rank() -> Flow:
     inner = loop_body([node("Reshape", ["x", "t"], ["s"])], scans=["s"])
     inner.output[-1].CopyFrom(floats("s", None, None))
-    nodes = [node("Loop", ["m", ""], ["y"], body=inner)]
-    made = model(nodes, [ints("m"), floats("x", "N", 3), ints("t", 2)], ["y"])
-    return Flow(made, [{"N": 2}], [{**m, "t": lambda *_: [3, 2]} for m in TRIPS], {"y": "[max(m, 0), _d0, _d1]"})
+    return scanned_by_data(inner)
+
+
+def scanned_by_data(inner: GraphProto) -> Flow:
+    """The body as it is, with a target that is data."""
+    cast = node("Cast", ["numbers"], ["t"], to=TensorProto.INT64)
+    nodes = [cast, node("Loop", ["m", ""], ["y"], body=inner)]
+    made = model(nodes, [ints("m"), floats("x", "N", 3), floats("numbers", 2)], ["y"])
+    data = [{**m, "numbers": lambda *_: [3, 2]} for m in TRIPS]
+    return Flow(made, [{"N": 2}], data, {"y": "[max(m, 0), _d0, _d1]"})
 
 
 @flow

@@ -113,6 +113,43 @@ def loop_by_a_condition_in_floats_from_another_start() -> Flow:
 
 
 @flow
+def loop_by_a_condition_in_floats_in_twos() -> Flow:
+    """No limit bounds the trips, so twice their number may leave 32 bits."""
+    inner = loop_body(
+        [
+            const("two", 2, np.int32),
+            node("Add", ["k", "two"], ["k_next"]),
+            *below("k_next", "limit", "more"),
+            node("Relu", ["x"], ["s"]),
+        ],
+        ["k"],
+        ["s"],
+        "more",
+        INT32,
+    )
+    inner.output[-1].type.tensor_type.elem_type = TensorProto.FLOAT
+    nodes = [*counter("x"), node("Loop", ["", "begun", "start"], ["k", "y"], body=inner)]
+    made = model(nodes, [floats("x", "N", "T")], ["k", "y"])
+    return Flow(made, sizes("N", "T"), expect={"y": "[_d0, ite(_d0 >= 1, N, 0), ite(_d0 >= 1, T, 0)]"})
+
+
+@flow
+def loop_by_a_condition_in_floats_from_one() -> Flow:
+    """A counter of 32 bits that begins later."""
+    inner = loop_body(
+        [ONE, node("Add", ["k", "one"], ["k_next"]), *below("k_next", "limit", "more"), node("Relu", ["x"], ["s"])],
+        ["k"],
+        ["s"],
+        "more",
+        INT32,
+    )
+    inner.output[-1].type.tensor_type.elem_type = TensorProto.FLOAT
+    nodes = [*counter("x", 1), node("Loop", ["", "begun", "start"], ["k", "y"], body=inner)]
+    made = model(nodes, [floats("x", "N", "T")], ["k", "y"])
+    return Flow(made, sizes("N", "T"), expect={"y": "[max(T - 1, 0), ite(T >= 2, N, 0), ite(T >= 2, T, 0)]"})
+
+
+@flow
 def loop_by_a_condition_in_floats_that_data_change() -> Flow:
     """The number that is compared is not the trip's: what the body gives back is data."""
     inner = loop_body(
