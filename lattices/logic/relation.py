@@ -15,7 +15,7 @@ from absint.lattices.logic.connectives import conjunction, disjunction, implies,
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, leads_negative
 from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import Expr, Unknown, as_dim, expr_of, sub
+from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, as_dim, expr_of, sole_atom, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.periodic import choice, of_operand, same, symbols_of
 from absint.lattices.terms.rewriting import states
@@ -29,6 +29,15 @@ def boolean(name: str) -> Relation:
 def truth_of(symbol: Symbol) -> Relation:
     """The condition of a symbol with bounds (0, 1)."""
     return eq(expr_of(symbol), 1)
+
+
+def number_of(condition: Relation) -> Dim:
+    """1 where the condition holds, else 0: the symbol that it is the truth of, or a choice."""
+    if condition.op in ("==", "!="):
+        symbol = sole_atom(cast(Expr, condition.expr + 1))
+        if isinstance(symbol, Symbol) and symbol.bounds == (0, 1):
+            return expr_of(symbol) if condition.op == "==" else sub(ONE_EXPR, expr_of(symbol))
+    return ite(condition, 1, 0)
 
 
 def one_of(a: Dim | int, values: tuple[int, ...]) -> Relation:
@@ -120,5 +129,5 @@ _LARGE: Final = 200
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Relation", "boolean", "broadcastable", "comparison", "conjunction",
     "disjunction", "divisible", "eq", "ge", "gt", "implies", "ite", "le", "lt", "mapped", "ne", "negated",
-    "negation", "one_of",
+    "negation", "number_of", "one_of",
 ]  # fmt: skip

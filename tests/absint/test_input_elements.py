@@ -87,7 +87,7 @@ CASES: Final = {
     "where": Case(f"(bool use, int64 n, int64 m) => (y) {{ w = Where(use, n, m) {SCALAR % 'w'} "
                   "y = ConstantOfShape(v) }", "[ite(use, n, m)]"),
     "cast": Case(f"(bool c, uint8 n) => (y) {{ i = Cast<to=7>(c) j = Cast<to=7>(n) w = Add(i, j) {SCALAR % 'w'} "
-                 "y = ConstantOfShape(v) }", "[n + ite(c, 1, 0)]"),
+                 "y = ConstantOfShape(v) }", "[c + n]"),
     "wraps": Case(f"(uint8 n, uint8 m) => (y) {{ s = Add(n, m) w = Cast<to=7>(s) {SCALAR % 'w'} "
                   "y = ConstantOfShape(v) }", "[_d0]", exact=False),
     "crop": Case("(float[N] x, int64[1] s) => (y) { y = CenterCropPad(x, s) }", "[max(s, 0)]", exact=False),

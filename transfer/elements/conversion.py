@@ -53,7 +53,7 @@ def cast(op: Op, source: DType, target: DType, element: Element) -> Element:
     if source.is_integer and target.is_integer and RANGES[source].leq(RANGES[target]):
         return element
     if isinstance(element, Relation):
-        return element if target is DType.BOOL else _cast_integer(op, target, rel.ite(element, 1, 0))
+        return element if target is DType.BOOL else _cast_integer(op, target, rel.number_of(element))
     if isinstance(element, Dim):
         return _cast_integer(op, target, element)
     if isinstance(element, Real) and source.is_float:
