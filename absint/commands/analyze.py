@@ -83,6 +83,7 @@ def analyze(
     from absint.declared.diagnostics import refused
     from absint.report import summary
     from absint.report.tracing import Recorder
+    from absint.solution.naming import where
 
     recorder = Recorder() if trace else None
     profile = _profile() if profiled else None
@@ -101,16 +102,19 @@ def analyze(
             shows_diagnostics=True,
         )
     traced = recorder.traced(result, trace) if recorder is not None else []
-    missing: dict[str, list[str]] = {what: summary.missing(result, what) for what in require}
+    texts = where(result)
+    missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
     if form == "json":
         from absint.report.document import document
 
-        click.echo(document(result, missing, traced, profile))
+        click.echo(document(result, missing, traced, profile, texts))
     else:
         from absint.report import text
 
         width = text.width_of()
-        text.write(text.report(result, width, values=values, missing=missing, traced=traced, profile=profile))
+        text.write(
+            text.report(result, width, values=values, missing=missing, traced=traced, profile=profile, texts=texts)
+        )
     refuses = strict and bool(refused(result.diagnostics))
     return NO if refuses or not result.can_run or any(missing.values()) else FINE
 

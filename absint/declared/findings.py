@@ -21,8 +21,10 @@ from absint.program.steps import LoopBody
 from absint.shapes.loops.body import BodySymbols
 from absint.solution.constraints import Recorder, all_names
 from absint.solution.described import brief
+from absint.solution.naming import defining, where
 
 if TYPE_CHECKING:
+    from absint.lattices.text.naming import Where
     from absint.solution.analysed import Analysed
 
 
@@ -92,14 +94,15 @@ class _Finder:
             rank = declared.value.shape.rank
             if len(declared.stated) != rank:
                 if self._reached(group) is not FALSE:
-                    shape = self._shape(group)
-                    yield group, f"declared {_shown(declared.stated)}, but it is {shape}: false in every run", None
+                    texts = where(self._analysed)
+                    message = f"declared {_shown(declared.stated)}, but it is {self._shape(group, texts)}"
+                    yield group, defining(f"{message}: false in every run", texts), None
                 continue
             for claim in claims:
                 if claim.relation is FALSE or facts.decide(claim.relation) is NO:
                     if self._reached(group) is not FALSE and id(group) not in settled:
                         settled.add(id(group))
-                        yield group, f"{self._message(group, declared, claim)}: false in every run", None
+                        yield group, self._message(group, declared, claim, "false in every run"), None
                 else:
                     open_.append((group, declared, claim, list(self._conditions(group, claim))))
         if open_:
@@ -110,7 +113,7 @@ class _Finder:
                     settled.add(id(group))
                     at = sizes[first[0]]
                     shown = ", ".join(f"{name}={size}" for name, size in at.items())
-                    message = f"{self._message(group, declared, claim)}: false{first[1]} at {shown}"
+                    message = self._message(group, declared, claim, f"false{first[1]} at {shown}")
                     yield group, message, at
 
     def _reached(self, group: Group) -> Relation:
@@ -144,18 +147,19 @@ class _Finder:
                 yield step
             gate = nodes[gate].gate
 
-    def _message(self, group: Group, declared: Dims, claim: Claim) -> str:
-        text = f"declared {_shown(declared.stated)}, but it is {self._shape(group)}"
+    def _message(self, group: Group, declared: Dims, claim: Claim, verdict: str) -> str:
+        texts = where(self._analysed)
+        text = f"declared {_shown(declared.stated)}, but it is {self._shape(group, texts)}"
         if claim.name:
             size = claim.size
-            shown = size if not isinstance(size, Expr) else substitute(size, all_names(self._analysed))
-            text += f", and {claim.name!r} is {shown} at {claim.place}"
-        return text
+            shown = substitute(size, all_names(self._analysed)) if isinstance(size, Expr) else Dim(None)
+            text += f", and {claim.name!r} is {texts.dim(shown)} at {claim.place}"
+        return defining(f"{text}: {verdict}", texts)
 
-    def _shape(self, group: Group) -> str:
+    def _shape(self, group: Group, texts: Where) -> str:
         found = dims(group.members[0].type, self._analysed.value_of(group.members[0].operand))
         assert found is not None
-        return brief(found.value.shape)
+        return brief(found.value.shape, texts)
 
 
 def _shown(stated: Sequence[Stated]) -> str:

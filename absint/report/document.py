@@ -27,9 +27,10 @@ def document(
     missing: Mapping[str, Sequence[str]],
     traced: Sequence[Traced],
     profile: Profile | None = None,
+    texts: Where | None = None,
 ) -> str:
-    """The whole result. A dim is a text of the grammar, or a name that `definitions` has."""
-    texts = where(result)
+    """The whole result. A dim is a text, or a name that `definitions` has. `texts` wrote what is `missing`."""
+    texts = texts or where(result)
     counts = totals(result)
     inputs: list[Json] = [{"name": name, **as_json(result[name], texts)} for name in result.inputs]
     outputs: list[Json] = [

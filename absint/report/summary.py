@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
-from absint.solution.described import brief
+from absint.solution.described import IN_PLACE, Texts, brief
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -88,7 +88,7 @@ def tensor_of(value: Value) -> Tensor | None:
     return value if isinstance(value, Tensor) else None
 
 
-def missing(analysed: Analysed, requirement: Requirement) -> list[str]:
+def missing(analysed: Analysed, requirement: Requirement, texts: Texts = IN_PLACE) -> list[str]:
     """Reasons why the result does not meet a requirement, one line each.
 
     `rules`: every operator has one; `ranks`: the rank of every computed tensor is known; `shapes`: so is every dim, as
@@ -114,6 +114,6 @@ def missing(analysed: Analysed, requirement: Requirement) -> list[str]:
             if axes:
                 word = "axis" if len(axes) == 1 else "axes"
                 found.append(
-                    f"{row.place}: {word} {', '.join(map(str, axes))} of {brief(tensor.shape)} ({row.operator})"
+                    f"{row.place}: {word} {', '.join(map(str, axes))} of {brief(tensor.shape, texts)} ({row.operator})"
                 )
     return found

@@ -71,9 +71,10 @@ def report(
     missing: Mapping[str, Sequence[str]] | None = None,
     traced: Sequence[Traced] = (),
     profile: Profile | None = None,
+    texts: Where | None = None,
 ) -> Iterator[Line]:
-    """The lines of `absint analyze`."""
-    texts = where(analysed)
+    """The lines of `absint analyze`. `texts` wrote what is `missing`."""
+    texts = texts or where(analysed)
     yield from _title(analysed)
     if not analysed.policy.sound:
         yield Line(f"{analysed.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])

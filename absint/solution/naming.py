@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text.naming import Naming, Where
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
     from absint.program.steps import Operand
     from absint.solution.analysed import Analysed
+
+_DEFINED_IN_MESSAGE: Final = 4
 
 
 def naming(analysed: Analysed) -> Naming:
@@ -38,6 +40,15 @@ def _naming(analysed: Analysed) -> Naming:
     return Naming(has, batches, {name: dim for name, dim in given.items() if isinstance(dim, Expr)})
 
 
+def defining(message: str, texts: Where) -> str:
+    """A message that stands alone, with the definitions of the names in it: all, or the first few of many."""
+    found = [f"{name} = {text}" for name, text in texts.definitions.items()]
+    if not found:
+        return message
+    more = ", ..." if len(found) > _DEFINED_IN_MESSAGE else ""
+    return f"{message}, where {', '.join(found[:_DEFINED_IN_MESSAGE])}{more}"
+
+
 def is_value(analysed: Analysed, name: str) -> bool:
     """A value of some graph of the model has the name."""
     return any(name in scope.names for scope in analysed.scopes.values())
@@ -58,4 +69,4 @@ def _dims(values: Iterable[Value]) -> Iterator[Dim]:
             yield part.length
 
 
-__all__ = ["in_order", "is_value", "naming", "where"]
+__all__ = ["defining", "in_order", "is_value", "naming", "where"]

@@ -140,6 +140,26 @@ def test_costs_name_long_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert whole["definitions"]["w3"] == SUM
 
 
+def test_what_is_missing_is_defined_too(capsys: pytest.CaptureFixture[str]) -> None:
+    compress = model(
+        [node("Compress", [f"x{k}", "chosen"], [f"y{k}"], axis=0) for k in range(10)]
+        + [node("Concat", [f"y{k}" for k in range(10)], ["all"], axis=0)]
+        + [node("Concat", ["all", *(f"z{k}" for k in range(9))], ["whole"], axis=0)],
+        [
+            helper.make_tensor_value_info("chosen", onnx.TensorProto.BOOL, ["C"]),
+            *(floats(f"x{k}", f"rows_{k}") for k in range(10)),
+            *(floats(f"z{k}", NAMES[k]) for k in range(9)),
+        ],
+        ["whole"],
+    )
+    onnx.save(compress, "missing.onnx")
+    assert run(["analyze", "missing.onnx", "--require", "shapes"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "  whole  FLOAT [w1]" in lines
+    assert "  whole: axis 0 of [w1] (Concat)" in lines
+    assert lines[lines.index("where") + 1].startswith("  w1  = ")
+
+
 def test_names_of_symbols_and_values_are_left_alone() -> None:
     taken = long_model("w1")
     taken.graph.node[2].name = "pool"
@@ -213,6 +233,9 @@ def test_a_false_dim_under_a_name_is_found() -> None:
     changed.type.tensor_type.shape.dim[2].dim_param = "w3"
     (found,) = absint.analyze(annotated).diagnostics
     assert (found.code, found.where) == ("false-declaration", "value_info 'half'")
+    sizes = ", ".join(f"{name}={size}" for name, size in (found.sizes or {}).items())
+    defined = f"w3 = {SUM}, w4 = max(w3//2, 1)"
+    assert found.message == f"declared [1, 2, w3], but it is [1, 2, w4]: false at {sizes}, where {defined}"
     with pytest.raises(absint.UsageError, match="the declaration of 'half' says w3"):
         absint.analyze(annotated).annotate("strict")
 
