@@ -105,6 +105,7 @@ def run_rounds(
     rounds.append(first)
     refine = refine and (lowered.watch is None or not lowered.watch.reached)
     learned: dict[Relation, Learned] = {}
+    left: Open | None = None
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
         left = Open.of(last.states)
@@ -126,8 +127,10 @@ def run_rounds(
         if more is None:
             break
         rounds.append(more)
-    left = Open.of(rounds[-1].states) if refine else Open({}, {}, {})
-    return Rounds(tuple(rounds), choices=left.choices())
+        left = None
+    if refine and left is None:
+        left = Open.of(rounds[-1].states)
+    return Rounds(tuple(rounds), choices=left.choices() if left is not None else ())
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import onnx
 import onnxruntime
 import pytest
@@ -12,6 +14,26 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.shortening import length
 from absint.lattices.text import parse
 from absint.shapes.readability import MOST
+
+SHARED = Path(__file__).parents[3] / "shared"
+MODELS = sorted(path for name in ("corpus", "corpus_more") for path in (SHARED / name).glob("*.onnx"))
+LONG_OUTPUTS = {"fpn.dynamo": "the anchors of five levels, a sum of five products that have no factor in common"}
+"""Models with an output dim of more than 120 characters, and the reason."""
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_no_size_of_a_real_model_is_long(path: Path) -> None:
+    model = onnx.load(path, load_external_data=False)
+    shapes = absint.analyze(model).shapes
+    texts = {dim: str(dim) for shape in shapes.values() if shape.rank is not None for dim in shape}
+    assert max(map(len, texts.values()), default=0) <= MOST
+    shown = [
+        str(dim)
+        for output in model.graph.output
+        if (shape := shapes.get(output.name)) is not None and shape.rank is not None
+        for dim in shape
+    ]
+    assert max(map(len, shown), default=0) <= 120 or path.stem in LONG_OUTPUTS
 
 
 def graph(text: str) -> onnx.ModelProto:
