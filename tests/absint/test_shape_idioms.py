@@ -312,6 +312,16 @@ IDIOMS: Final = {
         """,
         "[c*n, 8]",
     ),
+    "group normalisation of a padded image": Idiom(
+        "float[n,c] x, float[m] y",
+        """
+        s = Shape(x) p = ReduceProd <keepdims=1> (s) k = Constant <value_ints=[31]> () q = Add(p,k)
+        d = Constant <value_ints=[32]> () h = Div(q,d) w = Shape(y) e = Constant <value_ints=[1,8]> ()
+        t = Concat <axis=0> (e,h,w) image = ConstantOfShape(t) g = Constant <value_ints=[0,2,-1]> ()
+        groups = Reshape(image,g) sizes = Shape(image) out = Reshape(groups,sizes)
+        """,
+        "[1, 8, (c*n + 31)//32, m]",
+    ),
     "chunks by Slice": Idiom(
         "float[n,h] x",
         """

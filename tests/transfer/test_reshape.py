@@ -11,8 +11,10 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import ge
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, symbol
+from absint.lattices.text import parse
 from absint.lattices.value import Tensor
 from absint.transfer.application import apply
+from absint.transfer.elements.cases import vanishes_with
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from tests.transfer.harness import Arg, Case, run_case, sizes
@@ -286,3 +288,17 @@ def test_choices_that_make_each_other_needless_come_to_an_end() -> None:
     assert isinstance(output, Tensor)
     for n, m in ((1, 1), (2, 3), (5, 1), (3, 3)):
         assert list(output.shape.evaluate({"N": n, "M": m})) == [1, max(n, m), 2 * n]
+
+
+@pytest.mark.parametrize(
+    ("dim", "other", "expected"),
+    [
+        ("8*((max(N, M)*K + 31)//32)*L", "(max(N, M)*K + 31)//32", True),
+        ("8*((N + 31)//32)*L", "2*((N + 31)//32)", True),
+        ("8*((N + 26)//32)*L", "(N + 26)//32", True),
+        ("((N + 31)//32)*L + 1", "(N + 31)//32", False),
+        ("(N + 62)//32", "(N + 31)//32", False),
+    ],
+)
+def test_a_multiple_is_zero_where_its_factor_is(dim: str, other: str, expected: bool) -> None:
+    assert vanishes_with(parse(dim), parse(other)) is expected

@@ -95,6 +95,8 @@ def vanishes_with(dim: Dim, other: Dim) -> bool:
     zero = eq(other, 0)
     if zero is FALSE:
         return True
+    if isinstance(dim, Expr) and isinstance(other, Expr) and exact_quotient(dim, other) is not None:
+        return True  # the zero of a quotient is a comparison, and no equation
     parts = zero.parts if zero.op == "or" else (zero,)  # a product is 0 where a factor is
     if not isinstance(dim, Expr) or any(part.op != "==" for part in parts):
         return dim is ZERO_EXPR
