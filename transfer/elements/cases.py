@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from absint.lattices.logic.piecewise import choices, excludes, is_defined, restrict, settled
-from absint.lattices.logic.relation import FALSE, Relation, eq, ge, ite, le, ne, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.normal import exact_quotient, maximum, minimum
@@ -95,9 +95,11 @@ def vanishes_with(dim: Dim, other: Dim) -> bool:
     zero = eq(other, 0)
     if zero is FALSE:
         return True
-    if isinstance(dim, Expr) and isinstance(other, Expr) and exact_quotient(dim, other) is not None:
-        return True  # the zero of a quotient is a comparison, and no equation
+    if zero is TRUE or not isinstance(dim, Expr) or not isinstance(other, Expr):
+        return dim is ZERO_EXPR
+    if exact_quotient(dim, other) is not None:  # the zero of a quotient is a comparison, and no equation
+        return True
     parts = zero.parts if zero.op == "or" else (zero,)  # a product is 0 where a factor is
-    if not isinstance(dim, Expr) or any(part.op != "==" for part in parts):
+    if any(part.op != "==" for part in parts):
         return dim is ZERO_EXPR
     return all(exact_quotient(dim, p.expr) is not None or restrict(dim, p) is ZERO_EXPR for p in parts)
