@@ -17,7 +17,10 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from absint.lattices.shape import BOTTOM_SHAPE, SHAPES, TOP_SHAPE, Shape, shape_of
+from absint.lattices.terms import floats
+from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
 from absint.lattices.terms.normal import broadcast, maximum
 from absint.lattices.terms.real import Real
@@ -101,7 +104,11 @@ def shape_factors(shape: Shape) -> list[tuple[Any, Any]] | None:
 integers: st.SearchStrategy[Element] = expressions | unknowns.filter(lambda u: not u.bounds.is_empty)
 booleans: st.SearchStrategy[Element] = st.sampled_from([TRUE, FALSE, rel.ge(N, 1), rel.eq(N, M), rel.ne(N, M)])
 reals: st.SearchStrategy[Element] = st.sampled_from(
-    [Real.constant(0.5), Real.constant(2), Real(N, 1), Real(N, 4), Real.constant(Fraction(1, 3))]  # type: ignore[arg-type]
+    [
+        *(Real.constant(0.5), Real.constant(2), Real.constant(Fraction(1, 3))),
+        *(Real(N, 1), Real(N, 4)),  # type: ignore[arg-type]
+        *(floats.of("float32", N, 4), floats.unary("sqrt", floats.of("float32", M)), floats.of("float64", N)),
+    ]  # type: ignore[list-item]
 )
 opaque = st.just(OPAQUE)
 SHAPES_OF_DATA = [(), (0,), (1,), (2,), (2, 1), (0, 3)]
@@ -144,6 +151,8 @@ def allows_element(element: Element, value: int | bool | Fraction, env: Env) -> 
         return type(value) is int and allows_dim(element, value, env)
     if isinstance(element, Relation):
         return type(value) is bool and element.evaluate(env) is value
+    if isinstance(element, Float):
+        return isinstance(value, Fraction) and Fraction(element.compute(values_of(element, env))) == value
     assert isinstance(element, Real)
     return isinstance(value, Fraction) and Fraction(element.num.evaluate(env), element.den) == value
 

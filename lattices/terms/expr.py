@@ -17,7 +17,7 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import MAX_DIM, Atom, Monomial, Operand, Symbol, Values, postorder
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
+from absint.lattices.terms.evaluation import INTEGERS, Binding, UndefinedError, values_of
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import ANY, EMPTY, FULL, Congruence, Interval
 from absint.lattices.terms.monomials import joined, sum_bounds, term_order
@@ -149,7 +149,8 @@ class Expr(Dim, Operand):
             for factor in mono:
                 value = values.get(factor)
                 if value is None:
-                    raise UndefinedError("division by zero")
+                    cast = factor.op in INTEGERS
+                    raise UndefinedError("a float that is no integer of its type" if cast else "division by zero")
                 coef *= value
             total += coef
         return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -12,10 +13,12 @@ from onnx import helper
 
 from absint import Result
 from absint.lattices import ramp as ramps
-from absint.lattices.contents import Element
+from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Bottom, MapOf, OptionalOf, SequenceOf, Tensor, Top, Value
@@ -192,6 +195,8 @@ def _dim(where: str, claim: Dim, actual: int, known: Known) -> Iterator[str]:
         try:
             value: object = claim.evaluate(known)
         except (UndefinedError, ValueError) as error:
+            if isinstance(error, UndefinedError) and casts_floats(claim):
+                return  # the number is the platform's
             value = error
         if value != actual:
             yield f"{where}: {claim} is {value}, ran {actual}, at {_shown(claim, known)}"
@@ -208,6 +213,10 @@ def _element(where: str, claim: Element, actual: Any, known: Known) -> Iterator[
         holds = truth(claim, known)
         if holds is not None and holds != bool(actual):
             yield f"{where}: {claim} is {holds}, ran {actual}"
+    elif isinstance(claim, Float) and all(s.name in known for s in element_symbols(claim)):
+        with suppress(UndefinedError):
+            if claim.compute(values_of(claim, known)) != actual:
+                yield f"{where}: {claim} is {claim.compute(values_of(claim, known))}, ran {actual}"
     elif isinstance(claim, Real) and all(s.name in known for s in claim.num.symbols):
         value = Fraction(claim.num.evaluate(known), claim.den)
         rounding = 0 if claim.is_dyadic else abs(value) * ROUNDING

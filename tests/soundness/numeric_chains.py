@@ -34,6 +34,8 @@ from absint.transfer.ordinary import limit_of
 SYMBOLS = ("N", "M", "K")
 LARGEST = 70_000
 ORDINARY = 65_536
+MOST = 4096
+"""Rows of a tensor that a chain gives the size of."""
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 INTEGERS = (TensorProto.INT64, TensorProto.INT32, TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16)
 INTEGERS += (TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64)
@@ -128,11 +130,27 @@ class Chain:
         self.constants.append(numpy_helper.from_array(np.array([self.random.randint(0, 5)]).astype(kind), name))
         return name
 
+    def sized(self, name: str) -> str:
+        """A tensor of as many rows, up to a limit, without elements."""
+        rows, target, output = f"{name}_rows", f"{name}_target", f"{name}_sized"
+        self.nodes.append(helper.make_node("Mod", [name, "few"], [rows]))
+        self.nodes.append(helper.make_node("Concat", [rows, "zero"], [target], axis=0))
+        if self.random.random() < 0.5:
+            self.nodes.append(helper.make_node("Expand", ["empty", target], [output]))
+        else:
+            self.nodes.append(helper.make_node("ConstantOfShape", [target], [output]))
+        return output
+
     def model(self) -> onnx.ModelProto:
         inputs = [helper.make_tensor_value_info(s.lower(), TensorProto.FLOAT, [s, 0]) for s in SYMBOLS]
         outputs = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in self.values]
+        sized = [self.sized(name) for name, dtype in self.values if dtype == TensorProto.INT64]
+        outputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in sized]
         one = helper.make_tensor("one", TensorProto.INT64, [1], [1])
-        graph = helper.make_graph(self.nodes, "chain", inputs, outputs, [*self.constants, one])
+        few = helper.make_tensor("few", TensorProto.INT64, [1], [MOST])
+        zero = helper.make_tensor("zero", TensorProto.INT64, [1], [0])
+        empty = helper.make_tensor("empty", TensorProto.FLOAT, [0], [])
+        graph = helper.make_graph(self.nodes, "chain", inputs, outputs, [*self.constants, one, few, zero, empty])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 
@@ -181,6 +199,11 @@ def wrong(model: onnx.ModelProto, seed: int, runs: int = 6) -> list[str]:
             continue
         for info, actual in zip(session.get_outputs(), outputs, strict=True):
             claimed = result[info.name]
+            if met and info.name.endswith("_sized") and isinstance(claimed, Tensor):
+                for dim, size in zip(claimed.shape.dims, actual.shape, strict=True):
+                    if not _agrees(dim, np.int64(size), sizes):
+                        found.append(f"{info.name} has {size} rows at {sizes}, not {dim}")
+                continue
             if met and isinstance(claimed, Tensor) and claimed.contents is not None:
                 expected = claimed.contents.elements[0]
                 if not _agrees(expected, actual.ravel()[0], sizes):

@@ -34,7 +34,7 @@ SCALES = [
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]"),
     scaled(1, 1, 0.5, 0.5, expect="[N, 3, H//2, W//2]"),
     scaled(1, 1, 1.5, 0.75, expect="[N, 3, H + H//2, W - (W + 3)//4]"),
-    scaled(1, 1, 0.7, 0.3, expect="[N, 3, ?, ?]"),
+    scaled(1, 1, 0.7, 0.3, expect="[N, 3, int(float32(H)*0.7), int(float32(W)*0.3)]"),
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=10),
     scaled(1, 1, 2, 2, expect="[N, 3, 2*H, 2*W]", opset=11, mode="linear"),
     scaled(1, 1, 2.5, 0.3, opset=10),
