@@ -37,7 +37,9 @@ def nonneg(e: Dim) -> bool:
         return True
     if not isinstance(e, Expr) or (hi is not None and hi < 0):
         return False
-    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (_FEW <= e.size <= _MANY and _least_nonneg(e))
+    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (
+        _FEW <= e.size <= _MANY and any(atom.args for atom in e.atoms()) and _least_nonneg(e)
+    )
 
 
 _FEW: Final = 9
