@@ -70,7 +70,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "return [_bare(v) if isinstance(v, Tensor) else None for v in node.step.declared]",
         "return [_bare(self._claim((number, k))) for k in range(node.step.width)]",
         "flow('loop_scan_of_what_is_carried')",
-        "pytest tests/soundness/test_no_trip.py::test_random_bodies",
+        flows("loop_scan_of_what_is_carried"),
     ),
     mutant(
         "parts-of-no-trip-listed",
@@ -88,7 +88,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if begins is not first and run.facts_at(item.gate).assume(first).decide(begins) is not YES:",
         "if False:",
         "flow('loop_by_a_condition_in_floats_from_another_start')",
-        flows("loop_by_a_condition_in_floats_from_another_start"),
+        "pytest tests/absint/test_control_flow_limits.py",
     ),
     mutant(
         "trips-at-least-one",
