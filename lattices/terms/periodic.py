@@ -15,7 +15,7 @@ from operator import mul
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol
-from absint.lattices.terms.evaluation import INTEGERS, rounded_to_zero
+from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.monomials import sum_bounds
@@ -296,12 +296,15 @@ def _of_condition(condition: Formula) -> Function | None:
     return connected(condition.op, known) if known and len(known) == len(parts) else None
 
 
+_UNDERSTOOD: Final = frozenset({"floordiv", "truncdiv", "max", "min", "broadcast", "ite"})
+
+
 @lru_cache(maxsize=1 << 10)
 def _of_atom(atom: Atom) -> Function | None:
     if isinstance(atom, Symbol):
         lo = cast(int, atom.bounds.lo)
         return Function(lambda start, stop: range(lo + start, lo + stop), 0, 1, 1)
-    if atom.op in INTEGERS:
+    if atom.op not in _UNDERSTOOD:
         return None
     operands = [of_operand(arg) for arg in atom.args]
     known = [f for f in operands if f is not None]
