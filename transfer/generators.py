@@ -122,15 +122,25 @@ def arange(op: Op) -> Tensor:
 
 
 def scalar(op: Op, name: str) -> Element:
-    """The one element of an input, which must be a scalar."""
+    """The one element of an input, which must be a scalar; if inference knows it, of rank 0."""
     require_scalar(op, name)
-    return _sole(op, name)
+    return _of_rank_0(op, name)
+
+
+def _of_rank_0(op: Op, name: str) -> Element:
+    """The one element of an input. Kernels accept any rank; type inference rejects a constant of another rank than 0.
+
+    No runtime knows an element that depends on the sizes of the inputs before it runs.
+    """
+    element = _sole(op, name)
+    known_later = isinstance(element, Expr) and element.const is None
+    if op.tensor(name).shape.rank and not known_later:
+        op.may_fail(f"{name} must have rank 0: onnx rejects a constant of one element and another rank")
+    return element
 
 
 def _sole(op: Op, name: str) -> Element:
-    """The one element of an input, if known; onnxruntime accepts ranks other than 0."""
-    if op.tensor(name).shape.rank:
-        op.may_fail(f"{name} must have rank 0: onnx rejects a constant of one element and another rank")
+    """The one element of an input, if known."""
     elements = op.elements(name)
     return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
 
@@ -253,7 +263,8 @@ def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
 @rule("OneHot", inputs="indices depth values", outputs="output", complete=True, elements=True)
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
-    found = scalar(op, "depth")
+    require_scalar(op, "depth")
+    found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
     if op.decide(rel.ge(depth, 1)) is not YES:
@@ -317,4 +328,4 @@ def mel_weight_matrix(op: Op) -> Tensor:
 def _count(op: Op, name: str) -> Dim:
     """The size in an input of one element."""
     require_single(op, name)
-    return as_size(op, integer(_sole(op, name)), name)
+    return as_size(op, integer(_of_rank_0(op, name)), name)

@@ -9,7 +9,6 @@ import numpy as np
 
 from absint.lattices.contents import Contents, Element, ObjectArray, join_elements
 from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, le
-from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
@@ -105,10 +104,13 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
 def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
     """onnxruntime (not ONNX) needs elements after cropping, and enough of them to reflect."""
     left = size + least(op, added[0], 0) + least(op, added[1], 0)
-    if left is not size and not is_positive(op, left):
-        op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping")
-    if mode == "reflect" and not all(op.decide(ge(left - 1, p)) is YES for p in added):
-        op.may_fail(f"onnxruntime reflects axis {axis} by less than its size")
+    if left is not size:
+        kept = disjunction(ge(left, 1), conjunction(*(ge(pad, 0) for pad in added)))
+        op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping", unless=kept)
+    if mode == "reflect":
+        unchanged = conjunction(*(eq(pad, 0) for pad in added))
+        fits = disjunction(conjunction(*(ge(left - 1, pad) for pad in added)), unchanged)
+        op.may_fail(f"onnxruntime reflects axis {axis} by less than its size", unless=fits)
 
 
 def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | None:

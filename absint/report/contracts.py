@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.lattices.logic.relation import FALSE
+from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.text.escapes import plain
 from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, stated
 from absint.report.text import Line, definitions, wrapped
@@ -14,6 +14,7 @@ from absint.solution.naming import where
 if TYPE_CHECKING:
     from absint.api import Result
     from absint.lattices.text.naming import Where
+    from absint.solver.constraints import PossibleFailure
     from absint.solver.contracts.contract import Clause, Contract
 
 _SHOWN: Final = 30
@@ -43,7 +44,7 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
         yield Line("whether any size meets all clauses was not decided", "yellow")
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
-    yield from _beyond(contract, texts, width, everything)
+    yield from _beyond(result, contract, texts, width, everything)
     yield from definitions(texts, width)
 
 
@@ -59,20 +60,24 @@ def _clause(clause: Clause, texts: Where, width: int, everything: bool) -> Itera
         yield from (Line(part, "dim") for part in wrapped(text, width, 8))
 
 
-def _beyond(contract: Contract, texts: Where, width: int, everything: bool) -> Iterator[Line]:
+def _beyond(result: Result, contract: Contract, texts: Where, width: int, everything: bool) -> Iterator[Line]:
     """Premises, and requirements that no clause over input symbols can state."""
     premises = [stated(constraint, texts) for constraint in contract.premises]
     shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
     beyond = [stated(constraint, texts) for constraint in contract.beyond]
-    possible_failures = [
-        reason(failure.origin, failure.reason) for failure in dict.fromkeys(contract.possible_failures)
-    ]
-    groups = list(failures_by_reason(contract.possible_failures))
+    names = result.parameters.keys()
+    on_data, at_sizes = [], []
+    for failure in dict.fromkeys(contract.possible_failures):
+        is_by_size = failure.guard is not TRUE and failure.guard.free_symbols <= names
+        (at_sizes if is_by_size else on_data).append(failure)
+    failures = [reason(failure.origin, failure.reason) for failure in on_data]
+    guarded = [f"{reason(f.origin, f.reason)}  where {brief(f.guard, texts)}" for f in at_sizes]
     sections = (
         ("taken for granted", "premise", premises, in_short(contract.premises, texts)),
         ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
         ("also required, data-dependent", "requirement", beyond, ""),
-        ("may fail on data", "node", possible_failures, "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")),
+        ("may fail at some sizes", "reason", guarded, _first_two(at_sizes)),
+        ("may fail on data", "node", failures, _first_two(on_data)),
     )
     found = [section for section in sections if section[2]]
     if not found:
@@ -85,9 +90,14 @@ def _beyond(contract: Contract, texts: Where, width: int, everything: bool) -> I
                 yield from _row(row, width)
         return
     yield Line("")
-    for title, word, rows, names in found:
-        yield from map(Line, wrapped(f"{title}: {_counted(rows, word, plain(names))}", width, 2))
+    for title, word, rows, listed in found:
+        yield from map(Line, wrapped(f"{title}: {_counted(rows, word, plain(listed))}", width, 2))
     yield Line("(--all lists them)", "dim")
+
+
+def _first_two(failures: Sequence[PossibleFailure]) -> str:
+    groups = list(failures_by_reason(failures))
+    return "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")
 
 
 def _counted(rows: Sequence[str], word: str, names: str) -> str:
