@@ -31,12 +31,19 @@ def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
 
 
 def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
-    """Declarations of the author that are false at some legal size."""
+    """Declarations of the author that are false at some legal size; those that size 0 makes false as one."""
     told = {error.declaration for error in load_errors(analysed)}
-    for item in false_declarations(analysed):
-        if (item.declaration.path, item.declaration.name) in told:
-            continue
-        yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
+    found = [
+        item for item in false_declarations(analysed) if (item.declaration.path, item.declaration.name) not in told
+    ]
+    for item in found:
+        if not item.at_0:
+            yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
+    at_0 = [item for item in found if item.at_0]
+    if at_0:
+        first, more = at_0[0], len(at_0) - 1
+        others = f"; so {'are' if more > 1 else 'is'} {more:,} more (absint audit lists all)" if more else ""
+        yield Diagnostic(Severity.INFO, FALSE_DECLARATION, first.where, first.message + others, first.sizes)
 
 
 def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

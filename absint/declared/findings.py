@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.claims import Claim, Claims
 from absint.declared.legal import Condition, LegalSizes
@@ -37,6 +37,8 @@ class FalseDeclaration:
     """The declaration, the truth, and where they differ."""
     sizes: Mapping[str, int] | None = None
     """Sizes of the inputs at which it is false; None if it is false in every run."""
+    at_0: bool = False
+    """No legal sizes without a 0 were found at which it is false."""
 
     @property
     def where(self) -> str:
@@ -60,6 +62,14 @@ def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     return tuple(_Finder(analysed).find())
 
 
+class _Found(NamedTuple):
+    """What makes a declaration false: the fields of `FalseDeclaration`."""
+
+    message: str
+    sizes: Mapping[str, int] | None = None
+    at_0: bool = False
+
+
 class _Finder:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
@@ -71,50 +81,63 @@ class _Finder:
 
     def find(self) -> Iterator[FalseDeclaration]:
         everything = list(groups(self._analysed))
-        found: dict[int, tuple[str, Mapping[str, int] | None]] = {}
+        found: dict[int, _Found] = {}
         sound: list[Group] = []
         for group in everything:
             message = problem(group.members[0].type, group.value)
             if message is None:
                 sound.append(group)
             elif self._reached(group) is not FALSE:
-                found[id(group)] = message, None
-        for group, message, sizes in self._false_dims(sound):
-            found[id(group)] = message, sizes
+                found[id(group)] = _Found(message)
+        for group, false in self._false_dims(sound):
+            found.setdefault(id(group), false)
         for group in everything:
             if id(group) in found:
                 for item in group.members:
                     yield FalseDeclaration(item, *found[id(group)])
 
-    def _false_dims(self, sound: Sequence[Group]) -> Iterator[tuple[Group, str, Mapping[str, int] | None]]:
+    def _false_dims(self, sound: Sequence[Group]) -> Iterator[tuple[Group, _Found]]:
+        """False declarations of dims; of one declaration the first counts."""
         facts = self._analysed.analysis.facts
         open_: list[tuple[Group, Dims, Claim, list[tuple[Condition, str]]]] = []
-        settled = set()
         for group, declared, claims in Claims(self._analysed).read(sound):
             rank = declared.value.shape.rank
             if len(declared.stated) != rank:
                 if self._reached(group) is not FALSE:
                     texts = where(self._analysed)
                     message = f"declared {_shown(declared.stated)}, but it is {self._shape(group, texts)}"
-                    yield group, defining(f"{message}: false in every run", texts), None
+                    yield group, _Found(defining(f"{message}: false in every run", texts))
                 continue
             for claim in claims:
                 if claim.relation is FALSE or facts.decide(claim.relation) is NO:
-                    if self._reached(group) is not FALSE and id(group) not in settled:
-                        settled.add(id(group))
-                        yield group, self._message(group, declared, claim, "false in every run"), None
+                    if self._reached(group) is not FALSE:
+                        yield group, _Found(self._message(group, declared, claim, "false in every run"))
                 else:
                     open_.append((group, declared, claim, list(self._conditions(group, claim))))
         if open_:
-            sizes = LegalSizes(self._analysed).falsifying(c for *_, found in open_ for c, _ in found)
-            for group, declared, claim, conditions in open_:
-                first = next(((c, when) for c, when in conditions if c in sizes), None)
-                if first is not None and id(group) not in settled:
-                    settled.add(id(group))
-                    at = sizes[first[0]]
-                    shown = ", ".join(f"{name}={size}" for name, size in at.items())
-                    message = self._message(group, declared, claim, f"false{first[1]} at {shown}")
-                    yield group, message, at
+            yield from self._false_at_sizes(open_)
+
+    def _false_at_sizes(
+        self, asked: Sequence[tuple[Group, Dims, Claim, Sequence[tuple[Condition, str]]]]
+    ) -> Iterator[tuple[Group, _Found]]:
+        """What legal sizes show, claims for which only sizes with a 0 do last."""
+        sizes = LegalSizes(self._analysed).falsifying(c for *_, found in asked for c, _ in found)
+        last: list[tuple[Group, _Found]] = []
+        for group, declared, claim, conditions in asked:
+            first = next(((c, when) for c, when in conditions if c in sizes), None)
+            if first is None:
+                continue
+            at = sizes[first[0]]
+            shown = ", ".join(f"{name}={size}" for name, size in at.items())
+            at_0 = 0 in at.values()
+            message = self._message(
+                group, declared, claim, f"false{first[1]} {'where a size is 0, as at' if at_0 else 'at'} {shown}"
+            )
+            if at_0:
+                last.append((group, _Found(message, at, True)))
+            else:
+                yield group, _Found(message, at)
+        yield from last
 
     def _reached(self, group: Group) -> Relation:
         """The condition under which the graph that declares it is entered."""

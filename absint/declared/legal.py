@@ -67,21 +67,22 @@ class LegalSizes:
     def falsifying(self, conditions: Iterable[Condition]) -> dict[Condition, Sizes]:
         """For each condition that some legal size makes false, such a size; the same for many, if possible.
 
-        Sizes at which the rules promise a run are preferred. A condition without such a size is left out.
+        Sizes without a 0 are preferred, then those at which the rules promise a run. Without any, it is left out.
         """
         found: dict[Condition, Sizes] = {}
         rest = list(dict.fromkeys(conditions))
         if not rest or not can_run(self._analysed):
             return found
-        for certain in (True, False) if self._analysed.is_complete else (False,):
-            for sizes in self._drawn if certain else self._least_open(rest):
-                false = [c for c in rest if c.is_false_at(sizes)]
+        for empty, certain in product((False, True), (True, False) if self._analysed.is_complete else (False,)):
+            for sizes in self._drawn if certain else self._least_open(rest, empty):
+                false = [c for c in rest if c.is_false_at(sizes)] if _has_0(sizes) is empty else []
                 if false and self._meets(sizes) and self._legal(sizes, certain):
                     found |= dict.fromkeys(false, sizes)
                     rest = [c for c in rest if c not in found]
             for condition in rest[:MAX_SEARCHED]:
                 known = next((at for at in found.values() if condition.is_false_at(at)), None)
-                at = known or next((at for at in self._near(condition, certain) if self._legal(at, certain)), None)
+                near = (at for at in self._near(condition, certain, empty) if self._legal(at, certain))
+                at = known or next(near, None)
                 if at is not None:
                     found[condition] = at
             rest = [c for c in rest if c not in found]
@@ -91,11 +92,11 @@ class LegalSizes:
         """The rules promise a run at these sizes, on data that are all 0."""
         return self._legal(sizes, True)
 
-    def _least_open(self, conditions: Sequence[Condition]) -> Sequence[Sizes]:
+    def _least_open(self, conditions: Sequence[Condition], empty: bool) -> Sequence[Sizes]:
         """Drawn sizes at which conditions are false, in ascending order of nodes that may fail."""
         graded: list[tuple[int, Sizes]] = []
         for sizes in sorted(self._drawn, key=_corners):
-            if any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
+            if _has_0(sizes) is empty and any(c.is_false_at(sizes) for c in conditions) and self._meets(sizes):
                 grade = self._grade(sizes)
                 if grade is not None:
                     graded.append((grade, sizes))
@@ -114,13 +115,23 @@ class LegalSizes:
         return self._graded[key]
 
     def _checked(self, sizes: Sizes) -> int | None:
+        """The grade with data that are all 0, or with elements of inputs that are 1; with any data if both fail."""
         from absint.queries.size_checks import Outcome, check
 
-        for zeros in (True, False):
-            found = check(self._analysed, sizes, zeros=zeros)
+        elements = self._analysed.declared_inputs.elements
+        grades: list[int] = []
+        for fed in (sizes, {**sizes, **dict.fromkeys(elements, 1)}) if elements else (sizes,):
+            found = check(self._analysed, fed, zeros=True)
             if found.outcome is not Outcome.FAILS:
-                return None if found.premises else len(found.possible_failures)
-        return None
+                if found.premises:
+                    return None
+                grades.append(len(found.possible_failures))
+                if grades[-1] == 0:
+                    return 0
+        if grades:
+            return min(grades)
+        found = check(self._analysed, sizes)
+        return None if found.outcome is Outcome.FAILS or found.premises else len(found.possible_failures)
 
     # Sizes to try
 
@@ -164,10 +175,10 @@ class LegalSizes:
         fallback = dict.fromkeys(self._analysed.symbols, 1)
         return next(filter(self._meets, self._drawn), next(iter(self._drawn), fallback))
 
-    def _near(self, condition: Condition, certain: bool) -> Iterator[Sizes]:
-        """Sizes that differ in the symbols of a condition, at which it is false; small ones first.
+    def _near(self, condition: Condition, certain: bool, empty: bool) -> Iterator[Sizes]:
+        """Sizes, one of them 0 if `empty`, that differ in the symbols of a condition, at which it is false.
 
-        Unless rules promise a run, sizes of 0 and 1, which an operator may refuse, come last.
+        Small ones come first; unless rules promise a run, 0 and 1, which an operator may refuse, come last.
         """
         from absint.solver.contracts.samples import near
 
@@ -187,7 +198,7 @@ class LegalSizes:
         left = MAX_REFUSED
         for choice in choices:
             sizes = self._fitted({**self._start, **choice})
-            if sizes is None or (key := tuple(sizes.values())) in tried:
+            if sizes is None or _has_0(sizes) is not empty or (key := tuple(sizes.values())) in tried:
                 continue
             tried.add(key)
             if condition.is_false_at(sizes):
@@ -278,6 +289,10 @@ class LegalSizes:
 
 
 _NATURAL: Final = Interval(0, MAX_DIM)
+
+
+def _has_0(sizes: Sizes) -> bool:
+    return 0 in sizes.values()
 
 
 def _corners(sizes: Sizes) -> tuple[bool, bool]:

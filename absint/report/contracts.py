@@ -66,7 +66,8 @@ def _beyond(result: Result, contract: Contract, texts: Where, width: int, everyt
     shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
     beyond = [stated(constraint, texts) for constraint in contract.beyond]
     names = result.parameters.keys()
-    on_data, at_sizes = [], []
+    on_data: list[PossibleFailure] = []
+    at_sizes: list[PossibleFailure] = []
     for failure in dict.fromkeys(contract.possible_failures):
         is_by_size = failure.guard is not TRUE and failure.guard.free_symbols <= names
         (at_sizes if is_by_size else on_data).append(failure)

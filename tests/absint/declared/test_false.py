@@ -36,6 +36,12 @@ NESTED = """(bool c, float[N] x) => (y) {y = If(c)
     <then_branch = t () => (p) {p = If(c) <then_branch = a () => (float[N] r) {r = Concat<axis = 0>(x, x)},
                                            else_branch = b () => (r2) {r2 = Relu(x)}>},
      else_branch = e () => (q) {q = Relu(x)}>}"""
+TARGET = """(float[1, 1, N, M] x, int64 h) => (y, float[1, 1, 3, M] z) <int64[1] zero = {0}, int64[2] ones = {1, 1}>
+    {v = Unsqueeze(h, zero) s = Concat<axis = 0>(ones, v, v) y = Resize<mode = "nearest">(x, , , s) z = Relu(x)}"""
+"""With a target of 0, only an empty input is resized."""
+CORNER = """(float[N, M] x) => (float[N, M] y, float[N, M] z) <int64[1] rows = {-1}>
+    {c = Shape<start = 1, end = 2>(x) t = Concat<axis = 0>(rows, c) y = Reshape<allowzero = 1>(x, t) z = Relu(y)}"""
+"""At a size of 0 the rows that are left over are at least 1, as they are elsewhere."""
 WINDOW = '(float[1, 1, H] x) => (float[1, 1, "max(H - 4, 0)"] z) {z = MaxPool<kernel_shape = [5]>(x)}'
 FOLDED = '(float[N, M] x) => (float["N*M"] z) <int64[1] s = {12}> {z = Reshape(x, s)}'
 """The declarations are true at the sizes that run."""
@@ -54,7 +60,8 @@ FALSE: list[tuple[str, list[str]]] = [
     ("(float[N] x) => (float[N, 1] z) {z = Relu(x)}", [f"output 'z': declared [N, 1], but it is [N]: {EVERY}"]),
     ("(float[N] x) => (float[0] z) {z = Relu(x)}", ["output 'z': declared [0], but it is [N]: false at N=1"]),
     ('(float[N] x, float[M] y) => (float["max(N, M)"] z) {z = Add(x, y)}',
-     ["output 'z': declared [max(N, M)], but it is [broadcast(M, N)]: false at N=1, M=0"]),
+     ["output 'z': declared [max(N, M)], but it is [broadcast(M, N)]: "
+      "false where a size is 0, as at N=1, M=0"]),
     ('(float[1, 1, H] x) => (float[1, 1, "(H - 1) / 2"] z)'
      "{z = MaxPool<kernel_shape = [3], strides = [2], pads = [1, 1]>(x)}",
      ["output 'z': declared [1, 1, (H - 1) / 2], but it is [1, 1, (H + 1)//2]: false at H=1"]),
@@ -89,6 +96,12 @@ FALSE: list[tuple[str, list[str]]] = [
     (SCAN, ["Scan#0/body value_info 'u': declared [3], but it is [N]: false at T=1, N=1",
             "Scan#0/body output 'w': declared [N], but it is [2*N]: false at T=1, N=1"]),
     (NESTED, ["If#0/then_branch/If#0/then_branch output 'r': declared [N], but it is [2*N]: false at N=1"]),
+    # small witnesses, and others than 0
+    ("(float[N, M] x) => (float[N, N] z) {z = Relu(x)}",
+     ["output 'z': declared [N, N], but it is [N, M]: false at N=5, M=3"]),
+    (TARGET, ["output 'z': declared [1, 1, 3, M], but it is [1, 1, N, M]: false at N=1, M=1"]),
+    (CORNER, ["output 'y': declared [N, M], but it is [ite(M == 0, max(N, 1), N), M]: false where a size is 0, as at "
+              "N=0, M=0; so is 1 more (absint audit lists all)"]),
     # inputs and initialisers declared once more
     ("(float[N] x) => (z) <float[3] x> {z = Relu(x)}", ["value_info 'x': declared [3], but it is [N]: false at N=1"]),
     ("(float[N] x) => (float[2] x) {z = Relu(x)}", ["output 'x': declared [2], but it is [N]: false at N=1"]),
