@@ -13,10 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint.lattices.text import read_dim_param
+from tests.real_models import EXAMPLES, PATHS
 
-ROOT = Path(__file__).parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus"
-MODELS = [*sorted((ROOT / "examples").glob("*.onnx")), *sorted(CORPUS.glob("*.onnx"))]
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
 Dims = list[int | str | None]
@@ -366,7 +364,7 @@ def all_infos(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
                 yield from all_infos(attribute.g)
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_texts_parse_back_and_a_second_analysis_agrees(path: Path) -> None:
     original = onnx.load(path, load_external_data=False)
     del original.graph.value_info[:]
@@ -390,7 +388,7 @@ def test_texts_parse_back_and_a_second_analysis_agrees(path: Path) -> None:
     assert second.annotate().SerializeToString(deterministic=True) == annotated.SerializeToString(deterministic=True)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.onnx")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_annotated_model_is_valid_and_runs(path: Path) -> None:
     annotated = absint.analyze(path).annotate(outputs=True).SerializeToString()
     onnx.checker.check_model(annotated, full_check=True)

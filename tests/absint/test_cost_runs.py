@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import onnx
 import pytest
 
 from tests.absint.costs.comparison import Comparer, flow_runs
 from tests.absint.flows import FLOWS
+from tests.real_models import REAL
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-ENTRIES: dict[str, Any] = json.loads((CORPUS / "corpus.json").read_text()) if CORPUS.is_dir() else {}
-SMALL = [name for name, entry in ENTRIES.items() if entry["nodes"] < 1_000]
+SMALL = [name for name, model in REAL.items() if model.entry["nodes"] < 1_000]
+
+BY_DATA = {"embedding_bag.legacy", "tf_gru_stack.tf2onnx", "tf_while_ta.tf2onnx", "tv_fcos.legacy"}
+"""Their cost has data-dependent sizes whose values no run shows."""
 
 POLICIES: list[dict[str, str]] = [{}, {"inputs": "kept", "views": "shared"}, {"inputs": "apart"}]
 
@@ -33,8 +31,9 @@ def test_most_models_with_control_flow_are_compared() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_real_models(name: str) -> None:
     policies = POLICIES[len(name) % len(POLICIES)]
-    comparer = Comparer(onnx.load(CORPUS / f"{name}.onnx"), **policies)
-    for binding in ENTRIES[name]["bindings"][:2]:
+    comparer = Comparer(onnx.load(REAL[name].path), **policies)
+    for binding in REAL[name].entry["bindings"][:2]:
         found = comparer.compare(binding)
-        assert found is not None
-        found.check()
+        assert (found is None) is (name in BY_DATA)
+        if found is not None:
+            found.check()

@@ -23,12 +23,13 @@ MOVED = names(
     Concat Constant ConstantOfShape Dropout Expand Flatten Gather GatherElements GatherND Identity Pad Reshape
     Shape Slice Split Squeeze Tile Transpose Unsqueeze OneHotEncoder ZipMap StringNormalizer Tokenizer Size
     ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty
-    SequenceErase SequenceInsert SequenceLength SplitToSequence Compress DepthToSpace OneHot SpaceToDepth Trilu"""
+    SequenceErase SequenceInsert SequenceLength SplitToSequence Compress DepthToSpace OneHot SpaceToDepth Trilu
+    ReorderInput ReorderOutput"""
 )
-UNCOSTED = names("TopK NonMaxSuppression TreeEnsembleClassifier TfIdfVectorizer")
+UNCOSTED = names("TopK NonMaxSuppression TreeEnsembleClassifier TreeEnsembleRegressor TfIdfVectorizer Unique")
 ONE = names(
     """BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
-    Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
+    Acos Elu Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
     IsInf IsNaN
     Less LessOrEqual Log Mod Mul Neg Not Or Pow Range Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub
     Tanh Where Xor"""
@@ -54,6 +55,15 @@ def matmul(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int
     return prod(pairs) * rows * columns * a.shape[-1], 0
 
 
+def fused_matmul(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
+    a, b = (x.swapaxes(-1, -2) if attributes.get(f"trans{n}") else x for n, x in zip("AB", inputs, strict=True))
+    return matmul({}, (a, b), outputs)
+
+
+def matmul_n_bits(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
+    return outputs[0].size * attributes["K"], 0
+
+
 def gemm(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
     a = inputs[0].T if attributes.get("transA") else inputs[0]
     b = inputs[1].T if attributes.get("transB") else inputs[1]
@@ -64,7 +74,8 @@ def conv(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, 
     """Each output element is a sum over the channels of its group and over the window."""
     weight, group = inputs[1], attributes.get("group", 1)
     channels = inputs[0].shape[1] // group
-    return outputs[0].size * channels * prod(weight.shape[2:]), outputs[0].size * (len(inputs) > 2)
+    more = sum(array is not None for array in inputs[2:]) + ("activation" in attributes)
+    return outputs[0].size * channels * prod(weight.shape[2:]), outputs[0].size * more
 
 
 def conv_transpose(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
@@ -109,6 +120,11 @@ def resize(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int
     return 0, outputs[0].size * 2 * taps**2 if taps else 0
 
 
+def grid_sample(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
+    taps = {"linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}.get(attributes.get("mode", b"linear").decode())
+    return 0, outputs[0].size * 2 * taps ** (inputs[0].ndim - 2) if taps else 0
+
+
 def linear_classifier(attributes: Attributes, inputs: Arrays, outputs: Arrays) -> tuple[int, int]:
     rows = inputs[0].shape[0]
     return rows * len(attributes["coefficients"]), rows * len(attributes.get("intercepts", ()))
@@ -145,6 +161,8 @@ def per_output(flops: int, *given: int) -> Callable[[Attributes, Arrays, Arrays]
 COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "MatMul": matmul,
     "MatMulInteger": matmul,
+    "FusedMatMul": fused_matmul,
+    "MatMulNBits": matmul_n_bits,
     "Gemm": gemm,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
@@ -152,6 +170,7 @@ COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "Attention": attention,
     "Einsum": einsum,
     "LinearClassifier": linear_classifier,
+    "LinearRegressor": linear_classifier,
     "Max": lambda attributes, inputs, outputs: (0, outputs[0].size * (len(inputs) - 1)),
     "Min": lambda attributes, inputs, outputs: (0, outputs[0].size * (len(inputs) - 1)),
     "Sum": lambda attributes, inputs, outputs: (0, outputs[0].size * (len(inputs) - 1)),
@@ -165,11 +184,13 @@ COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "BiasGelu": per_output(2),
     "ReduceSum": per_input(1),
     "ReduceMax": per_input(1),
+    "ReduceSumSquare": per_input(2),
     "ReduceMin": per_input(1),
     "ReduceProd": per_input(1),
     "ReduceL2": per_input(2, 1),
     "ReduceMean": per_input(1, 1),
     "GlobalAveragePool": per_input(1, 1),
+    "GlobalMaxPool": per_input(1),
     "ArgMax": per_input(1),
     "ArgMin": per_input(1),
     "NonZero": per_input(1),
@@ -183,6 +204,7 @@ COUNTS: dict[str, Callable[[Attributes, Arrays, Arrays], tuple[int, int]]] = {
     "MaxPool": pool,
     "AveragePool": pool,
     "Resize": resize,
+    "GridSample": grid_sample,
     "ScatterElements": scattered,
     "ScatterND": scattered,
 }
