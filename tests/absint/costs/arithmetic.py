@@ -29,7 +29,8 @@ MOVED = names(
 UNCOSTED = names("TopK NonMaxSuppression TreeEnsembleClassifier TreeEnsembleRegressor TfIdfVectorizer Unique")
 ONE = names(
     """BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
-    Acos Elu Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
+    Acos Elu
+    Abs Add And Ceil Cos CumSum Div Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Imputer
     IsInf IsNaN
     Less LessOrEqual Log Mod Mul Neg Not Or Pow Range Reciprocal Relu Round Sigmoid Sign Sin Softplus Sqrt Sub
     Tanh Where Xor"""
