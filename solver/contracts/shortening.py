@@ -14,7 +14,8 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, restrict
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, negation
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.terms.expr import Symbol, expr_of
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.lattices.terms.interval import ANY
 from absint.lattices.terms.normal import sole_atom
 from absint.solver.constraints import Constraint
 from absint.solver.contracts.case_split import alternatives, clauses_of, conjuncts, has_choices, weight
@@ -143,6 +144,19 @@ def is_plain(relation: Relation) -> bool:
     return line is not None and isinstance(sole_atom(line.term), Symbol)
 
 
+def in_multiples(relation: Relation, facts: Facts) -> Relation:
+    """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
+    step: dict[Symbol, Dim] = {}
+    for symbol in relation.substitute(facts.mapping).symbols if facts.remainders else ():
+        modulus, remainder = facts.remainders.get(symbol, ANY)
+        low, high = symbol.bounds
+        if modulus > 1 and low is not None:
+            least = -((remainder - low) // modulus)
+            most = None if high is None else (high - remainder) // modulus
+            step[symbol] = modulus * expr_of(Symbol(symbol.name, least, most)) + remainder
+    return relation.substitute(facts.mapping).substitute(step) if step else relation
+
+
 # Simplification by proof
 
 
@@ -168,7 +182,8 @@ class _Work:
         if self._samples.meet(known) & self._samples.where(relation)[1]:
             return False
         near_by = connected(known, relation.free_symbols)
-        if self._facts([k for k in near_by if k.size <= _SIMPLE]).decide(relation) is YES:
+        facts = self._facts([k for k in near_by if k.size <= _SIMPLE])
+        if facts.decide(relation) is YES or in_multiples(relation, facts) is TRUE:
             return True
         return self._left > 0 and self._asked(near_by, relation) is True
 

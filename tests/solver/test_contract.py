@@ -16,7 +16,7 @@ from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role
 from absint.solver.contracts.case_split import clauses_of
 from absint.solver.contracts.contract import Contract, contract
 from absint.solver.contracts.samples import Samples, near
-from absint.solver.contracts.shortening import simplify
+from absint.solver.contracts.shortening import in_multiples, simplify
 from absint.solver.prove import Prover, holds
 
 SYMBOLS = ("a", "b", "c")
@@ -75,6 +75,8 @@ def clauses(found: Contract) -> list[str]:
         (["a*b == 196*(a//7) or a <= 6 or b >= 7", "a >= 7"], ["a >= 7", "b >= 7"]),
         (["a*b*c == 4*(a*b*c//4)", "a*b >= 1"], ["a >= 1", "b >= 1", "a*b*c % 4 == 0"]),
         (["b == a*b*c//4 or a >= 1", "b >= 1"], ["a >= 1", "b >= 1"]),
+        (["a % 4 == 0", "b % 4 == 0", "((a + 1)//2)*((b + 1)//2) == 4*((a + 3)//4)*((b + 3)//4)"],
+         ["a % 4 == 0", "b % 4 == 0"]),
         (["(a//8)*(b//8) >= 20"], ["(a//8)*(b//8) >= 20"]),
         (["a + b == c or a + b == 1 or c == 1", "a + b != 1 or c == 1"], ["a + b == c or c == 1"]),
     ],
@@ -162,6 +164,14 @@ def test_simplify_keeps_the_meaning(texts: Sequence[str]) -> None:
     for binding in BINDINGS[::7]:
         if all(holds(relation, binding) for relation in known) and holds(goal, binding) is not None:
             assert holds(simple, binding) is holds(goal, binding)
+
+
+@given(requirements)
+def test_multiples_keep_the_meaning(texts: Sequence[str]) -> None:
+    *known, goal = map(parse_relation, texts)
+    if in_multiples(goal, Facts(known, SYMBOLS)) is TRUE:
+        for binding in BINDINGS:
+            assert holds(goal, binding) is not False or not all(holds(relation, binding) for relation in known)
 
 
 @given(requirements)
