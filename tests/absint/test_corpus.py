@@ -13,6 +13,9 @@ from absint.lattices.value import Tensor
 from tests.real_models import EXAMPLES, PATHS, REAL, scorer
 
 OPEN: Final = {
+    "merged_decoder.ort": 5,  # over use_cache_branch, whose value the recorded bindings lack
+    "tf_segment.tf2onnx": 12,  # counts of distinct elements; the runs of one size agree by chance
+    "tv_fcos.legacy": 87,  # boxes whose score is over a threshold; the runs of one size agree by chance
     "sk_tfidf_logreg.skl2onnx": 2,  # the number of tokens of a text; the runs of one size agree by chance
 }
 """Dims that are open for a reason: docs/precision.md has them."""
@@ -63,6 +66,6 @@ def test_symbols_of_inputs_keep_their_names_and_invented_ones_are_numbered(path:
         for value in result.values.values()
         if isinstance(value, Tensor) and value.shape.rank is not None
         for dim in value.shape
-        for name in dim.free_symbols - set(result.symbols)
+        for name in dim.free_symbols - set(result.parameters)
     ]
     assert all(name.startswith("_d") for name in invented)
