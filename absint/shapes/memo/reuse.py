@@ -8,9 +8,10 @@ extremes, broadcasts). Those nodes run again. Either choice is sound.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Final
 
-from absint.lattices.contents import Contents, Element, element_symbols
+from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
@@ -82,6 +83,8 @@ class Reuse:
             shape = shape_of(tuple([dim for dim in dims if dim is not None]))
             if len(shape) < len(dims):
                 return None
+            if value.dtype.is_integer and shape.concrete is not None and prod(shape.concrete) <= MAX_ELEMENTS:
+                return None  # the rule may know the elements now
         if value.contents is None or not value.contents.open:
             return value if shape is value.shape else Tensor(value.dtype, shape, value.contents)
         elements = [self._element(e) for e in value.contents.elements]
