@@ -123,6 +123,25 @@ def limit_of(premise: Relation) -> int:
 
 
 @remembered
+def box_of(premise: Relation) -> int | None:
+    """The largest size found, `ORDINARY` or more, such that the premise holds if no size in it is larger.
+
+    None if there is none, or if the premise is also about what is no size: a trip count, a number that may be negative.
+    """
+    return next((most for most in _BOXES if holds_in_box(premise, most)), None)
+
+
+def holds_in_box(premise: Relation, most: int) -> bool:
+    """The premise holds if no size in it is larger than this."""
+    sizes = all(not _is_of_a_loop(s) and (s.bounds.lo or 0) <= most and s.bounds.leq(_SIZE) for s in premise.symbols)
+    return sizes and _is_shown(premise, NO_FACTS, most)
+
+
+_SIZE: Final = Interval(0, MAX_DIM)
+_BOXES: Final = tuple(1 << k for k in range(30, 15, -2))
+
+
+@remembered
 def _ordinary_facts(facts: Facts, most: int) -> Facts:
     return Facts(relation.map(_boxed({}, most)) for relation in facts.relations)
 
@@ -198,4 +217,4 @@ def _is_of_a_loop(symbol: Symbol) -> bool:
     return symbol.kind is SymbolKind.ITERATION
 
 
-__all__ = ["ORDINARY", "ORDINARY_PRODUCT", "is_ordinary", "limit_of", "ordinary"]
+__all__ = ["ORDINARY", "ORDINARY_PRODUCT", "box_of", "holds_in_box", "is_ordinary", "limit_of", "ordinary"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -62,37 +62,64 @@ def _clause(clause: Clause, texts: Where, width: int, everything: bool) -> Itera
 
 def _beyond(result: Result, contract: Contract, texts: Where, width: int, everything: bool) -> Iterator[Line]:
     """Premises, and requirements that no clause over input symbols can state."""
-    premises = [stated(constraint, texts) for constraint in contract.premises]
-    shared = [f"{name}: {', '.join(places)}" for name, places in contract.shared.items()]
-    beyond = [stated(constraint, texts) for constraint in contract.beyond]
     names = result.parameters.keys()
     on_data: list[PossibleFailure] = []
     at_sizes: list[PossibleFailure] = []
     for failure in dict.fromkeys(contract.possible_failures):
         is_by_size = failure.guard is not TRUE and failure.guard.free_symbols <= names
         (at_sizes if is_by_size else on_data).append(failure)
-    failures = [reason(failure.origin, failure.reason) for failure in on_data]
-    guarded = [f"{reason(f.origin, f.reason)}  where {brief(f.guard, texts)}" for f in at_sizes]
-    sections = (
-        ("taken for granted", "premise", premises, in_short(contract.premises, texts)),
-        ("one size for several inputs, which no runtime checks", "symbol", shared, ", ".join(contract.shared)),
-        ("also required, data-dependent", "requirement", beyond, ""),
-        ("may fail at some sizes", "reason", guarded, _first_two(at_sizes)),
-        ("may fail on data", "node", failures, _first_two(on_data)),
+
+    sections: tuple[tuple[str, str, int, Callable[[], Iterable[str]], Callable[[], str]], ...] = (
+        (
+            "taken for granted",
+            "premise",
+            len(contract.premises),
+            lambda: (stated(constraint, texts) for constraint in contract.premises),
+            lambda: in_short(contract.premises, texts),
+        ),
+        (
+            "one size for several inputs, which no runtime checks",
+            "symbol",
+            len(contract.shared),
+            lambda: (f"{name}: {', '.join(places)}" for name, places in contract.shared.items()),
+            lambda: ", ".join(contract.shared),
+        ),
+        (
+            "also required, data-dependent",
+            "requirement",
+            len(contract.beyond),
+            lambda: (stated(constraint, texts) for constraint in contract.beyond),
+            str,
+        ),
+        (
+            "may fail at some sizes",
+            "reason",
+            len(at_sizes),
+            lambda: (f"{reason(f.origin, f.reason)}  where {brief(f.guard, texts)}" for f in at_sizes),
+            lambda: _first_two(at_sizes),
+        ),
+        (
+            "may fail on data",
+            "node",
+            len(on_data),
+            lambda: (reason(f.origin, f.reason) for f in on_data),
+            lambda: _first_two(on_data),
+        ),
     )
-    found = [section for section in sections if section[2]]
-    if not found:
+    if not any(count for _, _, count, _, _ in sections):
         return
     if everything:
-        for title, _, rows, _ in found:
-            yield Line("")
-            yield Line(title, "bold")
-            for row in rows:
-                yield from _row(row, width)
+        for title, _, count, rows, _ in sections:
+            if count:
+                yield Line("")
+                yield Line(title, "bold")
+                for row in rows():
+                    yield from _row(row, width)
         return
     yield Line("")
-    for title, word, rows, listed in found:
-        yield from map(Line, wrapped(f"{title}: {_counted(rows, word, plain(listed))}", width, 2))
+    for title, word, count, _, short in sections:
+        if count:
+            yield from map(Line, wrapped(f"{title}: {_counted(count, word, plain(short()))}", width, 2))
     yield Line("(--all lists them)", "dim")
 
 
@@ -101,8 +128,8 @@ def _first_two(failures: Sequence[PossibleFailure]) -> str:
     return "; ".join(groups[:2]) + ("; ..." if len(groups) > 2 else "")
 
 
-def _counted(rows: Sequence[str], word: str, names: str) -> str:
-    return f"{len(rows):,} {plural(word, len(rows))}" + (f" ({names})" if names else "")
+def _counted(count: int, word: str, names: str) -> str:
+    return f"{count:,} {plural(word, count)}" + (f" ({names})" if names else "")
 
 
 def _row(text: str, width: int) -> Iterator[Line]:

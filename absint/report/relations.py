@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import le
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import expr_of
 from absint.lattices.text.escapes import Json
+from absint.lattices.text.printer import form_of
+from absint.transfer.ordinary import box_of, holds_in_box
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
+    from absint.lattices.terms.expr import Symbol
     from absint.lattices.text.naming import Where
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
+_LONG: Final = 80
 _LONGEST: Final = 300
 
 
@@ -36,10 +44,27 @@ def reason(origin: Origin, why: str) -> str:
 
 
 def in_short(premises: Sequence[Constraint], texts: Where, most: int = 2) -> str:
-    """The first of some premises: `N <= 16777216; M <= 16777216; and 3 more`."""
-    shown = [brief(constraint.formula, texts) for constraint in premises[:most]]
-    more = len(premises) - len(shown)
+    """The first of some premises: `N <= 16777216; M <= 16777216; and 3 more`.
+
+    In place of long numeric premises stand largest sizes at which all of them hold, and in place of what these imply.
+    """
+    numeric = [c.formula for c in premises if c.is_premise]
+    boxes = {formula: box_of(formula) for formula in numeric if form_of(formula).length > _LONG}
+    box = min((size for size in boxes.values() if size is not None), default=0)
+    inside = {s for formula, size in boxes.items() if size is not None for s in formula.symbols}
+    left = [c for c in premises if not (c.formula in numeric and _is_inside(c.formula, inside, box))]
+    known = Facts(c.formula for c in left)
+    bounded = [s for s in inside if known.decide(le(expr_of(s), box)) is not YES]
+    names = ", ".join(sorted(symbol.name for symbol in bounded))
+    first = [f"{names} <= {box}"] if bounded else []
+    shown = first + [brief(constraint.formula, texts) for constraint in left[: most - len(first)]]
+    more = len(first) + len(left) - len(shown)
     return "; ".join([*shown, *([f"and {more:,} more"] if more else [])])
+
+
+def _is_inside(premise: Relation, symbols: set[Symbol], box: int) -> bool:
+    """The premise holds if none of the symbols, which box it, is larger."""
+    return symbols.issuperset(premise.symbols) and holds_in_box(premise, box)
 
 
 def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
