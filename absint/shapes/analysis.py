@@ -114,6 +114,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         if self.profile is not None:
             self.profile.visits += self.nodes[node].operation is not None
         state = interpret(self, node, states)
+        if self.first_round is not None:
+            self.first_round.visited(node, state)
         if self.trace is not None:
             self.trace(node, state)
         return state

@@ -27,7 +27,7 @@ def computed(run: Interpretation, node: int, item: Node, operation: Operation, s
     """The state of an operator: a remembered result, or the one of its rule."""
     summary = None
     if item.gate < 0 and run.first_round is not None:
-        summary = run.first_round.summary(node)
+        summary = run.first_round.summary(node, item.operands)
     if summary is None:
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
         if item.gate < 0 and run.memo is not None:

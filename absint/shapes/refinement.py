@@ -91,7 +91,7 @@ def run_rounds(
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
         renews = memoise and is_on() and rounds and not facts and not known.remainders
-        first = FirstRound(SHARED.reuse(known), rounds[0].analysis.applied) if renews else None
+        first = FirstRound(SHARED.reuse(known), rounds[0].analysis.applied, rounds[0].states) if renews else None
         analysis = ShapeAnalysis(
             lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, profile=profile
         )

@@ -13,6 +13,12 @@ SEEDS = range(100_000, 100_135)
 BATCH = 15
 
 
+@pytest.mark.parametrize("seed", [4734, 551254, 555132, 881237])
+def test_a_later_round_says_the_same_of_a_value_and_its_users(seed: int) -> None:
+    """Users of a value about which a round knew more than the first one kept the first round's result."""
+    assert not draft(seed).wrong()[1]
+
+
 @pytest.mark.parametrize("first", SEEDS[::BATCH])
 def test_random_graphs(first: int) -> None:
     for seed in range(first, first + BATCH):

@@ -7,11 +7,11 @@ extremes, broadcasts). Those nodes run again. Either choice is sound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final
 
-from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols
+from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
@@ -20,7 +20,8 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.shortening import shortened
 from absint.lattices.value import Tensor, Value
-from absint.shapes.summaries import RuleSummary
+from absint.program.steps import Operand
+from absint.shapes.summaries import RuleSummary, State
 from absint.transfer.op import Statement
 
 FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "min", "truncdiv"})
@@ -33,9 +34,11 @@ class Reuse:
     def __init__(self, facts: Facts) -> None:
         """`facts` do no more than replace symbols."""
         self._replaced = facts.replaced
+        self._mapping = facts.mapping
         self._summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         self._values: dict[Value, Value | None] = {}
         self._dims: dict[Dim, Dim | None] = {}
+        self._plain: dict[Value, Value] = {}
         self._relations: dict[Relation, Relation] = {}
 
     def __len__(self) -> int:
@@ -102,6 +105,26 @@ class Reuse:
             return None if num is None else Real.of(num, element.den)
         return None if isinstance(element, (Relation, Float)) and element_symbols(element) else element
 
+    def is_replaced(self, first: Value | None, now: Value | None) -> bool:
+        """`now` is the first value with its symbols replaced, and tells a rule no more."""
+        if first is now and (not isinstance(first, Tensor) or not (first.shape.open or first.contents or first.ramps)):
+            return True
+        if not isinstance(first, Tensor) or first.shape.is_top or first.ramps:
+            return first is now
+        if first not in self._plain:
+            shape = first.shape.map(self._short) if first.shape.open else first.shape
+            contents = first.contents
+            if contents is not None and contents.open:
+                contents = contents.map(self._short_element)
+            self._plain[first] = Tensor(first.dtype, shape, contents)
+        return self._plain[first] == now
+
+    def _short(self, dim: Dim) -> Dim:
+        return shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
+
+    def _short_element(self, element: Element) -> Element:
+        return self._short(element) if isinstance(element, Dim) else replace_in(element, self._mapping)
+
     def _dim(self, dim: Dim) -> Dim | None:
         """The dim over the new symbols; None if a rule may know a better form."""
         if dim not in self._dims:
@@ -120,15 +143,26 @@ class Reuse:
 class FirstRound:
     """First-round results for a further round."""
 
-    def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary]) -> None:
-        """`applied` is what the rule of each node gave in the first round."""
+    def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary], states: Sequence[State]) -> None:
+        """`applied` is what the rule of each node gave in the first round, and `states` are those it ended with."""
         self._reuse = reuse
         self._applied = applied
+        self._states = states
+        self._changed: set[int] = set()
 
-    def summary(self, node: int) -> RuleSummary | None:
+    def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols; None if its rule has to run."""
         first = self._applied.get(node)
-        return None if first is None else self._reuse.summary(first)
+        if first is None or (self._changed and any(source in self._changed for source, _ in operands)):
+            return None
+        return self._reuse.summary(first)
+
+    def visited(self, node: int, state: State) -> None:
+        """A node got its state from its rule or step: where that says more than before, its users run again too."""
+        if len(state) == len(self._states[node]) and all(map(self._reuse.is_replaced, self._states[node], state)):
+            self._changed.discard(node)
+        else:
+            self._changed.add(node)
 
 
 __all__ = ["FirstRound", "Reuse"]

@@ -31,7 +31,7 @@ def sweep(
             if memo is not None:
                 found = memo[operation].get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
             else:
-                found = None if first is None else first.summary(node)
+                found = None if first is None else first.summary(node, item.operands)
             if found is not None and not found.holes:
                 applied[node] = found
                 states[node] = found.outputs
