@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import NATURAL, Dim, Symbol, UndefinedError
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind
@@ -48,7 +49,8 @@ def undecided(analysed: Analysed) -> frozenset[Relation]:
 
 
 def _is_over_sizes(relation: Relation) -> bool:
-    return all(symbol.kind is SymbolKind.INPUT for symbol in relation.symbols)
+    """A relation over sizes of inputs, without floats: Z3 knows no more of these than their bounds."""
+    return all(symbol.kind is SymbolKind.INPUT for symbol in relation.symbols) and not casts_floats(relation)
 
 
 class _Legal:
