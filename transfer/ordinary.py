@@ -9,9 +9,9 @@ further. An integer that is a product of k sizes is a number of rows or elements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import pairwise, product
-from math import prod
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
@@ -72,19 +72,44 @@ def _is_shown(premise: Relation, facts: Facts, most: int) -> bool:
 
 
 def _in_cells(premise: Relation, most: int) -> bool:
-    """The premise is shown in each part of the box, where intervals of quotients of sizes are narrow."""
+    """The premise is shown in parts of the box, cut in halves where the intervals are not narrow enough."""
     symbols = sorted(premise.symbols, key=lambda symbol: symbol.key)
     parts = [_parts(ordinary(symbol, most)) for symbol in symbols]
-    if prod(map(len, parts)) > _MOST_CELLS:
-        return False
-    for cell in product(*parts):
+    boxes = [tuple((0, len(cells)) for cells in parts)]
+    for _ in range(_MOST_CELLS):
         on_time()
+        box = boxes.pop()
+        widest = max(range(len(box)), key=lambda place: box[place][1] - box[place][0])
+        low, high = box[widest]
+        cell = [_hull(cells[first:last]) for cells, (first, last) in zip(parts, box, strict=True)]
         try:
-            if premise.map(_boxed(dict(zip(symbols, cell, strict=True)), most)) is not TRUE:
-                return False
+            shown = premise.map(_in_cell(tuple(zip(symbols, cell, strict=True)))) is TRUE
         except UndefinedError:
-            continue
-    return True
+            shown = high - low == 1
+        if not shown:
+            if high - low == 1:
+                return False
+            middle = (low + high) // 2
+            boxes += [(*box[:widest], half, *box[widest + 1 :]) for half in ((low, middle), (middle, high))]
+        if not boxes:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1 << 10)
+def _in_cell(cell: tuple[tuple[Symbol, Symbol], ...]) -> Callable[[Expr], Dim]:
+    """Puts the symbols of a cell in place of others. Premises share most of their atoms: each is rebuilt once."""
+    replaced = Substitution({symbol: expr_of(within) for symbol, within in cell})
+
+    def change(e: Expr) -> Dim:
+        boxed = replaced(e)
+        return _where_defined(boxed) if isinstance(boxed, Expr) else boxed
+
+    return change
+
+
+def _hull(cells: Sequence[Symbol]) -> Symbol:
+    return cells[0].within(cells[0].bounds.lo, cells[-1].bounds.hi)
 
 
 _ENDS: Final = (0, 1, 1 << 4, 1 << 8, 1 << 12, ORDINARY)
