@@ -128,8 +128,7 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
 
 def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
     op.require_equal(channels, inputs * group, "channels of X must equal those of W times group")
-    if op.decide(ge(inputs, 1)) is not YES:
-        op.may_fail("onnxruntime may hang on a convolution of no channels")
+    op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
     op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
 

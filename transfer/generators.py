@@ -12,7 +12,6 @@ import numpy as np
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, ramp
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
@@ -267,8 +266,7 @@ def one_hot(op: Op) -> Tensor:
     found = _sole(op, "depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
-    if op.decide(rel.ge(depth, 1)) is not YES:
-        op.may_fail("onnxruntime needs a depth of 1 or more")
+    op.may_fail("onnxruntime needs a depth of 1 or more", unless=rel.ge(depth, 1))
     _require_pair(op, op.tensor("values").shape)
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
@@ -311,8 +309,7 @@ def _require_pair(op: Op, values: Shape) -> None:
 def window(op: Op) -> Tensor:
     """A window of the given size."""
     size = _count(op, "size")
-    if op.decide(rel.ge(size, 1)) is not YES:
-        op.may_fail("size must be 1 or more: onnx rejects a constant 0, onnxruntime accepts it")
+    op.may_fail("size must be 1 or more: onnx rejects a constant 0, onnxruntime accepts it", unless=rel.ge(size, 1))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 
 

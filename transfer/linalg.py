@@ -6,7 +6,6 @@ from itertools import zip_longest
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import conjunction, disjunction, eq, ne
-from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
@@ -153,8 +152,7 @@ def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     """numpy broadcasts a batch of 1 to an empty one; onnxruntime fails on most such pairs."""
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
         clash = disjunction(conjunction(eq(left, 0), ne(right, 0)), conjunction(ne(left, 0), eq(right, 0)))
-        if op.decide(~clash) is not YES:
-            op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
+        op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one", unless=~clash)
 
 
 __all__ = ["det", "gemm", "gemm_1", "matmul", "matmul_integer", "matmul_shape", "qlinear_matmul"]

@@ -14,7 +14,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.elements.cases import is_natural, is_positive, least
+from absint.transfer.elements.cases import is_natural, least
 from absint.transfer.elements.rearrange import zero
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -69,8 +69,8 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
     if mode not in ("constant", "edge", "reflect", "wrap"):
         op.may_fail(f"mode must be constant, edge, reflect or wrap, found {mode}")
     dims = tuple(_padded(op, i, d, added[i], mode) if i in added else d for i, d in enumerate(x.shape))
-    if mode == "wrap" and not all(is_positive(op, d) for d in x.shape):
-        op.may_fail("onnxruntime does not wrap empty tensors")
+    if mode == "wrap":
+        op.may_fail("onnxruntime does not wrap empty tensors", unless=conjunction(*(ge(d, 1) for d in x.shape)))
     result = shape_of(dims)
     fill = _padded_fill(op, x, pads)
     return Tensor(x.dtype, result, fill or (_padded_contents(op, x, added) if result.concrete is not None else None))

@@ -99,8 +99,8 @@ def arg_extreme(op: Op) -> Tensor:
     relation = disjunction(ge(shape[axis], 1), eq(product(rest), 0))
     if given >= 0:
         op.require(relation, f"axis {axis} must not be empty")
-    elif op.decide(relation) is not YES:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
-        op.may_fail(f"axis {axis} must not be empty")
+    else:  # onnxruntime runs an empty input with a negative axis, and reduces nothing
+        op.may_fail(f"axis {axis} must not be empty", unless=relation)
     kept = (const(1),) if op.flag("keepdims", default=True) else ()
     contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
     return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)

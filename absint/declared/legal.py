@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Sizes = Mapping[str, int]
 
-MAX_CONFIRMED: Final = 16
+MAX_CONFIRMED: Final = 18
 MAX_ANALYSED: Final = 100_000
 """Limits for one result: sizes at which the model is analysed, and nodes analysed in total."""
 
@@ -147,13 +147,15 @@ class LegalSizes:
 
     @cached_property
     def _drawn(self) -> Sequence[Sizes]:
-        """A few sizes that facts allow: equal ones, and some that share no factor."""
+        """A few sizes that facts allow: equal ones, some that share no factor, and batches of large ones."""
         names = self._analysed.symbols
         wanted = [dict.fromkeys(names, 1)]
         if names:
             for shift in (0, 4):
                 wanted += [{name: _PRIMES[(number + shift) % len(_PRIMES)] for number, name in enumerate(names)}]
-            wanted += [dict.fromkeys(names, size) for size in (2, 64, 224)]
+            wanted += [dict.fromkeys(names, 2)]
+            wanted += [{name: size if number else 2 for number, name in enumerate(names)} for size in (64, 224)]
+            wanted += [dict.fromkeys(names, size) for size in (64, 224)]
             wanted += [{name: 1 + (number + shift) % 2 for number, name in enumerate(names)} for shift in (0, 1)]
             wanted += [dict.fromkeys(names, 0)]
         found = [sizes for sizes in map(self._fitted, wanted) if sizes is not None]

@@ -1,4 +1,4 @@
-"""Pad in mode `reflect` by sizes: where it is said to run it does, and where onnxruntime refuses it is not."""
+"""Nodes that onnxruntime refuses at some sizes: contracts name the sizes, and what is said to run does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx
 import onnx.parser
 import onnxruntime as ort
 import pytest
-from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 
 import absint
 from absint.cli import run
@@ -66,3 +66,39 @@ def test_a_contract_names_the_sizes(
     )
     assert run(["contract", "fixed.onnx"]) == 0
     assert "may fail at some sizes: 1 reason (Pad: onnxruntime reflects" in capsys.readouterr().out
+
+
+OTHERS = {
+    "MatMul": "(float[N, 2, 3] x, float[M, 3, 2] w) => (y) { y = MatMul(x, w) }",
+    "ArgMax": "(float[N, M] x) => (y) { y = ArgMax<axis = -1>(x) }",
+    "MaxPool": "(float[N, M, 3] x) => (y) { y = MaxPool<kernel_shape = [2]>(x) }",
+    "ReduceMin": "(bool[N, M] x) => (y) <int64[1] last = {1}> { y = ReduceMin(x, last) }",
+    "Pad": '(float[N, M] x) => (y) <int64[4] p = {0, 1, 0, 1}> { y = Pad<mode = "wrap">(x, p) }',
+    "OneHot": "(int64[N] i, float[M] m) => (y) <float[2] v = {0, 1}> { d = Shape(m) y = OneHot(i, d, v) }",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_sizes_decide(name: str) -> None:
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> g {OTHERS[name]}')
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    result = absint.analyze(made)
+    failures = result.contract().possible_failures
+    assert failures
+    assert all(failure.guard.free_symbols <= {"N", "M"} and failure.guard.free_symbols for failure in failures)
+    kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(bool)": np.bool_}
+    runs = 0
+    for n, m in product(range(4), range(4)):
+        sizes = {"N": n, "M": m}
+        found = result.check(sizes)
+        feeds = {i.name: np.zeros([sizes.get(d, d) for d in i.shape], kinds[i.type]) for i in session.get_inputs()}
+        try:
+            session.run(None, feeds)
+        except (Fail, InvalidArgument, RuntimeException):
+            assert found.outcome is not Outcome.RUNS, sizes
+            continue
+        assert found.outcome is not Outcome.FAILS, sizes
+        runs += found.outcome is Outcome.RUNS
+    assert runs >= 3
