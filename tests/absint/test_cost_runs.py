@@ -11,7 +11,7 @@ from tests.real_models import REAL
 
 SMALL = [name for name, model in REAL.items() if model.entry["nodes"] < 1_000]
 
-BY_DATA = {"embedding_bag.legacy", "tf_gru_stack.tf2onnx", "tf_while_ta.tf2onnx", "tv_fcos.legacy"}
+BY_DATA = {"embedding_bag.legacy", "tf_gru_stack.tf2onnx", "tv_fcos.legacy"}
 """Their cost has data-dependent sizes whose values no run shows."""
 
 POLICIES: list[dict[str, str]] = [{}, {"inputs": "kept", "views": "shared"}, {"inputs": "apart"}]
