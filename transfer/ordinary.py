@@ -212,7 +212,7 @@ def _where_defined(e: Expr) -> Dim:
         if node.op == "ite":
             conditional = True
         only = sole_atom(found) if isinstance(found, Expr) else None
-        if only is not None and only.op == "int64":
+        if only is not None and only.op in ("int64", "int32"):
             found = integer(cast(Float, only.args[0]))
         if only is not None and only.op in INTEGERS and not conditional and cast(Float, only.args[0]).span.is_empty:
             raise UndefinedError("the float is no number")
