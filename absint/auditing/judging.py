@@ -229,10 +229,17 @@ class _Judging:
 
     def needs(self, judged: Sequence[Judged]) -> str:
         """One line about what this installation lacks for some verdicts; empty if nothing."""
-        left = sum(item.judgement is Judgement.NOT_ENTAILED for item in judged)
-        if not self._runs.missing or self._runs.observed or not left:
+        left = sum(item.judgement is Judgement.NOT_ENTAILED and self._lacks_a_run(item) for item in judged)
+        if not self._runs.missing or not left:
             return ""
         return f"{left:,} claim{'s need' if left > 1 else ' needs'} a run of the model: {self._runs.missing}"
+
+    def _lacks_a_run(self, item: Judged) -> bool:
+        """The model does not run here, or not at the sizes at which the claim may be false."""
+        at, observed = item.counterexample, self._runs.observed
+        return not observed or (
+            at is not None and self._runs.tried(at) and not any(run.sizes == at for run in observed)
+        )
 
     def judged(self, claim: Claim) -> Judged:
         """The claim with its verdict."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,12 +46,17 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def run(proto: ModelProto, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Execute without optimisations."""
+def opened(proto: ModelProto) -> ort.InferenceSession:
+    """A session without optimisations."""
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def run(proto: ModelProto, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Execute without optimisations."""
+    session = opened(proto)
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, dict(feeds)), strict=True))
 
 
@@ -341,11 +347,37 @@ def test_case_17_a_target_known_only_at_run_time() -> None:
     proto = model([node("Reshape", ["X", "to"], ["Y"])], [value("X", ["N", "M"]), value("to", [3], INT64)])
     result = absint.analyze(proto)
     shape = result.shapes["Y"]
+    assert len(shape) == 3
+    assert shape.free_symbols == {"N", "M", "to_0", "to_1", "to_2"}
+    contract = result.contract()
+    claims = Claims.of(result)
+    numbers = (-2, -1, 0, 1, 2, 3)
+    targets = [*itertools.product(numbers, repeat=3), (6, 1, -1), (1, 6, 1), (-1, 0, 4), (4, 3, -1), (2, 12, -1)]
+    session = opened(proto)
+    for (n, m), target in itertools.product([(2, 3), (0, 3), (2, 0), (0, 0), (1, 1), (4, 6)], targets):
+        binding = {"N": n, "M": m, **{f"to_{at}": size for at, size in enumerate(target)}}
+        try:
+            (y,) = session.run(None, {"X": np.zeros((n, m), np.float32), "to": np.array(target)})
+        except Exception:
+            assert not contract.allows(binding), binding
+            continue
+        assert contract.allows(binding), binding
+        assert tuple(dim.evaluate(binding) for dim in shape) == y.shape, binding
+        assert list(claims.wrong(binding, {"Y": y})) == [], binding
+
+
+def test_case_17_a_long_target_has_no_names() -> None:
+    proto = model(
+        [node("Slice", ["long", "zero", "three"], ["to"]), node("Reshape", ["X", "to"], ["Y"])],
+        [value("X", ["N", "M"]), value("long", [20], INT64)], zero=np.array([0]), three=np.array([3]),
+    )  # fmt: skip
+    result = absint.analyze(proto)
+    shape = result.shapes["Y"]
     assert len(shape.free_symbols) == len(shape) == 3
     assert all(name.startswith("_d") for name in shape.free_symbols)
     claims = Claims.of(result)
     for target in ([1, 2, 3], [6, 1, -1]):
-        outputs = run(proto, {"X": np.zeros((2, 3), np.float32), "to": np.array(target)})
+        outputs = run(proto, {"X": np.zeros((2, 3), np.float32), "long": np.array(target + [0] * 17)})
         assert list(claims.wrong({"N": 2, "M": 3}, outputs)) == []
 
 

@@ -6,11 +6,8 @@ candidate meets the constraints, and either data decide or no rule promises that
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
 
 import pytest
 from onnx import ModelProto
@@ -22,9 +19,9 @@ from tests.absint.queries import corpus, handwritten
 from tests.absint.queries.execution import Run, Runs
 from tests.absint.queries.rows import Row
 from tests.absint.queries.truth import is_true
-from tests.absint.test_corpus import CORPUS, ENTRIES
+from tests.real_models import REAL
 
-CORPUS_ROWS = corpus.ROWS if ENTRIES else ()
+CORPUS_ROWS = corpus.ROWS if REAL else ()
 FEWEST_RUNS = 3
 
 
@@ -35,7 +32,7 @@ def runs_of(model: Callable[[], ModelProto]) -> Runs:
 
 @cache
 def analysed(name: str) -> Result:
-    return absint.analyze(CORPUS / f"{name}.onnx")
+    return absint.analyze(REAL[name].path)
 
 
 def answered(row: Row, result: Result, *, confirm: bool | None = None) -> Proof:
@@ -113,11 +110,11 @@ def check_candidate(result: Result, proof: Proof) -> None:
 @cache
 def recorded(name: str) -> list[Run]:
     """The runs that were recorded of a model of the corpus: its inputs, and what its nodes computed."""
-    truth: dict[str, Any] = json.loads(gzip.decompress((CORPUS / "truth" / f"{name}.json.gz").read_bytes()))
+    truth = REAL[name].truth
     runs = []
     for number, made in enumerate(truth["runs"]):
         binding: Mapping[str, int] = made["binding"]
-        inputs = ENTRIES[name]["inputs"].items()
+        inputs = REAL[name].entry["inputs"].items()
         shapes = {value: tuple(binding.get(d, d) for d in dims) for value, dims in inputs}
         shapes |= {value: tuple(seen[number]) for value, seen in truth["shapes"].items() if seen}
         runs.append(Run(binding, shapes))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from onnx import parser
@@ -45,6 +47,13 @@ BY_DATA = {
             else_branch = e () => (float[N] B) { B = Neg(X) }>
         Z = Relu(X) }""",
 }
+BY_DATA_BEYOND = {
+    name: text.replace("(bool C,", "(bool[20] C,")
+    .replace("Z) {", "Z) { S = Constant<value = int64 {7}>() G = Gather(C, S)", 1)
+    .replace("If(C)", "If(G)")
+    for name, text in BY_DATA.items()
+}
+"""The condition is an element of an input that is too long for names."""
 
 
 def read(text: str) -> absint.Result:
@@ -100,6 +109,33 @@ def test_an_unneeded_node_in_a_branch_may_fail(text: str) -> None:
     result = read(text)
     assert not runs(result, 2, 3, C=np.array(True))
     assert runs(result, 2, 3, C=np.array(False))
+    check = result.check({"N": 2, "M": 3})
+    assert check.outcome is Outcome.HOLDS
+    assert "Add" in str(check.possible_failures)
+    contract = result.contract()
+    assert not contract.beyond
+    assert [str(clause.relation) for clause in contract.clauses] == ["not C or M == N or M == 1 or N == 1"]
+    assert result.check_range({"N": (1, 4), "M": (1, 4)}).outcome is Outcome.MAY_FAIL
+
+
+@pytest.mark.parametrize("text", BY_DATA.values(), ids=BY_DATA)
+def test_the_condition_of_a_branch_says_when_its_nodes_run(text: str) -> None:
+    result = read(text)
+    contract = result.contract()
+    for n, m, c in product((0, 1, 2, 3), (0, 1, 2, 3), (0, 1)):
+        binding = {"N": n, "M": m, "C": c}
+        legal = runs(result, n, m, C=np.array(bool(c)))
+        assert contract.allows(binding) is legal, binding
+        check = result.check(binding)
+        assert check.outcome is (Outcome.RUNS if legal else Outcome.FAILS), binding
+        assert legal or "Add" in str(check.failure)
+
+
+@pytest.mark.parametrize("text", BY_DATA_BEYOND.values(), ids=BY_DATA_BEYOND)
+def test_an_unneeded_node_in_a_branch_that_data_choose_may_fail(text: str) -> None:
+    result = read(text)
+    assert not runs(result, 2, 3, C=np.array([True] * 20))
+    assert runs(result, 2, 3, C=np.array([False] * 20))
     check = result.check({"N": 2, "M": 3})
     assert check.outcome is Outcome.HOLDS
     assert "Add" in str(check.possible_failures)

@@ -19,7 +19,7 @@ from absint.auditing.runs import NOT_INSTALLED, Runs
 from absint.report.audit import document, report
 from absint.report.audit_sarif import document as sarif
 from tests.absint.auditing.models import LIE, model
-from tests.absint.declared.test_false import FALSE, RESIZE, TRUE
+from tests.absint.declared.test_false import CORNER, FALSE, RESIZE, TRUE
 from tests.adversarial import MODELS
 
 ROOT = Path(__file__).parents[3]
@@ -43,11 +43,34 @@ def audit(proto: onnx.ModelProto | Path) -> Audit:
     return judge(result, declared(result.model))
 
 
-@pytest.mark.parametrize("text", [LIE, RESIZE, COUNTED, *(text for text, _ in FALSE), *TRUE])
+@pytest.mark.parametrize("text", [LIE, RESIZE, COUNTED, *(text for text, _ in FALSE if text != CORNER), *TRUE])
 def test_the_verdicts_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = verdicts(model(text))
     monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
     assert verdicts(model(text)) == with_it
+
+
+def test_where_no_rule_promises_a_run_and_the_reference_fails_the_verdict_is_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ONNX forbids -1 beside a 0 that is kept; onnxruntime infers it."""
+    with_it = audit(model(CORNER))
+    assert [(item.relation, item.confirmed) for item in with_it.of(Judgement.REFUTED)] == [
+        ("y[0] == N", True), ("z[0] == N", True)
+    ]  # fmt: skip
+    assert with_it.needs == ""
+    monkeypatch.setattr(auditing_runs, "find_spec", lambda _: None)
+    without = audit(model(CORNER))
+    assert without.counts[Judgement.REFUTED] == 0
+    left = without.of(Judgement.NOT_ENTAILED)
+    assert [item.relation for item in left] == ["y[0] == N", "z[0] == N"]
+    for item in left:
+        (why,) = item.because
+        assert why.startswith(f"a run at these sizes fails: {NOT_INSTALLED}; onnx.reference: ValueError: ")
+    assert [item.relation for item in without.of(Judgement.PROVED)] == [
+        item.relation for item in with_it.of(Judgement.PROVED)
+    ]
+    assert without.needs == f"2 claims need a run of the model: {NOT_INSTALLED}"
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
