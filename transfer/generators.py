@@ -158,12 +158,13 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
-    """onnxruntime divides in double, the specification in the type itself."""
+    """onnxruntime subtracts and divides in double, the specification in the type itself."""
     if not (isinstance(start, Real) and isinstance(limit, Real)):
         op.may_fail("start and limit must be finite")
     distance = ar.sub(op, dtype, limit, start)
     count = ar.ceil(op, dtype, ar.div(op, dtype, distance, delta))
-    wide, step = (cast(op, dtype, DType.DOUBLE, element) for element in (distance, delta))
+    first, last, step = (cast(op, dtype, DType.DOUBLE, element) for element in (start, limit, delta))
+    wide = ar.sub(op, DType.DOUBLE, last, first)
     run = ar.ceil(op, DType.DOUBLE, ar.div(op, DType.DOUBLE, wide, step))
     if isinstance(count, Real) and count == run:
         return maximum(count.num, 0)

@@ -103,7 +103,8 @@ def arange(op: str, opset: int, rng: random.Random) -> Node:
     start, limit, delta = (number(rng, dtype, plain=True) for _ in range(3))
     scale = rng.choice([1, 1, 0.5, 0.1, 1 / 3, 3]) if dtype.startswith("float") else rng.choice([1, 1, 3, 7])
     offset = rng.choice([0, 0, 2**24 if dtype == "float32" else 2**31 - 8 if dtype == "int32" else 0])
-    numbers = [start * scale + offset, limit * scale * 2 + offset, (delta or 1) * scale]
+    other = rng.choice([scale, scale, 0.1, 0.3, 0.7]) if dtype.startswith("float") else scale
+    numbers = [start * scale + offset, limit * scale * 2 + offset, (delta or 1) * other]
     if dtype in SIGNED:
         numbers = [int(np.clip(n, np.iinfo(dtype).min, np.iinfo(dtype).max)) for n in numbers]
     return Node(op, [np.array(n, dtype) for n in numbers], {})
@@ -213,6 +214,20 @@ def split(op: str, opset: int, rng: random.Random) -> Node:
             return Node(op, [x, integers(*sizes)], {"axis": axis}, count)
         return Node(op, [x], {"axis": axis, "split": sizes}, count)
     return Node(op, [x], {"axis": axis, **({"num_outputs": count} if opset >= 18 else {})}, count)
+
+
+def split_to_sequence(op: str, opset: int, rng: random.Random) -> Node:
+    x = filled(rng)
+    axis = axis_of(rng, x)
+    attributes: dict[str, Any] = {"axis": axis}
+    if rng.random() < 0.6:
+        attributes["keepdims"] = rng.choice([0, 1])
+    size = x.shape[axis]
+    ends = sorted(rng.randrange(0, size + 1) for _ in range(rng.randrange(0, 3)))
+    listed = [b - a for a, b in zip([0, *ends], [*ends, size], strict=True)]
+    kind = rng.choice(["int32", "int64"])
+    one = np.array(rng.randrange(1, 5), kind)
+    return Node(op, rng.choice([[x], [x, one], [x, np.array(listed, kind)]]), attributes)
 
 
 def expand(op: str, opset: int, rng: random.Random) -> Node:
@@ -458,6 +473,7 @@ MOVES: Final[dict[str, Move]] = {
     "Transpose": transpose,
     "Concat": concat,
     "Split": split,
+    "SplitToSequence": split_to_sequence,
     "Expand": expand,
     "Tile": tile,
     "Pad": pad,

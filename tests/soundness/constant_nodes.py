@@ -22,7 +22,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from absint import analyze
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.runs.run import typed
 from tests.soundness.claims import against
 from tests.soundness.constant_moves import MOVES, Node
@@ -93,13 +93,20 @@ def compared(node: Node, opset: int) -> tuple[Found, list[Any]]:
     loaded, types = RUNTIME.load(serialised)
     ok, outputs = RUNTIME.run(serialised, feeds) if loaded else (False, [])
     values: list[Value] = [result[f"y{i}"] for i in range(node.outputs)]
-    known = sum(isinstance(v, Tensor) and (v.contents is not None or bool(v.ramps)) for v in values)
+    known = sum(map(_has_known, values))
     if not ok or deviates(fed.graph.node, feeds):
         return Found(node, opset, False, known, []), []
     arrays = [typed(kind, output) for kind, output in zip(types, outputs, strict=True)]
     pairs = zip(values, arrays, strict=True)
     wrong = [problem for i, (value, actual) in enumerate(pairs) for problem in against(f"y{i}", value, actual, {})]
     return Found(node, opset, True, known, wrong), arrays
+
+
+def _has_known(value: Value) -> bool:
+    """Something is said of elements of the value, or of one in a sequence."""
+    if isinstance(value, SequenceOf):
+        return any(map(_has_known, value.each or ()))
+    return isinstance(value, Tensor) and (value.contents is not None or bool(value.ramps))
 
 
 def main() -> int:

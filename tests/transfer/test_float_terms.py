@@ -125,6 +125,18 @@ def test_a_range_of_floats_counts_as_the_run(delta: str) -> None:
         assert dim.evaluate(sizes) == shape[0]
 
 
+@pytest.mark.parametrize("start", ["0.1", "-0.7", "1000.1"])
+@pytest.mark.parametrize("delta", ["0.1", "0.35", "0.7"])
+def test_a_range_of_floats_takes_its_start_away_in_double(start: str, delta: str) -> None:
+    proto = model(
+        f"{READ} p = Mul(n, c) l = Squeeze(p) b = Constant<value_float = {start}>() "
+        f"d = Constant<value_float = {delta}>() y = Range(b, l, d)", "float[K] y",
+    )  # fmt: skip
+    dim = absint.analyze(proto).shapes["y"][0]
+    for sizes, shape in runs(proto):
+        assert dim.evaluate(sizes) == shape[0]
+
+
 def test_a_cast_of_nan_is_nobodys_size() -> None:
     """0 * (1/0) is no number, and a platform makes an integer of it as it likes."""
     proto = sized("p = Div(n, m) q = Mul(p, m) i = Cast<to = 7>(q)")

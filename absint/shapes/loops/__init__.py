@@ -2,6 +2,7 @@
 
 loop, scan, sequence_map  the meaning of their heads and exits
 body           the symbols of a body, and the part of a value that outlives the loop
+body_states    the states of a body that is run beside the analysis
 head_values    the iteration number and the condition that a body gets
 no_trip        a scan output after no trip
 conditions     conditions that are exact only while they hold

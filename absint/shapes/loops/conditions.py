@@ -21,6 +21,7 @@ from absint.program.steps import LoopHead, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.body_states import BodyStates
 from absint.shapes.loops.premises import premises
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
@@ -93,7 +94,7 @@ def _computed(
     trial = run.fork()
     if guard is not None:
         trial.guards[loop.first] = run.facts_at(loop.first).assume(guard)
-    known = list(states)
+    known = BodyStates(states, loop.first, loop.last)
     known[loop.first] = head
     for number in nodes:
         known[number] = trial.transfer(number, known)

@@ -115,8 +115,8 @@ def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
     if operation is None or operation.domain or operation.rule is None:
         return False
     name = operation.op_type
-    if operation.attributes.get("noop_with_empty_axes", 0) not in (0, 1):
-        return False  # kernels take it for 0, inference for 1
+    if not reads_flags_alike(operation):
+        return False
     if name in BY_RANKS:
         return True
     if name in SINCE:
@@ -129,6 +129,11 @@ def _is_enough(nodes: Sequence[Node], node: Node) -> bool:
     if name == "Squeeze":
         return bool(operation.attributes.get("axes")) or (len(operands) > 1 and _lists_axes(nodes, operands[1]))
     return False
+
+
+def reads_flags_alike(operation: Operation) -> bool:
+    """Kernels and inference read the flags alike: another number than 0 and 1 is 0 to kernels, 1 to inference."""
+    return operation.attributes.get("noop_with_empty_axes", 0) in (0, 1)
 
 
 def _lists_axes(nodes: Sequence[Node], operand: Operand) -> bool:
@@ -167,4 +172,4 @@ def _is_sized(nodes: Sequence[Node], operand: Operand) -> bool:
     return isinstance(value, Tensor) and value.shape.concrete is not None
 
 
-__all__ = ["BY_CONSTANTS", "BY_RANKS", "BY_SIZES", "SINCE", "agree", "inferred"]
+__all__ = ["BY_CONSTANTS", "BY_RANKS", "BY_SIZES", "SINCE", "agree", "inferred", "reads_flags_alike"]

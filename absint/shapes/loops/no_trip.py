@@ -18,6 +18,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node, Program
 from absint.program.steps import LoopExit, LoopHead, Operand
+from absint.shapes.loops.inferred_ranks import reads_flags_alike
 from absint.transfer.application import apply
 from absint.transfer.op import Op
 
@@ -110,6 +111,8 @@ class _Inference:
         operation = node.operation
         if operation is None or operation.domain or operation.rule is None or operation.op_type not in SIZED:
             return [None] * max(1, len(node.outputs))
+        if not reads_flags_alike(operation):
+            return [None] * operation.outputs
         inputs: list[Value | None] = []
         for operand in node.operands:
             value = None if operand[0] < 0 else self._known.get(operand)

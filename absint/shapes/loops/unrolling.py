@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Final, NamedTuple, cast, overload
+from typing import Final, NamedTuple, cast
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
@@ -22,6 +22,7 @@ from absint.program.steps import LoopBody, LoopHead, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodySymbols
+from absint.shapes.loops.body_states import BodyStates
 from absint.shapes.loops.head_values import counter
 from absint.shapes.summaries import State, name_unknowns, own_symbols
 from absint.transfer.op import Statement
@@ -29,33 +30,6 @@ from absint.transfer.op import Statement
 MAX_TRIPS: Final = 16
 MAX_STEPS: Final = 4096
 """Most nodes to run in all trips together, those of inner loops included."""
-
-
-class _Local(Sequence[State]):
-    """States of all nodes, with separate ones for one body."""
-
-    def __init__(self, outer: Sequence[State], first: int, last: int) -> None:
-        self._outer, self._first, self._last = outer, first, last
-        self._inner: list[State] = []
-        self.clear()
-
-    def clear(self) -> None:
-        self._inner = [()] * (self._last - self._first + 1)
-
-    @overload
-    def __getitem__(self, at: int) -> State: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[State]: ...
-    def __getitem__(self, at: int | slice) -> State | Sequence[State]:
-        if isinstance(at, slice):
-            return [self[k] for k in range(*at.indices(len(self)))]
-        return self._inner[at - self._first] if self._first <= at <= self._last else self._outer[at]
-
-    def __setitem__(self, at: int, state: State) -> None:
-        self._inner[at - self._first] = state
-
-    def __len__(self) -> int:
-        return len(self._outer)
 
 
 class Body:
@@ -67,7 +41,7 @@ class Body:
         self._run = run
         self._symbols = symbols
         self._loop = symbols.body
-        self._states = _Local(states, self._loop.first, self._loop.last)
+        self._states = BodyStates(states, self._loop.first, self._loop.last)
         self.premises: list[Statement] = []
         """Numeric premises of all trips so far, over symbols of the outside."""
 
