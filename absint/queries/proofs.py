@@ -141,7 +141,7 @@ class Proving:
         if relation is UNKNOWN_RELATION or not relation.free_symbols <= self._analysed.parameters.keys():
             return None
         for sizes, shown in known:
-            told = relation.free_symbols <= sizes.keys()
+            told = relation.free_symbols | self._divided.free_symbols <= sizes.keys()
             if told and self._has_value(sizes) and holds(relation, sizes) is False and meets(extra, sizes):
                 return Proof(relation, Verdict.REFUTED, counterexample=sizes, tier="evaluation", evidence=shown)
         return None
@@ -166,9 +166,14 @@ class Proving:
                 raise
             return self._read(query, self._analysed.states)
 
+    @property
+    def _divided(self) -> Relation:
+        """The query's text and the assumed ones divide by something other than 0."""
+        return conjunction(self._undivided, self._defined)
+
     def _has_value(self, sizes: Mapping[str, int]) -> bool:
         """Neither the query's text nor an assumed one divides by 0 at these sizes."""
-        return holds(self._undivided, sizes) is not False and holds(self._defined, sizes) is not False
+        return holds(self._divided, sizes) is not False
 
     @cached_property
     def _internal(self) -> Mapping[Symbol, Dim]:
@@ -233,7 +238,7 @@ class Proving:
             reason = reason or f"it is not shown that these sizes run: {self._runnable.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
-            first = {name: model.get(name, 1) for name in self._chosen(relation, prover)}
+            first = {name: model.get(name, 1) for name in self._chosen(relation, prover, given)}
             reason = "the query divides by zero at these sizes"
         names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
@@ -245,12 +250,15 @@ class Proving:
         premises = (c.formula for c in prover.constraints if c.origin.node < 0)
         return all(formula.free_symbols <= inputs for formula in (relation, *premises))
 
-    def _chosen(self, relation: Relation, prover: Prover) -> Sequence[str]:
+    def _chosen(self, relation: Relation, prover: Prover, given: Given) -> Sequence[str]:
         """What a candidate gives a number: all sizes, and the elements of inputs that play a part."""
         elements = self._analysed.declared_inputs.elements
         if not elements:
             return self._analysed.symbols
-        mentioned = relation.free_symbols.union(*(f.free_symbols for f in prover.constraints.distinct))
+        formulas = [relation, self._divided, *prover.constraints.distinct]
+        if given != "inputs":  # a run also executes nodes that no output needs
+            formulas += recorded(self._analysed).base.distinct
+        mentioned = set().union(*(formula.free_symbols for formula in formulas))
         return (*self._analysed.symbols, *(name for name in elements if name in mentioned))
 
     def _candidates(
@@ -260,7 +268,7 @@ class Proving:
 
         A run also executes nodes that no output needs: the solver looks for sizes at which these do not fail.
         """
-        symbols = self._chosen(relation, prover)
+        symbols = self._chosen(relation, prover, given)
         model = {**prover.consistent.model, **decision.model}
         own = {name: model.get(name, 1) for name in symbols}
         seen: list[Mapping[str, int]] = []
@@ -285,9 +293,8 @@ class Proving:
 
         def running() -> Iterator[Mapping[str, int]]:
             unneeded = [c.formula for c in recorded(self._analysed).base if not c.needed and given != "inputs"]
-            divided = conjunction(self._undivided, self._defined)
-            if unneeded or divided is not TRUE:
-                found = prover.decide(relation, [*unneeded, divided]).model
+            if unneeded or self._divided is not TRUE:
+                found = prover.decide(relation, [*unneeded, self._divided]).model
                 yield {**own, **{n: found[n] for n in symbols if n in found}}
 
         for sizes in chain(known, [own], running(), mixed, drawn):

@@ -22,7 +22,7 @@ from absint.lattices.terms.expr import Dim
 from absint.runs.run import feeds_for
 from absint.shapes.input_elements import MAX_INPUT_ELEMENTS
 from absint.solver.export import shapes_function, to_python
-from absint.solver.prove import holds
+from absint.solver.prove import Verdict, holds
 
 NUMBERS: Final = (-3, -2, -1, 0, 1, 2, 3, 4, 6)
 SIZES: Final = (0, 1, 2, 3, 5)
@@ -370,6 +370,31 @@ def test_a_run_shows_the_elements(decoder: absint.Result) -> None:
     assert found.ok
     assert found.binding == {"past": 2, "seq": 3, "use": 1}
     assert not decoder.compare(feeds, {"y": (3,)}).ok
+
+
+def test_counterexamples_have_the_elements_that_a_divisor_needs() -> None:
+    """The quotient itself is 0 and has no symbol left."""
+    result = absint.analyze(built("(float[N] x, int64 k) => (y) { y = Relu(x) }"))
+    assumed = result.prove("N >= 1", given="inputs", assume=["N == 0 // k"])
+    assert assumed.verdict is Verdict.REFUTED
+    assert assumed.counterexample is not None
+    assert assumed.counterexample["N"] == 0
+    assert assumed.counterexample["k"] != 0
+    assert result.prove("N >= 3").verdict is Verdict.REFUTED  # its sizes are tried first
+    asked = result.prove("0 // k == 1")
+    assert asked.verdict is Verdict.REFUTED
+    assert asked.counterexample is not None
+    assert asked.counterexample["k"] != 0
+
+
+def test_counterexamples_have_the_elements_that_a_node_without_readers_needs() -> None:
+    graph = "(float[N] x, int64[1] k) => (y) { unused = ConstantOfShape(k) y = Relu(x) }"
+    result = absint.analyze(built(graph))
+    proof = result.prove("N >= 1")
+    assert proof.verdict is Verdict.REFUTED
+    assert proof.counterexample is not None
+    assert proof.counterexample["N"] == 0
+    assert proof.counterexample["k"] >= 0
 
 
 # Files

@@ -50,6 +50,15 @@ class Input:
         """Anonymous dims under the names that the analysis gives them."""
         return [f"{self.name}_dim{axis}" if dim is None else dim for axis, dim in enumerate(self.dims)]
 
+    def element_texts(self) -> list[str]:
+        """Elements under the names that the analysis gives them; none of floats, and of a shape with symbols."""
+        if self.dtype == TensorProto.FLOAT or len(self.dims) > 1:
+            return []
+        count = self.dims[0] if self.dims else 1
+        if not isinstance(count, int):
+            return []
+        return [self.name] if count == 1 else [f"{self.name}_{at}" for at in range(count)]
+
     def array(self, binding: Binding, rng: np.random.Generator) -> np.ndarray:
         """The feeds of a run. Raises ValueError if a declared expression is not a size."""
         shape = tuple(Dim(d).evaluate(binding) if isinstance(d, str) else d for d in self.dim_texts())

@@ -18,11 +18,14 @@ from absint.queries.outcomes import Outcome
 from absint.solver.contracts.contract import Contract
 from absint.solver.prove import Proof, Verdict, holds
 from tests.soundness.graph_drafts import Draft
-from tests.soundness.proof_graphs import BINDINGS, KINDS, Executed, Kind, Run, bindings
+from tests.soundness.proof_graphs import BINDINGS, bindings
 from tests.soundness.proof_queries import Asker, Query, dim, equal
+from tests.soundness.proof_runs import KINDS, Executed, Kind, Run
 
 QUERIES = 14
 BOXES = 4
+NUMBERS = (-3, -2, -1, 0, 1, 2, 3, 4, 6)
+"""For elements of inputs."""
 
 
 class Judge:
@@ -40,9 +43,13 @@ class Judge:
             self.model = self._fewer_outputs()
         self.result = absint.analyze(self.model, refine=self.refine)
         self.names = list(self.result.symbols)
+        chosen = self.result.declared_inputs.elements
+        self.elements = {name: chosen[name].symbol.bounds for name in self.runs.elements}
         self.assumed = self._assumed()
-        every = self.result.constraints.over_inputs()
-        self.premises = [c.formula for c in every if c.role == "assumed"]
+        known = {*self.names, *self.elements}
+        self.constraints = [c for c in self.result.constraints if c.formula.free_symbols <= known]
+        assumed = (c.formula for c in self.constraints if c.role == "assumed")
+        self.premises = list(dict.fromkeys((*assumed, *self.result.assumptions)))
         more = bindings(self.rng, self.names)[-BINDINGS // 2 :]
         for sizes in ({n: b[n] for n in self.names} for b in (*draft.bindings, *more)):
             self.at(sizes)
@@ -79,7 +86,7 @@ class Judge:
         """At times the analysis is given an assumption; runs that do not meet it then say nothing."""
         if not self.names or self.rng.random() < 0.8:
             return ""
-        text = Asker(self.rng, self.names, {}).assumption().text
+        text = Asker(self.rng, [*self.names, *self.elements], {}).assumption().text
         try:
             self.result = absint.analyze(self.model, refine=self.refine, assume=[text])
         except absint.UsageError:
@@ -99,21 +106,30 @@ class Judge:
     @property
     def made(self) -> list[Run]:
         """The runs so far that meet the numeric premises."""
-        return [run for run in self.runs.made if all(true_at(premise, run.sizes) for premise in self.premises)]
+        return [run for run in self.runs.made if self._meets_premises(run)]
 
     @property
     def succeeded(self) -> list[Run]:
         return [run for run in self.made if run.ok]
 
     def at(self, sizes: Mapping[str, int], kinds: Sequence[Kind] = KINDS) -> list[Run]:
-        """The runs at these sizes that say something."""
-        runs = self.runs.runs({name: sizes.get(name, 1) for name in self.names}, kinds)
-        return runs if all(true_at(premise, sizes) for premise in self.premises) else []
+        """The runs at these sizes, and elements if there are any, that say something."""
+        binding = {name: sizes.get(name, 1) for name in self.names}
+        binding |= {name: sizes[name] for name in self.elements if name in sizes}
+        return [run for run in self.runs.runs(binding, kinds) if self._meets_premises(run)]
+
+    def _meets_premises(self, run: Run) -> bool:
+        return all(true_at(premise, run.sizes) for premise in self.premises)
+
+    def _elements(self, share: float) -> dict[str, int]:
+        """Numbers for some elements."""
+        chosen = [name for name in self.elements if self.rng.random() < share]
+        return {name: self.rng.choice([n for n in NUMBERS if n in self.elements[name]]) for name in chosen}
 
     # Whole result
 
     def _whole(self) -> Iterator[str]:
-        for constraint in self.result.constraints.over_inputs():
+        for constraint in self.constraints:
             run = next((run for run in self.succeeded if holds(constraint.formula, run.sizes) is False), None)
             if run is not None:
                 yield f"{constraint.role}: {constraint}, but it runs {at(run)}"
@@ -131,7 +147,7 @@ class Judge:
     def _queries(self) -> Iterator[str]:
         if not self.names:
             return
-        asker = Asker(self.rng, self.names, self._ranks())
+        asker = Asker(self.rng, [*self.names, *self.elements], self._ranks())
         for _ in range(QUERIES):
             query = asker.query()
             given = self.rng.choice(["run", "run", "run", "inputs", *(["declared"] * 2 if self.declared else [])])
@@ -200,36 +216,42 @@ class Judge:
         if self.succeeded and self.rng.random() < 0.5:
             base = self.rng.choice(self.succeeded).sizes
             name = self.rng.choice(self.names)
-            self.at({**base, name: self.rng.randrange(0, 18)}, ("random",))
+            self.at({**base, name: self.rng.randrange(0, 18), **self._elements(0.3)}, ("random",))
 
     def _refuted(self, query: Query, assumed: Sequence[Query], proof: Proof) -> Iterator[str]:
         if proof.counterexample is None:
             yield "refuted without a counterexample"
             return
         sizes = proof.counterexample
-        if set(sizes) != set(self.names):
+        if not set(self.names) <= sizes.keys() <= {*self.names, *self.elements}:
             yield "the counterexample does not give every symbol a size"
+        if not proof.relation.free_symbols <= sizes.keys():
+            yield "the counterexample has no number for an element that the query depends on"
         runs = self.at(sizes)
         good = [run for run in runs if run.ok]
         if not all(a.holds(run.sizes, run.shapes or {}) is True for a in assumed for run in good):
             yield f"refuted, but no run there meets what is assumed {at(good[0])}"
         self.counts["counterexamples run" if good else "counterexamples that do not run"] += bool(runs)
         by_rules = proof.given != "inputs" and proof.evidence != "run"  # other data than ours may have run
-        if by_rules and len(runs) == len(KINDS) and not good:
-            yield f"refuted at sizes that do not run: {runs[0].failure}"
-        if good and all(query.holds(run.sizes, run.shapes or {}) is not False for run in good):
-            yield f"refuted, but not false {at(good[0])}"
+        for run in self.at({**self._elements(1), **sizes}, ("zeros",)) if by_rules else []:
+            if not run.ok:
+                yield f"refuted at sizes that do not run {at(run)}: {run.failure}"
+        held = next((run for run in good if query.holds(run.sizes, run.shapes or {}) is True), None)
+        if held is not None:
+            yield f"refuted, but not false {at(held)}"
 
     # Sizes
 
     def _checks(self) -> Iterator[str]:
-        done = []
-        for run in self.made:
-            if run.sizes in done:
+        made = [run.sizes for run in self.made]
+        without = [{name: sizes[name] for name in self.names} for sizes in made] if self.elements else []
+        done: list[Mapping[str, int]] = []
+        for sizes in (*made, *without):
+            if sizes in done:
                 continue
-            done.append(run.sizes)
-            found = self.result.check(run.sizes)
-            runs = self.at(run.sizes)
+            done.append(sizes)
+            found = self.result.check(sizes)
+            runs = self.at(sizes)
             good = next((r for r in runs if r.ok), None)
             bad = next((r for r in runs if not r.ok), None)
             self.counts[f"check: {found.outcome.value}"] += 1
@@ -256,6 +278,8 @@ class Judge:
                 lo = self.rng.choice([0, 1, 1, 2, 4])
                 kind = self.rng.random()
                 box[name] = (lo, lo) if kind < 0.4 else (lo, lo + self.rng.choice([1, 2, 6, 14]))
+            for name, lo in self._elements(0.4).items():
+                box[name] = (lo, max(n for n in (lo, lo + self.rng.choice([0, 0, 1, 3])) if n in self.elements[name]))
             found = self.result.check_range(box)
             self.counts[f"check_range: {found.outcome.value}"] += 1
             if found.sizes is not None:
@@ -291,7 +315,7 @@ class Judge:
                 yield f"the contract says everything and allows it, but it fails {at(run)}: {run.failure}; {contract}"
                 break
         yield from self._agreement(contract)
-        for name in self.names:
+        for name in (*self.names, *self.elements):
             facts = self.result.symbol(name)
             for run in self.succeeded:
                 size = run.sizes[name]
@@ -302,7 +326,7 @@ class Judge:
 
     def _agreement(self, contract: Contract) -> Iterator[str]:
         """A check, of one size of each symbol or of the box with it alone, is never weaker than the contract."""
-        drawn = [{name: self.rng.randrange(0, 9) for name in self.names} for _ in range(12)]
+        drawn = [{name: self.rng.randrange(0, 9) for name in self.names} | self._elements(0.5) for _ in range(12)]
         for sizes in [*(dict(run.sizes) for run in self.made), *drawn]:
             if contract.allows(sizes):
                 continue

@@ -1,4 +1,4 @@
-"""Random models whose nodes demand something of sizes, and their runs as a whole.
+"""Random models whose nodes demand something of sizes.
 
 A node is kept if it runs at some of many bindings, so most models run at a few of them and fail at others: what a
 proof, a contract or a check says of sizes can then be wrong in both directions.
@@ -7,18 +7,15 @@ proof, a contract or a check says of sizes can then be wrong in both directions.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper
 
 from tests.soundness import graph_operators as operators
-from tests.soundness.graph_drafts import MAX_INTEGER, RUNTIME, Binding, DeadEndError, Draft, Input, needed
+from tests.soundness.graph_drafts import DeadEndError, Draft, Input, needed
 from tests.soundness.graph_moves import SHAPE_MOVES, Move, data, pick, sample
-from tests.soundness.limits import deviates
 
 SYMBOLS: Final = ("N", "M", "K", "H")
 DIMS: Final[tuple[str | int | None, ...]] = (
@@ -26,11 +23,6 @@ DIMS: Final[tuple[str | int | None, ...]] = (
 )  # fmt: skip
 SIZES: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16)
 BINDINGS: Final = 14
-LIMIT: Final = 40_000
-"""Elements of an input that is run."""
-
-Kind = Literal["random", "zeros", "ones", "wild"]
-KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones", "wild")
 
 
 class Demanding(Draft):
@@ -236,116 +228,3 @@ def bindings(rng: random.Random, names: Sequence[str]) -> list[dict[str, int]]:
         palette = rng.choice([SIZES, (1, 2), (2, 4), (3, 6), (1, 4, 8), (0, 3, 4), (1, rng.choice(SIZES))])
         chosen.append([rng.choice(palette) for _ in names])
     return [dict(zip(names, sizes, strict=True)) for sizes in chosen]
-
-
-# Runs of the whole model
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run: the shapes of the values of the main graph, or why it failed."""
-
-    sizes: Mapping[str, int]
-    kind: Kind
-    shapes: Mapping[str, tuple[int, ...]] | None
-    failure: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.shapes is not None
-
-
-class Executed:
-    """A model and its runs; each is made once."""
-
-    def __init__(self, draft: Draft) -> None:
-        self.draft = draft
-        self.model = draft.model()
-        self._bytes = without_shapes(self.model).SerializeToString()
-        self._names = [info.name for info in self.model.graph.output]
-        self._made: dict[tuple[tuple[int, ...], Kind], Run | None] = {}
-        self.loads: bool = RUNTIME.load(self._bytes)[0]
-        """onnxruntime's own inference finds nothing wrong; it rejects what no run computes, too."""
-
-    def runs(self, sizes: Binding, kinds: Sequence[Kind] = KINDS) -> list[Run]:
-        """The runs at these sizes. None where the runtime says nothing: it deviates, or the sizes are too large."""
-        return [run for kind in kinds if (run := self.run(sizes, kind)) is not None]
-
-    def run(self, sizes: Binding, kind: Kind) -> Run | None:
-        key = tuple(sizes.values()), kind
-        if key not in self._made:
-            self._made[key] = self._run(dict(sizes), kind)
-        return self._made[key]
-
-    @property
-    def made(self) -> list[Run]:
-        """All runs so far."""
-        return [run for run in self._made.values() if run is not None]
-
-    def _run(self, sizes: dict[str, int], kind: Kind) -> Run | None:
-        if not self.loads:
-            return None
-        try:
-            feeds = {item.name: fed(item, sizes, kind, self.draft.seed) for item in self.draft.inputs}
-        except (ValueError, ArithmeticError, KeyError):
-            return None
-        ok, reply = RUNTIME.run(self._bytes, feeds)
-        if not ok:
-            return None if says_nothing(str(reply)) else Run(sizes, kind, None, str(reply)[:300])
-        values = {**self.draft.constants, **feeds, **dict(zip(self._names, reply, strict=True))}
-        nodes = self.draft.nodes
-        if deviates(nodes, values) or pools_nothing(nodes, values) or any(map(outside_premises, values.values())):
-            return None
-        shapes = {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}
-        return Run(sizes, kind, shapes)
-
-
-def fed(item: Input, sizes: Binding, kind: Kind, seed: int) -> np.ndarray:
-    """The feeds of a run."""
-    rng = np.random.default_rng([seed, *sizes.values()])
-    array = item.array(sizes, rng)
-    if array.size > LIMIT:
-        raise ValueError(item.name)
-    if kind == "zeros":
-        return np.zeros_like(array)
-    if kind == "ones":
-        return np.ones_like(array)
-    if kind == "wild" and array.dtype != bool:
-        return np.asarray(rng.integers(-9, 10, array.shape), array.dtype)
-    return array
-
-
-def without_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with inputs of any shape, so that the runtime infers nothing from the declarations."""
-    found = onnx.ModelProto()
-    found.CopyFrom(model)
-    for info in found.graph.input:
-        info.type.tensor_type.ClearField("shape")
-    return found
-
-
-SILENT: Final = (
-    "NOT_IMPLEMENTED",
-    "Could not find an implementation",
-    "ended the process",
-    "did not end within",
-    "ort_value_tensor_slicer.cc",  # onnxruntime scans no empty axis
-)
-"""Failures that say nothing of the sizes."""
-
-
-def says_nothing(failure: str) -> bool:
-    return any(text in failure for text in SILENT)
-
-
-def pools_nothing(nodes: Sequence[onnx.NodeProto], values: Mapping[str, Any]) -> bool:
-    """A premise of pools is broken: of an empty axis of an empty batch onnxruntime makes one window."""
-    pools = (values.get(node.input[0]) for node in nodes if node.op_type.endswith("Pool"))
-    return any(isinstance(data, np.ndarray) and data.size == 0 for data in pools)
-
-
-def outside_premises(value: Any) -> bool:
-    """An integer so large that the numeric premises do not hold."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or not value.size:
-        return False
-    return max(abs(int(value.min())), abs(int(value.max()))) > MAX_INTEGER

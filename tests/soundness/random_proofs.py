@@ -5,7 +5,8 @@
 prints every answer that a run contradicts, with the model, and exits with 1 if there is one. `--seed` is the seed of
 the first model, the next ones follow; `--count 1` tries a single one. Every fourth model is one of `random_graphs`.
 
-    proof_graphs      models whose nodes demand something of sizes, and their runs
+    proof_graphs      models whose nodes demand something of sizes
+    proof_runs        runs of a whole model
     proof_queries     questions that can be answered for a run without absint
     proof_checks      the judge: proofs, refutations, checks, contracts, classes
 """

@@ -24,8 +24,10 @@ SECONDS = 2.0
 """For a query: those that take longer are unknown, which no run contradicts."""
 
 
-FOUND = (300_155, 300_251, 300_428, 70_465)
-"""Models of which a check said that they run, although slices of a scan output or a hidden target may not fit."""
+FOUND = (300_155, 300_251, 300_428, 70_465, 31_346, 31_381)
+"""Models of which a check said that they run, although slices of a scan output or a hidden target may not fit; and of
+counterexamples without an element that a divisor needs.
+"""
 
 
 @pytest.mark.parametrize("seed", FOUND)
@@ -40,6 +42,30 @@ def test_random_proofs(first: int) -> None:
         found = general(seed) if seed % 4 == 3 else draft(seed)
         problems = list(Judge(found, seconds=SECONDS).wrong())
         assert not problems, f"seed {seed}: {problems}"
+
+
+ELEMENTS = (31_337, 31_340, 31_364)
+"""Models with a small integer input that decides sizes: they run at some of its elements only."""
+
+
+@pytest.mark.parametrize("seed", ELEMENTS)
+def test_elements_of_inputs_are_given_in_runs(seed: int) -> None:
+    judge = Judge(draft(seed), seconds=SECONDS)
+    assert judge.elements.keys() == judge.result.declared_inputs.elements.keys() != set()
+    assert not list(judge.wrong())
+    assert all(run.sizes.keys() == {*judge.names, *judge.elements} for run in judge.made)
+    by_elements: dict[tuple[int, ...], set[bool]] = {}
+    for run in judge.made:
+        by_elements.setdefault(tuple(run.sizes[name] for name in judge.names), set()).add(run.ok)
+    assert {True, False} in by_elements.values()
+
+
+def test_runs_have_the_elements_of_the_binding() -> None:
+    runs = Judge(draft(31_364), seconds=SECONDS).runs
+    sizes = {"M": 2, "x1_dim0": 2, "N": 1}
+    assert all(run.ok for run in runs.runs({**sizes, "k": 2}))
+    assert not any(run.ok for run in runs.runs({**sizes, "k": 1}))
+    assert {run.sizes["k"] for run in runs.runs(sizes)} >= {0, 1}
 
 
 def test_every_kind_of_answer_is_judged() -> None:

@@ -91,6 +91,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if isinstance(read, Expr) and substitute(read, mapping) is dim else",
         "if isinstance(read, Expr) else",
         f"str({RANGE}.annotate(outputs=True).graph.output[0])",
-        f"{FILE}::test_dims_in_a_file[range-of-int32]",
+        f"{FILE}::test_dims_in_a_file",
     ),
 )
