@@ -233,7 +233,7 @@ class Judge:
             yield f"refuted, but no run there meets what is assumed {at(good[0])}"
         self.counts["counterexamples run" if good else "counterexamples that do not run"] += bool(runs)
         by_rules = proof.given != "inputs" and proof.evidence != "run"  # other data than ours may have run
-        for run in self.at({**self._elements(1), **sizes}, ("zeros",)) if by_rules else []:
+        for run in self.at(sizes, ("zeros",)) if by_rules else []:
             if not run.ok:
                 yield f"refuted at sizes that do not run {at(run)}: {run.failure}"
         held = next((run for run in good if query.holds(run.sizes, run.shapes or {}) is True), None)
