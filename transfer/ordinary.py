@@ -33,7 +33,8 @@ from absint.lattices.terms.expr import (
     sole_atom,
     sub,
 )
-from absint.lattices.terms.floats import Float, integer
+from absint.lattices.terms.float_casts import integer
+from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.kinds import SymbolKind

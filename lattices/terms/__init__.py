@@ -18,7 +18,8 @@
     rewriting      statements of rewrites as data, which a test proves
     interval       integer intervals and congruences
     real           floats that are exact: an expression over a constant
-    floats         floats that a run rounds, as terms, and the integers that they are cast to
+    floats         floats that a run rounds, as terms
+    float_casts    the integers that floats are cast to
     ieee           binary32 and binary64: operations, and intervals of their results
     kinds          kinds of symbols, and their origins
     intern         one object for each structure

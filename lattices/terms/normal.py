@@ -14,7 +14,7 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import ceildiv, floordiv, fmod, mod, truncdiv
 from absint.lattices.terms.expr import sole_atom
 from absint.lattices.terms.extremes import maximum, minimum
-from absint.lattices.terms.floats import int32, int64, integer
+from absint.lattices.terms.float_casts import int32, int64, integer
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms import floats
+from absint.lattices.terms import float_casts, floats
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import Format, of_ratio
@@ -33,7 +33,7 @@ FORMATS: Final[Mapping[str, Format]] = {"float32": "float32", "float64": "float6
 """Functions that round a number to a format."""
 
 CASTS: Final[Mapping[str, Callable[[Float], Dim]]] = {
-    "int": floats.integer, "trunc": floats.integer, "int64": floats.int64, "int32": floats.int32,
+    "int": float_casts.integer, "trunc": float_casts.integer, "int64": float_casts.int64, "int32": float_casts.int32,
 }  # fmt: skip
 """Functions that make an integer of a float."""
 
