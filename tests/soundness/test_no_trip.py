@@ -144,3 +144,23 @@ def test_sizes_that_inference_finds_and_that_it_does_not() -> None:
     assert shapes[0] == "[max(trips, 0), ite(trips >= 1, N, 0), 4]"
     assert shapes[1] == "[max(trips, 0), ite(trips >= 1, N, 0), ite(trips >= 1, 4, 0)]"
     assert shapes[2] == "[max(trips, 0), ite(trips >= 1, N**2, _d1), ite(trips >= 1, 16, _d2)]"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "k = Shape(w) z = Reshape(w, k)",  # inference passes sizes that are constants on as data
+        "k = Identity(at) z = Slice(w, k, at)",  # an optimiser makes a constant of k
+        "z = Range(a, b, d)",  # inference counts 1 in float, the kernel 2 in double
+    ],
+)
+def test_sizes_that_some_runs_find(body: str) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> net (int64 trips) => (float[] y)
+    <float[2, 2] w = {{1, 2, 3, 4}}, int64[1] at = {{1}}, float a = {{0.1}}, float b = {{0.6}}, float d = {{0.5}}>
+    {{ y = Loop (trips, "") <body = body (int64 i, bool go) => (bool on, float[] z) {{ on = Identity(go) {body} }}> }}"""
+    model = parser.parse_model(text)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    for trips in (0, 2):
+        assert not Runs(model, data={"trips": trips}).wrong({})
+    shape = absint.analyze(model).shapes["y"]
+    assert shape.is_top or not any(d.is_concrete for d in shape.substitute({"trips": 0}).dims[1:])

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Final
 
-from absint.lattices.contents import element_symbols
+from absint.lattices.contents import OPAQUE, element_symbols
+from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node, Program
 from absint.program.steps import LoopExit, LoopHead, Operand
@@ -65,6 +66,8 @@ class _Inference:
     def __init__(self, program: Program, body: range, claim: Callable[[Operand], Value | None]) -> None:
         self._program, self._body, self._claim = program, body, claim
         self._known: dict[Operand, Tensor | None] = {}
+        self._foldable: set[Operand] = set()
+        """Values that constants and constant sizes fix. Some runs know them in time, others do not."""
 
     def of(self, operand: Operand) -> Sizes | None:
         cone = self._cone(operand)
@@ -122,6 +125,8 @@ class _Inference:
         if operation.op_type in WITH_CONSTANTS:
             deciding = inputs if operation.op_type == "ConstantOfShape" else inputs[1:]
             if any(isinstance(value, Tensor) and value.contents is None for value in deciding):
+                if any(o in self._foldable for o in node.operands[len(inputs) - len(deciding) :]):
+                    return [None] * operation.outputs
                 return [_ranked(operation.op_type, inputs)] * operation.outputs
         op = Op(
             operation.rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type
@@ -130,10 +135,18 @@ class _Inference:
         if applied.rejected is not None:
             return [None] * operation.outputs
         keeps = operation.op_type == "Constant"
+        if not keeps and (_is_fixed(applied.outputs) or all(map(self._is_fixed, node.operands))):
+            self._foldable.update((number, index) for index in range(operation.outputs))
+            if operation.op_type == "Range" and not _is_fixed(inputs):
+                return [None] * operation.outputs
         found = [_bare(v, elements=keeps) if isinstance(v, Tensor) else None for v in applied.outputs]
         if operation.op_type in _ADJUSTED and inputs:
             return [_ADJUSTED[operation.op_type](op, v) for v in found]
         return found
+
+    def _is_fixed(self, operand: Operand) -> bool:
+        """No data and no size of the inputs reach the value, as far as can be seen."""
+        return operand[0] < 0 or operand in self._foldable or _is_fixed([self._known.get(operand)])
 
     def _stacked(self, node: Node, step: LoopExit) -> Sequence[Tensor | None]:
         """The outputs of another loop: what it carries has no rank, and inference finds no number of trips."""
@@ -178,6 +191,16 @@ class _Inference:
 def _deciding(node: Node) -> Sequence[Operand]:
     """The operands that inference looks at: of a loop what its scan outputs are made of."""
     return node.operands[3 + 3 * node.step.count :] if isinstance(node.step, LoopExit) else node.operands
+
+
+def _is_fixed(values: Sequence[Value | None]) -> bool:
+    """All elements are constants."""
+    return all(
+        isinstance(value, Tensor)
+        and value.contents is not None
+        and not any(e is OPAQUE or isinstance(e, Unknown) or element_symbols(e) for e in value.contents.elements)
+        for value in values
+    )
 
 
 def _ranked(operator: str, inputs: Sequence[Value | None]) -> Tensor | None:
@@ -237,8 +260,14 @@ def _reshaped(op: Op, whole: Tensor | None) -> Tensor | None:
     )
 
 
+def _counted(op: Op, numbers: Tensor | None) -> Tensor | None:
+    """Range: inference takes the start away in the type itself, kernels in double."""
+    return None if op.dtype("start") not in (DType.DOUBLE, DType.INT16, DType.INT32, DType.INT64) else numbers
+
+
 _ADJUSTED: Final[Mapping[str, Callable[[Op, Tensor | None], Tensor | None]]] = {
     "Concat": _joined,
+    "Range": _counted,
     "Reshape": _reshaped,
     "Split": _part,
 }
