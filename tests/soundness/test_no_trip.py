@@ -157,7 +157,8 @@ def test_sizes_that_inference_finds_and_that_it_does_not() -> None:
 def test_sizes_that_some_runs_find(body: str) -> None:
     text = f"""<ir_version: 8, opset_import: ["" : 17]> net (int64 trips) => (float[] y)
     <float[2, 2] w = {{1, 2, 3, 4}}, int64[1] at = {{1}}, float a = {{0.1}}, float b = {{0.6}}, float d = {{0.5}}>
-    {{ y = Loop (trips, "") <body = body (int64 i, bool go) => (bool on, float[] z) {{ on = Identity(go) {body} }}> }}"""
+    {{ y = Loop (trips, "") <body = body (int64 i, bool go) => (bool on, float[] z) {{
+      on = Identity(go) {body} }}> }}"""
     model = parser.parse_model(text)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     for trips in (0, 2):
