@@ -63,7 +63,7 @@ def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
 
 
 class _Found(NamedTuple):
-    """What makes a declaration false: the fields of `FalseDeclaration`."""
+    """The evidence against a declaration: the fields of `FalseDeclaration`."""
 
     message: str
     sizes: Mapping[str, int] | None = None
@@ -120,7 +120,7 @@ class _Finder:
     def _false_at_sizes(
         self, asked: Sequence[tuple[Group, Dims, Claim, Sequence[tuple[Condition, str]]]]
     ) -> Iterator[tuple[Group, _Found]]:
-        """What legal sizes show, claims for which only sizes with a 0 do last."""
+        """Findings shown by legal sizes; claims that only a size of 0 refutes come last."""
         sizes = LegalSizes(self._analysed).falsifying(c for *_, found in asked for c, _ in found)
         last: list[tuple[Group, _Found]] = []
         for group, declared, claim, conditions in asked:

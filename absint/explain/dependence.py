@@ -144,7 +144,7 @@ class _Trial:
         return None
 
     def _enough(self, holders: list[Argument]) -> list[Argument]:
-        """Those of the inputs that hold a number which the output depends on."""
+        """The inputs with a number that the output depends on."""
         if len(holders) == 1:
             return holders
         truth = self._seen(self.inputs)

@@ -58,7 +58,7 @@ class Derivation:
         self.origins: dict[Slot, Origin] = {}
         """Every number that was reached, in order."""
         self.followed: set[Slot] = set()
-        """Those whose sources were followed."""
+        """Numbers whose sources were followed."""
         self._missed: set[Slot] = set()
         self._numbers: dict[Slot, Element] = {}
 

@@ -251,7 +251,7 @@ class Proving:
         return all(formula.free_symbols <= inputs for formula in (relation, *premises))
 
     def _chosen(self, relation: Relation, prover: Prover, given: Given) -> Sequence[str]:
-        """What a candidate gives a number: all sizes, and the elements of inputs that play a part."""
+        """Symbols that a candidate assigns: all sizes, and the elements of inputs that matter."""
         elements = self._analysed.declared_inputs.elements
         if not elements:
             return self._analysed.symbols

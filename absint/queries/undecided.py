@@ -28,15 +28,15 @@ _MAX_TRIES: Final = 512
 """Samples that are held against the requirements, for each side of a condition."""
 
 _EQUAL: Final = (8, 1, 2, 3, 4, 16, 32, 64, 224, 256)
-"""What all symbols are, but for one or two."""
+"""The common value of all symbols but one or two."""
 
 _ROOMY: Final = (8, 1)
-"""Those beside which samples with one larger size are tried, as for a mask with room for a past."""
+"""Common values at which one symbol is also tried four times as large, as a mask with room for a past."""
 
 _MAX_NAMES: Final = 8
 
 _VALUES: Final = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 500, 1000)
-"""What a symbol of the condition is."""
+"""Values tried for each symbol of the condition."""
 
 
 def undecided(analysed: Analysed) -> frozenset[Relation]:

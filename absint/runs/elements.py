@@ -48,7 +48,7 @@ def chosen(
 
 
 def _facts(result: Analysed) -> Facts | None:
-    """What the caller assumes, if it is about elements."""
+    """The caller's assumptions about elements."""
     names = result.declared_inputs.elements.keys()
     if all(relation.free_symbols.isdisjoint(names) for relation in result.assumptions):
         return None

@@ -59,7 +59,7 @@ def with_elements(name: str, value: Value, used: set[str]) -> tuple[Value, tuple
 
 
 def _count(value: Value) -> int:
-    """How many elements get names; 0 for none."""
+    """The number of elements that get names; 0 for none."""
     if not isinstance(value, Tensor) or value.dtype not in _RANGES or value.contents is not None:
         return 0
     sizes = value.shape.concrete

@@ -55,9 +55,9 @@ class Float(Operand):
     number: float
     """The value of a constant."""
     under: int
-    """What the integer of a leaf is divided by, exactly."""
+    """The exact divisor of a leaf's integer."""
     span: Span
-    """Where its values lie, by the bounds of the symbols alone."""
+    """The range of its values, by the bounds of the symbols alone."""
     key: str
     size: int
     _atoms: tuple[Atom, ...]

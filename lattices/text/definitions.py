@@ -40,7 +40,7 @@ def _names(text: str) -> dict[str, None]:
 
 
 class Known(Mapping[str, Dim]):
-    """What names in a definition stand for. Every name is known."""
+    """The dims that names in a definition stand for. Every name is known."""
 
     def __init__(self, found: Mapping[str, Dim], symbols: Mapping[str, Dim]) -> None:
         self._found, self._symbols = found, symbols

@@ -1,4 +1,4 @@
-"""How dims and relations are laid out: the pieces of text and the operands of each, and how tightly it binds.
+"""The layout of dims and relations: the pieces of text and the operands of each, and how tightly it binds.
 
 An expression is shown as a sum of summands. The normal form has no `mod`: `k*a - k*m*(a//m)` is shown as `k*(a % m)`.
 """

@@ -31,14 +31,14 @@ _MOST: Final = 64
 
 
 class Condition(NamedTuple):
-    """What the body computes in trip i, for every i that is reached."""
+    """The values of the body in trip i, for every i that is reached."""
 
     relation: Relation
     nodes: Interpretation
     """With the numeric premises of the nodes that compute it."""
 
     def premises(self, body: BodySymbols, trips: Dim) -> Iterator[Statement]:
-        """What the relation takes for granted, over symbols of the outside."""
+        """The premises of the relation, over symbols from outside the loop."""
         return premises(self.nodes, body, trips)
 
 
@@ -90,7 +90,7 @@ def _computed(
     operand: Operand,
     guard: Relation | None = None,
 ) -> Condition | None:
-    """What the nodes compute from a state of the head, beside the analysis, where the guard holds."""
+    """The states of the nodes for a state of the head, computed apart from the analysis, where the guard holds."""
     trial = run.fork()
     if guard is not None:
         trial.guards[loop.first] = run.facts_at(loop.first).assume(guard)

@@ -104,7 +104,7 @@ class _Inference:
             self._known[number, index] = self._merged((number, index), output)
 
     def _outputs(self, number: int, node: Node) -> Sequence[Tensor | None]:
-        """What inference gives for a node; None where that is not sure."""
+        """The inferred sizes of a node; None where they are not certain."""
         if node.value is not None:
             return [_bare(node.value) if isinstance(node.value, Tensor) else None]
         if isinstance(node.step, LoopHead):
@@ -158,7 +158,7 @@ class _Inference:
         return found
 
     def _merged(self, operand: Operand, inferred: Tensor | None) -> Tensor | None:
-        """What is inferred, with the sizes that the file declares."""
+        """The inferred sizes, with those that the file declares."""
         for declared in self._program.declared.get(operand, ()):
             if inferred is None:
                 return None
@@ -204,7 +204,7 @@ def _is_fixed(values: Sequence[Value | None]) -> bool:
 
 
 def _ranked(operator: str, inputs: Sequence[Value | None]) -> Tensor | None:
-    """What inference gives where sizes are computed: a rank at most."""
+    """The inferred value where sizes are computed: a rank at most."""
     data, target = (value if isinstance(value, Tensor) else None for value in (*inputs, None)[:2])
     if operator == "Slice" and data is not None:
         return Tensor(data.dtype, data.shape.map(lambda _: UNKNOWN_SIZE))
