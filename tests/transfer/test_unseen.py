@@ -28,6 +28,9 @@ EMPTY_REDUCTION = "Reduce"
 ENDS_THE_PROCESS = frozenset({"QLinearAveragePool"})
 """Operators whose kernels end the process of onnxruntime over odd attributes."""
 
+WINDOWS = frozenset({"HannWindow", "HammingWindow", "BlackmanWindow"})
+"""onnx.reference, alone to run some of their types, makes empty windows of negative sizes; onnxruntime refuses."""
+
 
 @cache
 def complete() -> dict[str, list[Case]]:
@@ -56,14 +59,15 @@ def says_all(applied: Applied) -> bool:
 
 def wrong(applied: Applied, case: Case, bindings: Sequence[Binding]) -> Iterator[str]:
     """Failures that no requirement tells, and claims that a run contradicts."""
+    required = [s.relation for s in applied.statements if s.role == "required"]
+    required += [caveat.relation for caveat in applied.caveats]
     for number, binding in enumerate(some(bindings, MOST_BINDINGS)):
         outputs, failure = execute(case, binding, seed=number)
+        legal = all(truth(relation, binding) is True for relation in required)
         if outputs is None:
-            required = [s.relation for s in applied.statements if s.role == "required"]
-            required += [caveat.relation for caveat in applied.caveats]
-            if all(truth(relation, binding) is True for relation in required):
+            if legal:
                 yield f"{case} at {binding}: fails, and nothing says so: {failure}"
-        elif not case.op.startswith(EMPTY_REDUCTION):
+        elif not case.op.startswith(EMPTY_REDUCTION) and (legal or case.op not in WINDOWS):
             check_outputs(case, applied, binding, outputs)
 
 
