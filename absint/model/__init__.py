@@ -1,6 +1,7 @@
 """ONNX files as plain data. Nothing here knows of programs or shapes of values that nodes compute.
 
 load            a model from a path, bytes or a proto; opening guards against hostile files
+wire            the wire format of protobuf: messages where they stand, without their weights
 held_files      external data that a model refers to; writing replaces a file as a whole
 protos          names, domains, captured values and attributes of messages
 declared_types  declared types as abstract values; dtypes: element types of array libraries

@@ -1,0 +1,4 @@
+"""The wire format of protobuf, read where it stands: in bytes, or in a file that is mapped into memory.
+
+fields      varints and the fields of one message: number, wire type, span. Nothing here knows of ONNX
+"""

@@ -1,0 +1,164 @@
+"""The fields of one message: their numbers, wire types and spans. No value is copied.
+
+The interface, for readers and for copiers:
+
+    varint(data, at, end)           a number, and the place after it
+    fields(data, start, end)        each field of a message, in order, as a `Field`
+    encoded(number)                 the bytes of a number
+    delimited(number, content)      the bytes of a field of a message: a text, bytes, an inner message
+    MalformedError                  the data are no message: what is wrong, and at which byte
+
+`data` is anything that gives the integer of a byte when indexed: bytes, a memoryview of bytes, an `mmap`. Places count
+from its beginning. `data[field.tag : field.end]` is a whole field and `data[field.start : field.end]` its value; what
+the value of a delimited field means (a text, a message, packed numbers) is for its reader to say, and
+`fields(data, field.start, field.end)` goes into a message.
+
+The rules are those of Google's parsers: a tag and a length have at most 5 bytes, any other number at most 10, of which
+64 bits count; a group ends with its own number. Only the limit of 2 GB is not kept: a field may be longer.
+
+Source: https://protobuf.dev/programming-guides/encoding
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from mmap import mmap
+from typing import Final, NamedTuple, TypeAlias
+
+Data: TypeAlias = bytes | memoryview | mmap
+
+VARINT: Final = 0
+FIXED64: Final = 1
+DELIMITED: Final = 2
+GROUP: Final = 3
+GROUP_END: Final = 4
+FIXED32: Final = 5
+
+MAX_DEPTH: Final = 100
+"""Most messages and groups inside each other that Google's parsers read."""
+
+_SHORT: Final = 5
+_LONG: Final = 10
+_MASK: Final = (1 << 64) - 1
+_MAX_TAG: Final = (1 << 32) - 1
+
+
+class MalformedError(ValueError):
+    """The data are no message. The text completes "at byte N: ..."."""
+
+    def __init__(self, at: int, reason: str) -> None:
+        super().__init__(f"at byte {at:,}: {reason}")
+        self.at = at
+        self.reason = reason
+
+
+class Field(NamedTuple):
+    """One field of a message."""
+
+    number: int
+    wire: int
+    """The wire type: VARINT, FIXED64, DELIMITED, GROUP or FIXED32."""
+    tag: int
+    """The place of its first byte."""
+    start: int
+    """The place of its value, after the length of a delimited one."""
+    end: int
+    """The place after it; the end tag of a group belongs to its value."""
+    value: int
+    """The number of a VARINT, of 64 bits and without a sign; 0 for other wire types."""
+
+
+def varint(data: Data, at: int, end: int, most: int = _LONG) -> tuple[int, int]:
+    """The number at a place, of 64 bits and without a sign, and the place after it.
+
+    Raises MalformedError if it has no end before `end`, or more than `most` bytes.
+    """
+    if at < end and (byte := data[at]) < 128:
+        return byte, at + 1
+    number = 0
+    last = min(end, at + most)
+    for place in range(at, last):
+        byte = data[place]
+        number |= (byte & 127) << (7 * (place - at))
+        if byte < 128:
+            return number & _MASK, place + 1
+    raise MalformedError(at, "a number is truncated" if last == end else f"a number has over {most} bytes")
+
+
+def fields(data: Data, start: int, end: int, depth: int = 0) -> Iterator[Field]:
+    """The fields of the message in `data[start:end]`, in order. Raises MalformedError where it is none.
+
+    `depth` counts the messages around it: groups inside are as deep as MAX_DEPTH allows.
+    """
+    at = start
+    while at < end:
+        tag, value_at = varint(data, at, end, _SHORT)
+        if not 8 <= tag <= _MAX_TAG:
+            raise MalformedError(at, "a field has no number" if tag < 8 else "a field has a number over 2**29")
+        wire = tag & 7
+        if wire == GROUP:
+            field = Field(tag >> 3, wire, at, value_at, _end_of_group(data, value_at, end, tag >> 3, depth), 0)
+        else:
+            field = _field(data, at, value_at, end, tag)
+        yield field
+        at = field.end
+
+
+def _field(data: Data, at: int, value_at: int, end: int, tag: int) -> Field:
+    """The field, which is no group, whose tag is at `at` and whose length or value is at `value_at`."""
+    wire, value = tag & 7, 0
+    if wire == DELIMITED:
+        length, value_at = varint(data, value_at, end, _SHORT)
+        after = value_at + length
+    elif wire == VARINT:
+        value, after = varint(data, value_at, end)
+    elif wire == FIXED32:
+        after = value_at + 4
+    elif wire == FIXED64:
+        after = value_at + 8
+    else:
+        raise MalformedError(at, "a group ends that has not begun" if wire == GROUP_END else f"wire type {wire}")
+    if after > end:
+        raise MalformedError(at, f"a field of {after - value_at:,} bytes, and {end - value_at:,} are left")
+    return Field(tag >> 3, wire, at, value_at, after, value)
+
+
+def _end_of_group(data: Data, at: int, end: int, number: int, depth: int) -> int:
+    """The place after the end tag of a group whose fields begin at `at`. Fields without a number are skipped there."""
+    begun = [number]
+    while begun:
+        if depth + len(begun) > MAX_DEPTH:
+            raise MalformedError(at, f"more than {MAX_DEPTH} messages and groups inside each other")
+        tag, value_at = varint(data, at, end, _SHORT)
+        if tag > _MAX_TAG:
+            raise MalformedError(at, "a field has a number over 2**29")
+        if tag & 7 == GROUP:
+            begun.append(tag >> 3)
+        elif tag & 7 != GROUP_END:
+            value_at = _field(data, at, value_at, end, tag).end
+        elif tag >> 3 != begun.pop():
+            raise MalformedError(at, "a group ends that has not begun")
+        at = value_at
+    return at
+
+
+def encoded(number: int) -> bytes:
+    """The bytes of a number: of 64 bits, as two's complement if it is negative."""
+    number &= _MASK
+    content = bytearray()
+    while number > 127:
+        content.append(number & 127 | 128)
+        number >>= 7
+    content.append(number)
+    return bytes(content)
+
+
+def delimited(number: int, content: bytes) -> bytes:
+    """The bytes of a field of this number that holds `content`."""
+    return encoded(number << 3 | DELIMITED) + encoded(len(content)) + content
+
+
+__all__ = [
+    "DELIMITED", "FIXED32", "FIXED64", "GROUP", "GROUP_END", "MAX_DEPTH", "VARINT", "Data", "Field", "MalformedError",
+    "delimited", "encoded", "fields", "varint",
+]  # fmt: skip
