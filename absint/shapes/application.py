@@ -46,7 +46,7 @@ def _applied(
     facts = run.facts_at(item.gate)
     key: object = inputs if run.context is None else (inputs, run.context)
     if facts is not run.facts:
-        key = (inputs, run.context, frozenset(facts.relations))
+        key = (inputs, run.context, facts.key)
     summary = None if run.memo is None else run.memo[operation].get(key)
     if summary is None:
         run.applications += 1

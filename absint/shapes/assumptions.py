@@ -14,6 +14,7 @@ from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.nearest import did_you_mean
 from absint.shapes.input_elements import MAX_INPUT_ELEMENTS, InputElement
 from absint.shapes.inputs import Inputs
+from absint.shapes.memo import known_facts
 
 Assumption = str | Relation
 """A relation over input symbols, or its text."""
@@ -87,7 +88,7 @@ def check_number(name: str, number: object, elements: Mapping[str, InputElement]
 def facts_of(assumptions: Sequence[Relation], premises: Sequence[Relation]) -> Facts:
     """The facts of the inputs' declarations and the user's assumptions together."""
     relations = [*premises, *assumptions]
-    facts = Facts(relations)
+    facts = known_facts.facts_of(relations)
     if facts.contradiction:
         stated = ", ".join(str(relation) for relation in relations if relation is not TRUE)
         raise UsageError(f"the assumptions contradict each other: {stated}")

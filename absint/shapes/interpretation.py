@@ -21,6 +21,7 @@ from absint.program.graph import Program
 from absint.program.steps import ABSENT, Operand
 from absint.shapes.loops.invariants import Invariants
 from absint.shapes.memo.cache import Memo
+from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.profiling import Profile
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
@@ -89,7 +90,7 @@ class Interpretation:
         """Of a trial."""
 
     def _context(self) -> object:
-        context: object = None if self.facts.narrows_only else frozenset(self.facts.relations)
+        context: object = None if self.facts.narrows_only else self.facts.key
         if self.simplify is not None:
             context = (self.simplify, context)
         if not self.policy.sound:
@@ -184,7 +185,7 @@ class Interpretation:
 
     def guard(self, gate: int, relation: Relation) -> None:
         """Let a relation hold below a gate, besides the facts outside it."""
-        self.guards[gate] = self.facts_at(self.nodes[gate].gate).assume(relation)
+        self.guards[gate] = assuming(self.facts_at(self.nodes[gate].gate), relation)
 
     def facts_at(self, gate: int) -> Facts:
         """The facts that hold below a gate."""

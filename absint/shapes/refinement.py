@@ -30,6 +30,7 @@ from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.memo.cache import SHARED
+from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
@@ -115,7 +116,7 @@ def run_rounds(
         if not new:
             break
         learned |= new
-        known = Facts((*facts.relations, *learned), order)
+        known = facts_of((*facts.relations, *learned), order)
         if known.contradiction:
             return Rounds(tuple(rounds), _clash(facts, learned, order))
         held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))

@@ -41,11 +41,24 @@ _MAX_PASSES: Final = 8
 class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
-    __slots__ = ("_congruences", "_mapping", "_order", "_premises", "_sets", "contradiction", "relations", "replaced")
+    __slots__ = (
+        "_congruences",
+        "_key",
+        "_mapping",
+        "_narrows_only",
+        "_premises",
+        "_sets",
+        "contradiction",
+        "order",
+        "relations",
+        "replaced",
+    )
 
     def __init__(self, relations: Iterable[Relation] = (), order: Sequence[str] = ()) -> None:
         """`order` lists symbols by priority: an equality is solved for a symbol that is not in it, or late in it."""
-        self._order = order
+        self.order = order
+        self._key: frozenset[Relation] | None = None
+        self._narrows_only: bool | None = None
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
@@ -67,7 +80,7 @@ class Facts:
 
     def assume(self, *relations: Relation) -> Facts:
         """These facts and the given ones."""
-        return Facts((*self.relations, *relations), self._order) if relations else self
+        return Facts((*self.relations, *relations), self.order) if relations else self
 
     def _learn(self, relation: Relation) -> None:
         relation = relation.substitute(self._mapping) if self._mapping else relation
@@ -83,7 +96,7 @@ class Facts:
             self._learn_set(relation)
 
     def _learn_equality(self, e: Expr) -> None:
-        solved = solve(e, self._order)
+        solved = solve(e, self.order)
         if solved is not None:
             self._bind(*solved)
             return
@@ -168,9 +181,18 @@ class Facts:
         self._mapping[symbol] = value
 
     @property
+    def key(self) -> frozenset[Relation]:
+        """The relations: equal ones decide alike."""
+        if self._key is None:
+            self._key = frozenset(self.relations)
+        return self._key
+
+    @property
     def narrows_only(self) -> bool:
         """The replacements carry every fact: bounds show all others."""
-        return all(relation.map(self.replaced) is TRUE for relation in self.relations)
+        if self._narrows_only is None:
+            self._narrows_only = all(relation.map(self.replaced) is TRUE for relation in self.relations)
+        return self._narrows_only
 
     @property
     def mapping(self) -> Mapping[Symbol, Dim]:

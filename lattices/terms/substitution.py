@@ -23,6 +23,10 @@ class Substitution:
         self._mapping = mapping
         self._values: dict[Atom, Dim] = {}
 
+    def __len__(self) -> int:
+        """The number of atoms that were rebuilt so far."""
+        return len(self._values)
+
     def __call__(self, expr: Expr) -> Dim:
         """The expression over the new symbols."""
         values, mapping = self._values, self._mapping

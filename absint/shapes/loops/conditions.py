@@ -23,6 +23,7 @@ from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.body_states import BodyStates
 from absint.shapes.loops.premises import premises
+from absint.shapes.memo.known_facts import assuming
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
@@ -59,7 +60,7 @@ def condition_while(
         return None
     before = guess.substitute({number: expr_of(number) - 1})
     begins = guess.substitute({number: const(-1)})
-    if begins is not first and run.facts_at(item.gate).assume(first).decide(begins) is not YES:
+    if begins is not first and assuming(run.facts_at(item.gate), first).decide(begins) is not YES:
         return None
     found = _computed(run, loop, states, head, nodes, operand, before)
     return found if found is not None and found.relation is guess else None
@@ -93,7 +94,7 @@ def _computed(
     """The states of the nodes for a state of the head, computed apart from the analysis, where the guard holds."""
     trial = run.fork()
     if guard is not None:
-        trial.guards[loop.first] = run.facts_at(loop.first).assume(guard)
+        trial.guards[loop.first] = assuming(run.facts_at(loop.first), guard)
     known = BodyStates(states, loop.first, loop.last)
     known[loop.first] = head
     for number in nodes:

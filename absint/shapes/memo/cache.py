@@ -14,6 +14,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.text import printer
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
+from absint.shapes.memo import known_facts
 from absint.shapes.memo.reuse import Reuse
 from absint.shapes.memo.switch import is_on
 from absint.shapes.summaries import RuleSummary
@@ -101,6 +102,7 @@ def purge() -> None:
     INTERNED.purge()
     SHARED.purge()
     printer.forget()
+    known_facts.forget()
 
 
 __all__ = ["MAX_MEMO", "SHARED", "Cache", "Memo", "memo_of", "purge"]
