@@ -10,23 +10,12 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn, TextIO
+from importlib import import_module
+from typing import Final, NoReturn, TextIO
 
 import click
 
-from absint.commands.analyze import analyze
-from absint.commands.annotate import annotate
-from absint.commands.audit import audit
-from absint.commands.check import check
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
-from absint.commands.constraints import constraints
-from absint.commands.contract import contract
-from absint.commands.cost import cost
-from absint.commands.equal import equal
-from absint.commands.explain import explain
-from absint.commands.export_queries import export_queries
-from absint.commands.prove import prove
-from absint.commands.study import study
 from absint.errors import AbsintError
 from absint.lattices.text.escapes import plain
 from absint.version import VERSION
@@ -41,8 +30,15 @@ class ClosedPipeError(Exception):
     """The reader of the output has closed it."""
 
 
+COMMANDS: Final = (
+    *("analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "cost", "explain", "audit", "study"),
+    "export-queries",
+)
+"""The commands in the order of the help; each is a function of a module with its name."""
+
+
 class Commands(click.Group):
-    """Commands in the order in which they were added; a closed pipe is no answer."""
+    """Commands, imported when they are asked for; a closed pipe is no answer."""
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -51,7 +47,15 @@ class Commands(click.Group):
             raise ClosedPipeError from None
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        name = name.replace("-", "_")
+        found = getattr(import_module(f"absint.commands.{name}"), name)
+        assert isinstance(found, click.Command)
+        return found
 
 
 @click.group(cls=Commands, context_settings=_CONTEXT, no_args_is_help=False, invoke_without_command=True)
@@ -69,12 +73,6 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-COMMANDS = (analyze, annotate, prove, equal, contract, check, constraints, cost, explain, audit, study, export_queries)
-
-for command in COMMANDS:
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -168,4 +166,4 @@ def _never_fail_to_encode(stream: TextIO) -> None:
         reconfigure(errors="backslashreplace")
 
 
-__all__ = ["BAD_INPUT", "FINE", "NO", "UNDECIDED", "cli", "main", "run"]
+__all__ = ["BAD_INPUT", "COMMANDS", "FINE", "NO", "UNDECIDED", "cli", "main", "run"]

@@ -1,7 +1,7 @@
 """Transfer functions: what each operator does to abstract values, and what it requires in order to run.
 
 To add an operator, write one decorated function in its family below (`linalg` is a short one to read first) and one
-case in `tests/transfer` that holds it against real runs; a new file is listed in `families`.
+case in `tests/transfer` that holds it against real runs; `families` lists the operator in the line of its family.
 
 The machinery, from the ground up:
 
@@ -14,7 +14,7 @@ The machinery, from the ground up:
     rule         Rule, and the decorator @rule
     application  apply: run a rule on an Op and check what it returns
     table        Table: (domain, operator, version) -> rule
-    families     the list of families, and the shipped table
+    families     which family has the rules of an operator, and the shipped table
 
 Shared by several families:
 

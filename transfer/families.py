@@ -1,135 +1,169 @@
-"""The shipped table: every family of rules. A new family is added to the list here."""
+"""The shipped table: every family of rules, each imported when one of its operators is asked for.
+
+A new operator is added to the line of its family here.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from types import ModuleType
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from importlib import import_module
 from typing import Final
 
-from absint.transfer import (
-    attention,
-    broadcasting,
-    concat,
-    convolution,
-    data_dependent,
-    einsum,
-    elementwise,
-    gather,
-    generators,
-    layout,
-    linalg,
-    losses,
-    normalisation,
-    padding,
-    pooling,
-    quantised,
-    recurrent,
-    reduction,
-    reshape,
-    resize,
-    sampling,
-    scatter,
-    selection,
-    sequences,
-    shape_ops,
-    signal,
-    slicing,
-    spatial,
-    split,
-    training,
-)
-from absint.transfer.contrib import (
-    ai_onnx_ml,
-    blocked_layout,
-    channels_last,
-    com_microsoft,
-    decoder_attention,
-    device_blocks,
-    device_formats,
-    experimental,
-    experts,
-    fused_attention,
-    fused_products,
-    generation,
-    hyper_connections,
-    multi_head_attention,
-    ngram_hashes,
-    packed_attention,
-    packed_products,
-    positions,
-    quantised_elementwise,
-    quantised_layers,
-    quantised_products,
-    sequence_models,
-    sparse_attention,
-    tensorrt,
-    tensors,
-)
+from absint.transfer.rule import Rule
 from absint.transfer.table import Table
 
-MODULES: Final[tuple[ModuleType, ...]] = (
-    ai_onnx_ml,
-    attention,
-    blocked_layout,
-    broadcasting,
-    channels_last,
-    com_microsoft,
-    concat,
-    convolution,
-    data_dependent,
-    decoder_attention,
-    device_blocks,
-    device_formats,
-    einsum,
-    elementwise,
-    experimental,
-    experts,
-    fused_attention,
-    fused_products,
-    gather,
-    generation,
-    generators,
-    hyper_connections,
-    layout,
-    linalg,
-    losses,
-    multi_head_attention,
-    ngram_hashes,
-    normalisation,
-    packed_attention,
-    packed_products,
-    padding,
-    pooling,
-    positions,
-    quantised,
-    quantised_elementwise,
-    quantised_layers,
-    quantised_products,
-    recurrent,
-    reduction,
-    reshape,
-    resize,
-    sampling,
-    scatter,
-    selection,
-    sequence_models,
-    sequences,
-    shape_ops,
-    signal,
-    slicing,
-    sparse_attention,
-    spatial,
-    split,
-    tensorrt,
-    tensors,
-    training,
-)
+FAMILIES: Final[Mapping[str, str]] = {
+    "": """
+        attention: Attention RotaryEmbedding TensorScatter LinearAttention
+        broadcasting: Add Sub Mul BitwiseAnd BitwiseOr BitwiseXor And Or Xor SwiGLU Div Mod Pow BitShift Equal Less
+            Greater LessOrEqual GreaterOrEqual Max Min Sum Mean Where PRelu
+        concat: Concat
+        convolution: Conv ConvInteger QLinearConv DeformConv ConvTranspose Col2Im
+        data_dependent: NonMaxSuppression StringNormalizer TfIdfVectorizer StringSplit StringConcat RegexFullMatch
+            ImageDecoder
+        einsum: Einsum
+        elementwise: Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu
+            Mish Swish Shrink Erf Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Relu Neg Abs Sign
+            Ceil Floor Round Sqrt Reciprocal Not BitwiseNot IsNaN IsInf Identity Dropout Clip Cast CastLike BitCast
+        gather: Gather GatherElements GatherND
+        generators: Constant ConstantOfShape Range RandomNormal RandomUniform RandomNormalLike RandomUniformLike
+            Bernoulli Multinomial EyeLike OneHot HannWindow HammingWindow BlackmanWindow MelWeightMatrix
+        layout: Transpose Expand Tile
+        linalg: MatMul MatMulInteger QLinearMatMul Gemm Det
+        losses: NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
+        normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN
+            InstanceNormalization GroupNormalization BatchNormalization LayerNormalization RMSNormalization
+        padding: Pad CenterCropPad
+        pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool
+        quantised: QuantizeLinear DequantizeLinear DynamicQuantizeLinear
+        recurrent: LSTM GRU RNN
+        reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum
+            ReduceLogSumExp ReduceSumSquare
+        reshape: Reshape
+        resize: Upsample Resize
+        sampling: RoiAlign MaxRoiPool GridSample AffineGrid
+        scatter: ScatterElements Scatter ScatterND
+        selection: TopK ArgMax ArgMin NonZero Compress Unique
+        sequences: SequenceConstruct SequenceEmpty SequenceLength SequenceAt SequenceInsert SequenceErase
+            SplitToSequence ConcatFromSequence Optional OptionalHasElement OptionalGetElement
+        shape_ops: Shape Size Flatten Squeeze Unsqueeze
+        signal: DFT STFT
+        slicing: Slice
+        spatial: DepthToSpace SpaceToDepth ReverseSequence Trilu CumSum CumProd
+        split: Split
+        contrib.com_microsoft: SimplifiedLayerNormalization
+        contrib.experimental: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice
+            ImageScaler Crop GivenTensorFill GRUUnit
+        contrib.sequence_models: CausalConvWithState
+        contrib.tensorrt: DisentangledAttention_TRT EfficientNMS_TRT MultilevelCropAndResize_TRT PyramidROIAlign_TRT
+    """,
+    "ai.onnx.ml": """
+        contrib.ai_onnx_ml: Scaler Normalizer Imputer Binarizer OneHotEncoder LabelEncoder CategoryMapper
+            LinearClassifier TreeEnsembleClassifier SVMClassifier LinearRegressor TreeEnsembleRegressor TreeEnsemble
+            SVMRegressor ArrayFeatureExtractor FeatureVectorizer ZipMap DictVectorizer CastMap
+    """,
+    "ai.onnx.preview": """
+        attention: FlexAttention
+    """,
+    "ai.onnx.preview.training": """
+        training: Adagrad Adam Momentum Gradient
+    """,
+    "com.microsoft": """
+        contrib.channels_last: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
+            NhwcFusedConv MaxpoolWithMask ConvTransposeWithDynamicPads
+        contrib.com_microsoft: Gelu QuickGelu Trilu Inverse BiasGelu FastGelu BiasSplitGelu BiasAdd BiasSoftmax
+            BiasDropout SkipLayerNormalization SkipSimplifiedLayerNormalization SimplifiedLayerNormalization
+            SkipGroupNorm EmbedLayerNormalization Tokenizer MurmurHash3 Pad GatherND QLinearReduceMean FusedConv Unique
+        contrib.decoder_attention: DecoderAttention LongformerAttention GatedRelativePositionBias
+            GemmaRotaryEmbedding
+        contrib.device_blocks: MatMulPacked MatMulNBitsQLoRA GatherPacked MoEPacked MoEGroupRouter RouterGateUpProj
+            SwiGLU HyperConnectionLowRankMix RMSNormRotary PackedSparseAttentionIndexerMerge ConvStateReplay
+            GatedDeltaNetStateReplay Mamba2Verify SpeculativePrefixCommit
+        contrib.device_formats: QuantizeWithOrder DequantizeWithOrder QOrderedGelu QOrderedLayerNormalization
+            QOrderedLongformerAttention QOrderedAttention QuantizeBFP DequantizeBFP EPContext
+        contrib.experts: MoE QMoE
+        contrib.fused_attention: Attention QAttention DecoderMaskedSelfAttention PackedAttention
+        contrib.fused_products: FusedMatMul FusedMatMulActivation TransposeMatMul CDist GemmFastGelu FusedGemm
+        contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
+            DynamicTimeWarping
+        contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm
+            GatedAdd ScaledSiLU EngramGate
+        contrib.multi_head_attention: MultiHeadAttention DecoderMaskedMultiHeadAttention GroupQueryAttention
+        contrib.ngram_hashes: NGramHashMapping VarlenNGramHashMapping
+        contrib.packed_attention: PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding
+            RestorePadding
+        contrib.packed_products: MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight
+            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv
+        contrib.positions: RotaryEmbedding MRotaryEmbedding RelativePositionBias
+        contrib.quantised_elementwise: QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu
+            QuantizeLinear DequantizeLinear MulInteger ReduceSumInteger
+        contrib.quantised_layers: QLinearConcat QLinearSoftmax QEmbedLayerNormalization DynamicQuantizeLSTM
+            GatherBlockQuantized
+        contrib.quantised_products: QGemm DynamicQuantizeMatMul MatMulIntegerToFloat MatMulInteger16 GemmFloat8
+            QOrderedMatMul SparseToDenseMatMul
+        contrib.sequence_models: LinearAttention LinearAttentionGate GatedDeltaNet CausalConvWithState
+            VarlenCausalConvWithState AttnLSTM
+        contrib.sparse_attention: SparseAttention DynamicSparseAttention SparseAttentionIndexer
+            PackedSparseAttentionIndexer
+        contrib.tensors: ExpandDims GridSample SampleOp Range UnfoldTensor CropAndResize WordConvEmbedding
+            TorchEmbedding ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite
+            Snpe
+    """,
+    "com.microsoft.nchwc": """
+        contrib.blocked_layout: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv
+            Upsample
+    """,
+    "com.ms.internal.nhwc": """
+        contrib.channels_last: AveragePool BatchNormalization Conv ConvTranspose DepthToSpace GlobalAveragePool
+            GlobalLpPool GlobalMaxPool GridSample InstanceNormalization LRN LpPool MaxPool SpaceToDepth QLinearConv
+            MaxUnpool Resize QLinearAveragePool QLinearConvTranspose
+    """,
+}
+"""Domain -> its families, each a module of this folder and the operators that it has rules for."""
+
+
+class Shipped(Table):
+    """The rules that come with the package. A lookup imports the families of its operator, a walk all of them."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @cached_property
+    def _homes(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """(domain, operator) -> the modules that have rules for it."""
+        homes: dict[tuple[str, str], list[str]] = {}
+        for domain, families in FAMILIES.items():
+            module = ""
+            for word in families.split():
+                if word.endswith(":"):
+                    module = word[:-1]
+                else:
+                    homes.setdefault((domain, word), []).append(module)
+        return homes
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._all
+
+    @cached_property
+    def _all(self) -> tuple[Rule, ...]:
+        modules = dict.fromkeys(module for homes in self._homes.values() for module in homes)
+        return tuple(dict.fromkeys(rule for module in modules for rule in _rules(module)))
+
+    def _rules_for(self, domain: str, name: str) -> Sequence[Rule]:
+        modules = self._homes.get((domain, name), ())
+        return [r for module in modules for r in _rules(module) if r.domain == domain and name in r.names]
+
+
+def _rules(module: str) -> Iterator[Rule]:
+    return (item for item in vars(import_module(f"absint.transfer.{module}")).values() if isinstance(item, Rule))
 
 
 @cache
 def shipped() -> Table:
     """The rules that come with the package."""
-    return Table.of(MODULES)
+    return Shipped()
 
 
-__all__ = ["MODULES", "shipped"]
+__all__ = ["FAMILIES", "shipped"]

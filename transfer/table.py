@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Final
 
@@ -25,12 +25,11 @@ class Table:
     """
 
     def __init__(self, rules: Iterable[Rule], base: Table | None = None) -> None:
-        self.rules: tuple[Rule, ...] = tuple(rules)
-        """The rules without those of `base`."""
+        self._rules = tuple(rules)
         self.base = base
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
         self._found: dict[tuple[str, str, int], Rule | None] = {}
-        for rule in self.rules:
+        for rule in self._rules:
             for name in rule.names:
                 self._by_name.setdefault((rule.domain, name), []).append(rule)
 
@@ -38,6 +37,11 @@ class Table:
     def of(modules: Iterable[ModuleType]) -> Table:
         """The table of all rules defined in these modules."""
         return Table(item for module in modules for item in vars(module).values() if isinstance(item, Rule))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules without those of `base`."""
+        return self._rules
 
     def lookup(self, domain: str, name: str, version: int) -> Rule | None:
         """The rule of an operator in a version of its domain, or None."""
@@ -47,11 +51,14 @@ class Table:
         return self._found[key]
 
     def _lookup(self, domain: str, name: str, version: int) -> Rule | None:
-        fitting = [rule for rule in self._by_name.get((domain, name), ()) if rule.holds_for(version)]
+        fitting = [rule for rule in self._rules_for(domain, name) if rule.holds_for(version)]
         if not fitting:
             return self.base.lookup(domain, name, version) if self.base is not None else None
         last = max(range(len(fitting)), key=lambda i: (fitting[i].until is not None, fitting[i].since, i))
         return fitting[last]
+
+    def _rules_for(self, domain: str, name: str) -> Sequence[Rule]:
+        return self._by_name.get((domain, name), ())
 
     def extended(self, rules: Iterable[Rule]) -> Table:
         """This table with more rules, which win for the versions that they cover.
