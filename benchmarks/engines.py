@@ -2,9 +2,10 @@
 
     python benchmarks/engines.py NAME
 
-A request names a model and how often to infer its shapes: `{"path": ..., "runs": 5, "external": false}`. The reply has
-the seconds of each run on the loaded model, the peak memory of the process meanwhile in MB, and what the last run said:
-value name -> dims (a number, a text, or null), null where the rank is unknown.
+A request names a model, the way to it and how often to infer its shapes: `{"path": ..., "way": "memory", "runs": 5}`.
+From `memory` the time is that of inference on a loaded model, from a `file` reading counts as well. External weights
+are left where they are. The reply has the seconds of each run, the peak memory of the process meanwhile in MB, and what
+the last run said: value name -> dims (a number, a text, or null), null where the rank is unknown.
 
 absint remembers what its rules gave in earlier analyses. `absint` forgets it before each run, so that every run applies
 every rule, as on a model that was never seen; `absint again` does not, as on one that was, or on the next of a family.
@@ -34,13 +35,21 @@ if TYPE_CHECKING:
 Dims = list["int | str | None"]
 
 
+def load(path: str) -> onnx.ModelProto:
+    """The model; its external weights stay where they are."""
+    return onnx.load(path, load_external_data=False)
+
+
 class Engine(NamedTuple):
-    """How to bring a loaded model into the form that the engine wants (not timed), and to infer its shapes (timed)."""
+    """How an engine reads a file, brings a loaded model into the form it wants (not timed), and infers its shapes."""
 
     module: str
     """What must be importable."""
     infer: Callable[[Any], Any]
     shapes: Callable[[Any], Iterator[tuple[str, Dims | None]]]
+    script: tuple[str, ...] = ()
+    """Arguments of a Python process that does it all for the file named after them; none: there is nothing to time."""
+    read: Callable[[str], Any] = load
     prepare: Callable[[onnx.ModelProto], Any] = lambda model: model
     forget: Callable[[], None] = lambda: None
     """Drop what earlier runs left behind (not timed)."""
@@ -71,7 +80,7 @@ def stated(dim: absint.Dim) -> int | str | None:
     return None if dim.is_unknown else int(dim) if dim.is_concrete else str(dim)
 
 
-def absint_infer(model: onnx.ModelProto) -> absint.Result:
+def absint_infer(model: str | onnx.ModelProto) -> absint.Result:
     """All shapes, named and ready to read."""
     import absint
 
@@ -97,6 +106,13 @@ def ir_prepare(model: onnx.ModelProto) -> Any:
     import onnx_ir
 
     return onnx_ir.from_proto(model)
+
+
+def ir_load(path: str) -> Any:
+    """The model in onnx_ir, whose tensors stay in the file."""
+    import onnx_ir
+
+    return onnx_ir.load(path)
 
 
 def ir_infer(model: Any) -> Any:
@@ -139,36 +155,55 @@ def of_builder(builder: Any) -> Iterator[tuple[str, Dims | None]]:
         yield name, list(builder.get_shape(name))
 
 
+def script(text: str) -> tuple[str, ...]:
+    """A program for the file `path`."""
+    return ("-c", f"import sys; path = sys.argv[1]; {text}")
+
+
+ONNX = "import onnx; model = onnx.load(path, load_external_data=False); "
+RUNTIME = ONNX + "from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference as S; S.infer_shapes(model"
+
 ENGINES = {
-    "absint": Engine("absint", absint_infer, of_absint, forget=absint_forget),
-    "absint again": Engine("absint", absint_infer, of_absint),
-    "onnx": Engine("onnx", onnx_infer, of_protos),
-    "onnx-shape-inference": Engine("onnx_shape_inference", ir_infer, of_ir, ir_prepare),
-    "onnxruntime": Engine("onnxruntime", runtime_infer(False), of_protos),
-    "onnxruntime auto_merge": Engine("onnxruntime", runtime_infer(True), of_protos),
+    "absint": Engine("absint", absint_infer, of_absint, ("-m", "absint", "analyze"), str, forget=absint_forget),
+    "absint again": Engine("absint", absint_infer, of_absint, read=str),
+    "absint in Python": Engine(
+        "absint", absint_infer, of_absint, script("import absint; absint.analyze(path).shapes"), str
+    ),
+    "onnx": Engine(
+        "onnx", onnx_infer, of_protos, script(ONNX + "onnx.shape_inference.infer_shapes(model, data_prop=True)")
+    ),
+    "onnx-shape-inference": Engine(
+        "onnx_shape_inference",
+        ir_infer,
+        of_ir,
+        script(
+            "import onnx_ir; from onnx_shape_inference import infer_symbolic_shapes as infer; "
+            "infer(onnx_ir.load(path), warn_on_missing=False)"
+        ),
+        ir_load,
+        ir_prepare,
+    ),
+    "onnxruntime": Engine("onnxruntime", runtime_infer(False), of_protos, script(RUNTIME + ")")),
+    "onnxruntime auto_merge": Engine(
+        "onnxruntime", runtime_infer(True), of_protos, script(RUNTIME + ", auto_merge=True)")
+    ),
     "yobx": Engine("yobx.xshape", builder_infer, of_builder),
 }
 
-
-def load(path: Path, external: bool) -> onnx.ModelProto:
-    """The model without the exporter's own answers; its weights stay where they are unless they are asked for."""
-    model = onnx.load(path, load_external_data=external)
-    del model.graph.value_info[:]
-    for output in model.graph.output:
-        if output.type.HasField("tensor_type"):
-            output.type.tensor_type.ClearField("shape")
-    return model
+ONLY_FRESH = frozenset({"absint in Python"})
+"""Engines that differ from another one in a fresh process alone."""
 
 
-def timed(engine: Engine, model: onnx.ModelProto, runs: int) -> tuple[list[float], Any]:
-    """Seconds of each run on a fresh copy, and the last result."""
+def timed(engine: Engine, path: str, way: str, runs: int) -> tuple[list[float], Any]:
+    """Seconds of each run, and the last result."""
     seconds, result = [], None
+    model = load(path) if way == "memory" else None
     for _ in range(runs):
-        given = engine.prepare(copy.deepcopy(model))
+        given = engine.prepare(copy.deepcopy(model)) if model is not None else None
         engine.forget()
         gc.collect()
         start = time.perf_counter()
-        result = engine.infer(given)
+        result = engine.infer(engine.read(path) if given is None else given)
         seconds.append(time.perf_counter() - start)
     return seconds, result
 
@@ -200,8 +235,7 @@ def serve(engine: Engine, requests: Iterable[str]) -> None:
         reply: dict[str, Any]
         reset_peak()
         try:
-            model = load(Path(request["path"]), request["external"])
-            seconds, result = timed(engine, model, request["runs"])
+            seconds, result = timed(engine, request["path"], request["way"], request["runs"])
             reply = {"seconds": seconds, "peak": peak(), "shapes": dict(engine.shapes(result))}
             if hasattr(result, "rounds"):
                 reply["rules"] = sum(item.analysis.applications for item in result.rounds.rounds)
