@@ -8,6 +8,7 @@ declared_types  declared types as abstract values; dtypes: element types of arra
 definitions     names of long dims in the metadata of an annotated model
 initialisers    tensors as abstract values; sources: inputs and tensors that no runtime accepts
 schemas         output types and function bodies of operators; signatures: the types that they take and give
+registry        schemas of the installed onnx, read from a table of its version; schema: one of them as data
 inference       types that keep an annotated model from loading
 largest         the largest tensor that there can be
 """

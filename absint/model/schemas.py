@@ -1,25 +1,29 @@
-"""Operator schemas of the `onnx` package as plain data: output types and function bodies."""
+"""The form, types and function bodies that the schemas of operators give."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
-
-import onnx
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.dtype import DType
 from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
+from absint.model import registry
+from absint.model.schema import Parameter, Schema
 from absint.model.signatures import Allowed, Formal, Signature, contrib, parse_type
 from absint.transfer.rule import Rule
 
-NEWEST: Final = onnx.defs.onnx_opset_version()
+if TYPE_CHECKING:
+    from onnx import FunctionProto
+
+NEWEST: Final = registry.newest_opset()
+"""The newest opset of ai.onnx that the installed onnx package knows."""
 
 CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 """The domain of onnxruntime's operators of ai.onnx in another layout."""
 
 
-def schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+def schema(domain: str, name: str, version: int) -> Schema | None:
     """The schema in force at an opset version, or None. Those of other domains than ONNX's may change at any time."""
     return _kept_schema(domain, name, version) if _is_of_onnx(domain) else _schema(domain, name, version)
 
@@ -29,44 +33,25 @@ def _is_of_onnx(domain: str) -> bool:
 
 
 @cache
-def _kept_schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
+def _kept_schema(domain: str, name: str, version: int) -> Schema | None:
     return _schema(domain, name, version)
 
 
-def _schema(domain: str, name: str, version: int) -> onnx.defs.OpSchema | None:
-    try:
-        found = onnx.defs.get_schema(name, _bounded(version), domain)
-    except onnx.defs.SchemaError:
-        return None
-    return None if found.deprecated else found
-
-
-def _bounded(version: int) -> int:
-    """The version within the range of schemas: a file may hold any 64 bits."""
-    return max(min(version, (1 << 31) - 1), -1)
+def _schema(domain: str, name: str, version: int) -> Schema | None:
+    found = registry.in_force(domain, name, version)
+    return None if found is None or found.is_deprecated else found
 
 
 def since(domain: str, name: str, version: int) -> int:
     """The opset that introduced the schema in force at a version; 0 if there is none."""
-    return _kept_since(domain, name, version) if _is_of_onnx(domain) else _since(domain, name, version)
-
-
-@cache
-def _kept_since(domain: str, name: str, version: int) -> int:
-    return _since(domain, name, version)
-
-
-def _since(domain: str, name: str, version: int) -> int:
     found = schema(domain, name, version)
-    return 0 if found is None else found.since_version
+    return 0 if found is None else found.since
 
 
 def is_deprecated(domain: str, name: str, version: int) -> bool:
     """The operator exists at this version but is no longer legal."""
-    try:
-        return onnx.defs.get_schema(name, _bounded(version), domain).deprecated
-    except onnx.defs.SchemaError:
-        return False
+    found = registry.in_force(domain, name, version)
+    return found is not None and found.is_deprecated
 
 
 class Departures(NamedTuple):
@@ -142,27 +127,15 @@ def _form(domain: str, name: str, version: int) -> Form | None:
     found = schema(domain, name, version)
     if found is None:
         return None
-    option = onnx.defs.OpSchema.FormalParameterOption.Single
-    single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.option == option)
-    attributes = found.attributes
+    single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.is_required)
     return Form(
-        f"{name}-{found.since_version}",
-        {attribute: _number(what.type) for attribute, what in attributes.items()},
-        tuple(attribute for attribute, what in attributes.items() if what.required),
-        found.min_input,
-        found.max_input,
-        found.min_output,
-        found.max_output,
+        f"{name}-{found.since}",
+        found.attributes,
+        found.required,
+        *found.arity,
         max((index + 1 for index, _ in single), default=0),
         single,
     )
-
-
-def _number(kind: object) -> int:
-    """The number of a kind of attribute in AttributeProto; schemas use the same numbers."""
-    number = getattr(kind, "value", 0)
-    assert isinstance(number, int)
-    return number
 
 
 _COUNTED: Final = frozenset(
@@ -205,7 +178,7 @@ def signature(domain: str, name: str, version: int, rule: Rule | None = None) ->
     found = schema("" if domain == CHANNELS_LAST else domain, name, version)
     if found is None:
         return contrib(domain, name, rule.inputs, rule.outputs) if rule is not None else contrib(domain, name)
-    return _kept_signature(found.domain, name, found.since_version) if _is_of_onnx(found.domain) else _signature(found)
+    return _kept_signature(found.domain, name, found.since) if _is_of_onnx(found.domain) else _signature(found)
 
 
 @cache
@@ -214,23 +187,25 @@ def _kept_signature(domain: str, name: str, version: int) -> Signature | None:
     return None if found is None else _signature(found)
 
 
-def _signature(found: onnx.defs.OpSchema) -> Signature:
-    allowed = {c.type_param_str: _allowed(tuple(c.allowed_type_strs)) for c in found.type_constraints}
-    inputs, outputs = found.inputs, found.outputs
+def _signature(found: Schema) -> Signature:
+    allowed = {variable: _allowed(types) for variable, types in found.types.items()}
     return Signature(
-        f"{found.name}-{found.since_version}",
-        tuple(_formals(inputs, allowed)),
-        tuple(_given(found, list(_formals(outputs, allowed)))),
-        _repeats(inputs),
-        _repeats(outputs),
+        f"{found.name}-{found.since}",
+        tuple(_formals(found.inputs, allowed)),
+        tuple(_given(found, list(_formals(found.outputs, allowed)))),
+        _repeats(found.inputs),
+        _repeats(found.outputs),
     )
 
 
-def _given(found: onnx.defs.OpSchema, outputs: Sequence[Formal]) -> Iterator[Formal]:
+def _given(found: Schema, outputs: Sequence[Formal]) -> Iterator[Formal]:
     """Outputs with the types of later versions too: onnxruntime gives them at any opset."""
-    newest = onnx.defs.get_schema(found.name, found.domain).outputs
+    newest = registry.in_force(found.domain, found.name, _UNBOUNDED)
+    later = () if newest is None else newest.outputs
     for at, formal in enumerate(outputs):
-        more = _allowed(tuple(newest[at].types)) if at < len(newest) else formal.allowed
+        more = formal.allowed
+        if newest is not None and at < len(later):
+            more = _allowed(newest.types.get(later[at].type) or (later[at].type,))
         if found.name in _CASTING:
             more = signature("", "Cast", NEWEST).outputs[0].allowed  # type: ignore[union-attr]
         elif found.name == "SequenceEmpty":
@@ -247,19 +222,15 @@ def _allowed(texts: tuple[str, ...]) -> Allowed:
     return Allowed.of(texts)
 
 
-def _formals(formals: Sequence[onnx.defs.OpSchema.FormalParameter], allowed: Mapping[str, Allowed]) -> Iterator[Formal]:
-    written = [formal.type_str for formal in formals]
+def _formals(formals: Sequence[Parameter], allowed: Mapping[str, Allowed]) -> Iterator[Formal]:
+    written = [formal.type for formal in formals]
     for formal, text in zip(formals, written, strict=True):
-        shares = text in allowed and formal.is_homogeneous and (written.count(text) > 1 or _is_variadic(formal))
+        shares = text in allowed and formal.is_homogeneous and (written.count(text) > 1 or formal.is_variadic)
         yield Formal(formal.name, text if shares else "", allowed.get(text) or _allowed((text,)))
 
 
-def _is_variadic(formal: onnx.defs.OpSchema.FormalParameter) -> bool:
-    return formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic
-
-
-def _repeats(formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> bool:
-    return bool(formals) and _is_variadic(formals[-1])
+def _repeats(formals: Sequence[Parameter]) -> bool:
+    return bool(formals) and formals[-1].is_variadic
 
 
 def _range(lowest: int, highest: int, noun: str) -> str:
@@ -292,16 +263,22 @@ def departures(domain: str, name: str, version: int, attributes: Mapping[str, in
     return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
 
 
+_KINDS: Final = (
+    *("UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS"),
+    *("SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"),
+)
+"""Kinds of attributes by their numbers in AttributeProto."""
+
+
 def _kind(number: int) -> str:
-    kinds = onnx.AttributeProto.AttributeType
-    return kinds.Name(number) if number in kinds.values() else str(number)
+    return _KINDS[number] if 0 <= number < len(_KINDS) else str(number)
 
 
 def _without_schema(domain: str, name: str, version: int) -> Departures:
     opset = f"opset {version} of {domain or 'ai.onnx'}"
     if is_deprecated(domain, name, version):
         return Departures(harmless=(f"{name} is deprecated in {opset}",))
-    is_unknown = onnx.defs.has(name, domain) and contrib(domain, name) is None
+    is_unknown = registry.is_known(domain, name) and contrib(domain, name) is None
     return Departures(fatal=(f"{opset} has no {name}",) if is_unknown else ())
 
 
@@ -318,10 +295,10 @@ def top_outputs(domain: str, name: str, version: int, inputs: Sequence[Value | N
     formals = found.outputs
     if not formals:
         return (TOP,) * count
-    return tuple(_value_of(formals[min(i, len(formals) - 1)].type_str, found, bound) for i in range(count))
+    return tuple(_value_of(formals[min(i, len(formals) - 1)].type, found, bound) for i in range(count))
 
 
-def _type_variables(found: onnx.defs.OpSchema, inputs: Sequence[Value | None]) -> dict[str, Value]:
+def _type_variables(found: Schema, inputs: Sequence[Value | None]) -> dict[str, Value]:
     """Type variable -> the kind and element type of the input that binds it."""
     bound: dict[str, Value] = {}
     formals = found.inputs
@@ -329,46 +306,47 @@ def _type_variables(found: onnx.defs.OpSchema, inputs: Sequence[Value | None]) -
         if value is None or not formals:
             continue
         formal = formals[min(index, len(formals) - 1)]
-        if index >= len(formals) and formal.option != onnx.defs.OpSchema.FormalParameterOption.Variadic:
+        if index >= len(formals) and not formal.is_variadic:
             continue
         if index >= len(formals) - 1 and not formal.is_homogeneous:
             continue
         if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
-            bound.setdefault(formal.type_str, Tensor(value.dtype))
+            bound.setdefault(formal.type, Tensor(value.dtype))
         elif isinstance(value, Container | SparseTensor):
-            bound.setdefault(formal.type_str, TOP)
+            bound.setdefault(formal.type, TOP)
     return bound
 
 
-def _value_of(type_text: str, found: onnx.defs.OpSchema, bound: dict[str, Value]) -> Value:
+def _value_of(type_text: str, found: Schema, bound: dict[str, Value]) -> Value:
     if type_text in bound:
         return bound[type_text]
-    for constraint in found.type_constraints:
-        if constraint.type_param_str == type_text:
-            allowed = constraint.allowed_type_strs
-            if len(allowed) == 1:
-                return parse_type(allowed[0])
-            return Tensor(DType.UNDEFINED) if all(a.startswith("tensor(") for a in allowed) else TOP
-    return parse_type(type_text)
+    allowed = found.types.get(type_text)
+    if allowed is None:
+        return parse_type(type_text)
+    if len(allowed) == 1:
+        return parse_type(allowed[0])
+    return Tensor(DType.UNDEFINED) if all(a.startswith("tensor(") for a in allowed) else TOP
 
 
-def function_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+def function_body(domain: str, name: str, version: int) -> FunctionProto | None:
     """The body that the schema gives for the operator, if it gives one that needs no context."""
     return _kept_body(domain, name, version) if _is_of_onnx(domain) else _body(domain, name, version)
 
 
 @cache
-def _kept_body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+def _kept_body(domain: str, name: str, version: int) -> FunctionProto | None:
     return _body(domain, name, version)
 
 
-def _body(domain: str, name: str, version: int) -> onnx.FunctionProto | None:
+def _body(domain: str, name: str, version: int) -> FunctionProto | None:
     found = schema(domain, name, version)
-    given = None if found is None else found.function_body
-    if found is None or given is None or not given.node:
+    if found is None or not found.has_body:
         return None
-    body = onnx.FunctionProto()
-    body.CopyFrom(given)
-    defaults = [a.default_value for a in found.attributes.values()]
-    body.attribute_proto.extend(d for d in defaults if d.type != onnx.AttributeProto.UNDEFINED)
+    from onnx import AttributeProto, FunctionProto, defs
+
+    described = defs.get_schema(name, found.since, domain)
+    body = FunctionProto()
+    body.CopyFrom(described.function_body)
+    defaults = [a.default_value for a in described.attributes.values()]
+    body.attribute_proto.extend(d for d in defaults if d.type != AttributeProto.UNDEFINED)
     return body

@@ -54,7 +54,8 @@ _CHOICES: Final = (
 
 def schema_rule(domain: str, name: str, version: int, attributes: Sequence[AttributeProto]) -> Rule | None:
     """The rule that the schema in force gives for an operator with these attributes, if it infers anything."""
-    found = schemas.schema(domain, name, version)
+    known = schemas.schema(domain, name, version)
+    found = None if known is None else onnx.defs.get_schema(name, known.since, domain)
     if found is None or not found.has_type_and_shape_inference_function or not all(map(_is_small, attributes)):
         return None
     asked = _Schema(found, version, tuple(attributes))

@@ -1,0 +1,38 @@
+"""absint/model/schemas.txt, written from the registry of the installed onnx package.
+
+python -m tests.schema_table [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+
+import onnx
+
+from absint.model.registry import TABLE
+from absint.model.schema import described, written
+
+
+def table() -> str:
+    """The text of the table."""
+    every = [described(schema) for schema in onnx.defs.get_all_schemas_with_history()]
+    sets = sorted({" ".join(types) for schema in every for types in schema.types.values()})
+    every.sort(key=lambda schema: (schema.domain, schema.name, schema.since))
+    parts = [f"{onnx.__version__} {onnx.defs.onnx_opset_version()}", "\n".join(sets)]
+    for domain, schemas in groupby(every, key=lambda schema: schema.domain):
+        parts.append("\n".join([domain or "ai.onnx", *(written(schema, sets) for schema in schemas)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> int:
+    """Write the table, or say whether it is as it would be written."""
+    text = table()
+    if "--check" in sys.argv[1:]:
+        return 0 if TABLE.read_text("ascii") == text else 1
+    TABLE.write_text(text, "ascii", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
