@@ -20,6 +20,7 @@ from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
+from absint.model.declared_types import dim_text
 from absint.model.definitions import write_definitions
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Scope
@@ -192,8 +193,9 @@ class _Declared:
         dims = proto.tensor_type.shape.dim
         if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
             for declared, dim in zip(dims, value.shape.dims, strict=True):
-                if self._names_of((declared.dim_param,)):
-                    self.claims.append((dim, declared.dim_param))
+                text = dim_text(declared)
+                if self._names_of((text,)):
+                    self.claims.append((dim, text))
         else:
             self.elsewhere |= self._names_of(_texts(proto))
 
@@ -223,7 +225,7 @@ def _texts(proto: TypeProto) -> Iterator[str]:
     while pending:
         kind = (current := pending.pop()).WhichOneof("value")
         if kind in ("tensor_type", "sparse_tensor_type"):
-            yield from (dim.dim_param for dim in getattr(current, kind).shape.dim if dim.dim_param)
+            yield from filter(None, map(dim_text, getattr(current, kind).shape.dim))
         elif kind in ("sequence_type", "optional_type"):
             pending.append(getattr(current, kind).elem_type)
         elif kind == "map_type":

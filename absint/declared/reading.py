@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
-from absint.model.declared_types import FIELDS
+from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopHead, Operand
 from absint.shapes.loops.head_values import condition_at_runtime
@@ -102,11 +102,14 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
 
 
 def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
-    """A size, a text, or None for an unknown dim: one that is absent, empty or negative."""
+    """A size, a text, or None for an unknown dim: one that is absent, empty or negative.
+
+    Raises ModelError for a text that is not valid UTF-8.
+    """
     kind = proto.WhichOneof("value")
     if kind == "dim_value":
         return int(proto.dim_value) if proto.dim_value >= 0 else None
-    return str(proto.dim_param) if kind == "dim_param" and proto.dim_param else None
+    return dim_text(proto) or None if kind == "dim_param" else None
 
 
 __all__ = ["Dims", "Group", "Inferred", "Stated", "dims", "groups", "stated_dim"]

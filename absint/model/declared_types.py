@@ -10,6 +10,7 @@ from absint.errors import ModelError
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
+from absint.lattices.terms.kept import Kept
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
@@ -24,12 +25,24 @@ FIELDS: Final = {
 """The field of a TypeProto for each kind of value."""
 
 
+MAX_KEPT: Final = 1 << 20
+"""Bytes of the declared types that are kept."""
+
+_types: Final[Kept[tuple[bytes, bool], Value]] = Kept(MAX_KEPT)
+
+
 def read_type(proto: TypeProto, *, total: bool = False) -> Value:
     """The value that a TypeProto describes; an absent dim is an unknown size.
 
     A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
-    (`absint.lattices.text.parse`).
+    (`absint.lattices.text.parse`). Models repeat types: each is read once.
     """
+    content = proto.SerializeToString()
+    found = _types.get((content, total))
+    return _types.add((content, total), len(content), _read(proto, total)) if found is None else found
+
+
+def _read(proto: TypeProto, total: bool) -> Value:
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type, total))
@@ -56,10 +69,16 @@ def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
     if kind == "dim_value" and proto.dim_value >= 0:
         return const(proto.dim_value)
     if kind == "dim_param" and proto.dim_param:
-        if not isinstance(proto.dim_param, str):
-            raise ModelError(f"a dim has a name that is not valid UTF-8: {proto.dim_param!r}")
-        return read_dim_param(proto.dim_param, (), total=total).dim
+        return read_dim_param(dim_text(proto), (), total=total).dim
     return UNKNOWN_SIZE
+
+
+def dim_text(proto: TensorShapeProto.Dimension) -> str:
+    """The text of a declared dim. Raises ModelError if it is not valid UTF-8, which protobuf hands out as bytes."""
+    text = proto.dim_param
+    if not isinstance(text, str):
+        raise ModelError(f"a dim has a name that is not valid UTF-8: {text!r}")
+    return text
 
 
 def problem(proto: TypeProto, value: Value) -> str | None:

@@ -6,21 +6,19 @@ from onnx import TensorProto, ValueInfoProto
 
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of, is_decoded
 from absint.model.largest import oversize
 
 
-def input_fault(info: ValueInfoProto) -> str:
-    """The reason why no runtime accepts an input as declared; empty if one may."""
-    kind = info.type.WhichOneof("value")
-    if kind is None:
-        return "it must have a type, found none"
-    if kind == "tensor_type" and info.type.tensor_type.elem_type == TensorProto.UNDEFINED:
-        return "it must have an element type, found none"
-    value = read_type(info.type) if kind == "tensor_type" else None
-    return (oversize(value) if isinstance(value, Tensor) else None) or ""
+def input_fault(info: ValueInfoProto, value: Value) -> str:
+    """The reason why no runtime accepts an input as declared, which is read as `value`; empty if one may."""
+    if isinstance(value, Tensor):
+        if info.type.tensor_type.elem_type == TensorProto.UNDEFINED:
+            return "it must have an element type, found none"
+        return oversize(value) or ""
+    return "it must have a type, found none" if info.type.WhichOneof("value") is None else ""
 
 
 def initialiser_fault(tensor: TensorProto, value: Tensor, declared: ValueInfoProto | None) -> str:

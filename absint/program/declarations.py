@@ -42,8 +42,18 @@ class Declaration(NamedTuple):
 
 
 def declarations(lowered: Lowered) -> Iterator[Declaration]:
-    """Every declared type of a value except those of graph inputs, which are premises."""
-    return _declared(lowered.declaring)
+    """Every declared type of a value except those of graph inputs, which are premises.
+
+    Raises ModelError for a dim whose text is not valid UTF-8: an analysis does not look at these claims.
+    """
+    checked: set[bytes] = set()
+    for item in _declared(lowered.declaring):
+        content = item.type.SerializeToString()
+        if content not in checked:
+            checked.add(content)
+            if not content.isascii():
+                read_type(item.type)
+        yield item
 
 
 def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
@@ -62,17 +72,6 @@ def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[
     yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
     if not is_function:
         yield from (("output", info) for info in graph.output)
-
-
-def check_texts(lowered: Lowered) -> None:
-    """Raises ModelError for a declared dim whose text is not valid UTF-8."""
-    checked: set[bytes] = set()
-    for item in declarations(lowered):
-        content = item.type.SerializeToString()
-        if content not in checked:
-            checked.add(content)
-            if not content.isascii():
-                read_type(item.type)
 
 
 def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
@@ -94,4 +93,4 @@ def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> 
     return found
 
 
-__all__ = ["Declaration", "check_texts", "declarations", "declared_in_main", "declared_shapes"]
+__all__ = ["Declaration", "declarations", "declared_in_main", "declared_shapes"]

@@ -26,7 +26,7 @@ from absint.model.protos import (
     overload_of,
     resolved,
 )
-from absint.program.declarations import check_texts, declared_shapes
+from absint.program.declarations import declared_shapes
 from absint.program.graph import Node, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
 from absint.program.instances import Instances
@@ -91,7 +91,6 @@ class Lowerer:
             self._check_texts(scope.names)
         self._check_texts(lowered.signature.outputs)
         self._check_texts([node.name for node in program.nodes])
-        check_texts(lowered)
         return lowered
 
     def _check_texts(self, texts: Collection[object]) -> None:

@@ -46,9 +46,10 @@ class Sources:
                 self._report.warn("duplicate-input", f"input {info.name!r}", text)
                 continue
             if info.name not in initialisers:
-                node = self.add(info.name, read_type(info.type, total=True), names)
+                value = read_type(info.type, total=True)
+                node = self.add(info.name, value, names)
                 self.signature.inputs[info.name] = node
-                self.refuse(node, input_fault(info))
+                self.refuse(node, input_fault(info, value))
         declared = {info.name: info for info in graph.input if info.name in initialisers}
         self.bind_initialisers(graph, names, declared)
         if self.signature.overridable:

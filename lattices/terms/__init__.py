@@ -23,6 +23,7 @@
     ieee           binary32 and binary64: operations, and intervals of their results
     kinds          kinds of symbols, and their origins
     intern         one object for each structure
+    kept           results that are kept up to a total length
 
 Nothing here knows of relations or texts.
 """

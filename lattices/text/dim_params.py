@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from absint.lattices.terms.expr import Dim, Expr, symbol
+from absint.lattices.terms.kept import Kept
 from absint.lattices.text.printer import format_dim
 from absint.lattices.text.reading import parse
 from absint.lattices.text.tokens import MAX_TEXT, TextError, Token, reads_as_name, tokens
@@ -31,8 +32,7 @@ def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool 
     key = (text, frozenset(standalone_names), total)
     found = _read.get(key)
     if found is None:
-        found = _read_dim_param(*key)
-        _read.add(key, found)
+        found = _read.add(key, len(text), _read_dim_param(*key))
     return found
 
 
@@ -55,24 +55,7 @@ MAX_KEPT: Final = MAX_TEXT
 """Characters of parsed dim_params that are kept: exporters write the same long text at hundreds of values."""
 
 
-class _Kept:
-    """Parsed texts, bounded by their total length."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, frozenset[str], bool], DimParam] = {}
-        self._length = 0
-
-    def get(self, key: tuple[str, frozenset[str], bool]) -> DimParam | None:
-        return self._found.get(key)
-
-    def add(self, key: tuple[str, frozenset[str], bool], dim: DimParam) -> None:
-        if self._length + len(key[0]) > MAX_KEPT:
-            self._found, self._length = {}, 0
-        self._found[key] = dim
-        self._length += len(key[0])
-
-
-_read = _Kept()
+_read: Final[Kept[tuple[str, frozenset[str], bool], DimParam]] = Kept(MAX_KEPT)
 
 
 def format_dim_param(dim: Dim, standalone_names: Collection[str] = ()) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from absint.lattices import text as public
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, boolean, eq, ge, ite
 from absint.lattices.terms.expr import MAX_BITS, UNKNOWN_DIM, Dim, Expr, UndefinedError, const, integer_symbol, symbol
+from absint.lattices.terms.kept import Kept
 from absint.lattices.terms.normal import broadcast, maximum, minimum, truncdiv
 from absint.lattices.text import (
     MAX_CONDITION_DEPTH,
@@ -482,11 +483,10 @@ def parse_uncounted(text: str) -> Dim:
 
 
 def test_parsed_texts_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = dim_params._Kept()
+    kept: Kept[tuple[str, frozenset[str], bool], dim_params.DimParam] = Kept(100)
     monkeypatch.setattr(dim_params, "_read", kept)
-    monkeypatch.setattr(dim_params, "MAX_KEPT", 100)
     for number in range(50):
         read_dim_param(f"bounded + {number + 1}", ())
-        assert 0 < kept._length <= 100
+        assert 0 < len(kept) <= 100 // len("bounded + 1")
     assert kept.get(("bounded + 50", frozenset(), False)) is not None
     assert kept.get(("bounded + 1", frozenset(), False)) is None

@@ -11,6 +11,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from absint.lattices.logic.facts import Facts
+from absint.lattices.terms import kept
 from absint.lattices.text import printer
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
@@ -98,10 +99,11 @@ def memo_of(program: Program) -> Memo | None:
 
 
 def purge() -> None:
-    """Forget the results of earlier analyses, and texts. It costs nothing but the time to compute them again."""
+    """Forget the results of earlier analyses, texts and types. It costs nothing but the time to compute them again."""
     INTERNED.purge()
     SHARED.purge()
     printer.forget()
+    kept.forget()
     known_facts.forget()
 
 
