@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import onnx
@@ -57,7 +58,7 @@ def strided(count: int, text: str = TEXT) -> onnx.ModelProto:
     """Every second place of a vector, through `count` nodes, each declared with the same text."""
     names = [f"v{at}" for at in range(count)]
     nodes = [helper.make_node("Slice", ["x", "zero", "end", "zero", "two"], ["v0"])]
-    nodes += [helper.make_node("Relu", [before], [name]) for before, name in zip(names, names[1:], strict=False)]
+    nodes += [helper.make_node("Relu", [before], [name]) for before, name in itertools.pairwise(names)]
     constants = [
         helper.make_tensor(name, TensorProto.INT64, [1], [number])
         for name, number in (("zero", 0), ("end", 1 << 40), ("two", 2))
