@@ -15,14 +15,13 @@ from typing import Final, NamedTuple
 import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 
+from absint.model.outlines import LARGE, outlined
+
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 
 MAX_INFERRED: Final = 200_000
 """Most nodes, functions inlined, for a pass of inference."""
-
-_LARGE: Final = 1 << 12
-"""Bytes from which the data of a tensor is left out: inference reads small ones only."""
 
 _LENIENT: Final = "Inferred shape and existing shape differ"
 """A runtime warns of a shape that contradicts its own inference, and loads the model."""
@@ -138,24 +137,23 @@ def _brief(text: str) -> str:
 
 
 def skeleton(model: ModelProto) -> ModelProto:
-    """The model without the data of large tensors of its main graph."""
+    """The model without the data of large tensors, which inference does not read."""
     made = ModelProto(ir_version=model.ir_version)
     made.opset_import.extend(model.opset_import)
-    made.functions.extend(model.functions)
+    made.functions.extend(map(outlined, model.functions))
     graph = model.graph
-    made.graph.node.extend(graph.node)
-    for field in ("input", "output", "value_info", "sparse_initializer"):
+    made.graph.node.extend(map(outlined, graph.node))
+    for field in ("input", "output", "value_info"):
         getattr(made.graph, field).extend(getattr(graph, field))
-    for tensor in graph.initializer:
-        made.graph.initializer.append(tensor if tensor.ByteSize() < _LARGE else _hollow(tensor))
+    made.graph.sparse_initializer.extend(map(outlined, graph.sparse_initializer))
+    made.graph.initializer.extend(map(_hollow, graph.initializer))
     return made
 
 
 def _hollow(tensor: TensorProto) -> TensorProto:
-    made = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-    made.data_location = TensorProto.EXTERNAL
-    made.external_data.add(key="location", value="aside")
-    return made
+    if tensor.ByteSize() < LARGE:
+        return tensor
+    return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
 
 
 def _written(graphs: Iterable[Graphs]) -> Iterator[Written]:

@@ -1,0 +1,143 @@
+"""A message with some of its fields changed, as spans of the original and new bytes. Nothing is copied until it is
+written, and what is not changed stays byte for byte as it was: unknown fields, the order of fields, unusual encodings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from absint.model.wire.fields import DELIMITED, Data, Field, MalformedError, delimited, encoded, fields
+
+
+class Span(NamedTuple):
+    """A part of the original."""
+
+    start: int
+    end: int
+
+
+Piece: TypeAlias = Span | bytes
+
+
+class Changes:
+    """The changes to one message. Fields of messages, texts and bytes are counted by number: the third field 13.
+
+    A message that is not repeated but stands in several fields counts as one, as it does for parsers, which merge them.
+    """
+
+    def __init__(self) -> None:
+        self.replaced: dict[tuple[int, int], bytes] = {}
+        """New contents by field number and index."""
+        self.removed: set[tuple[int, int]] = set()
+        """Fields to leave out."""
+        self.added: dict[int, list[bytes]] = defaultdict(list)
+        """Contents of new fields by number, which come after those of the same number."""
+        self.within: dict[tuple[int, int], Changes] = {}
+        """Changes to the messages in repeated fields."""
+        self.inside: dict[int, Changes] = {}
+        """Changes to the messages in fields that are not repeated."""
+
+    def __bool__(self) -> bool:
+        return bool(self.replaced or self.removed or self.added or self.within or self.inside)
+
+
+def spliced(data: Data, start: int, end: int, changes: Changes) -> list[Piece]:
+    """The message in `data[start:end]` with the changes, in pieces. Raises MalformedError where it is none."""
+    return list(_joined(_spliced(data, [Span(start, end)], changes)[0]))
+
+
+def size_of(pieces: Sequence[Piece]) -> int:
+    """Bytes of all pieces together."""
+    return sum(piece.end - piece.start if isinstance(piece, Span) else len(piece) for piece in pieces)
+
+
+def _spliced(data: Data, spans: Sequence[Span], changes: Changes) -> list[list[Piece]]:
+    """The spans of one message, each with its changes. New fields go into the last one."""
+    parts = [list(fields(data, *span)) for span in spans]
+    inner = _inner(data, parts, changes)
+    added = _places(parts[-1], changes)
+    seen: Counter[int] = Counter()
+    made: list[list[Piece]] = []
+    for part in parts:
+        pieces: list[Piece] = []
+        is_last = len(made) == len(parts) - 1
+        if is_last:
+            pieces += added.get(-1, ())
+        for place, field in enumerate(part):
+            pieces += _field(field, seen[field.number], changes, inner)
+            seen[field.number] += field.wire == DELIMITED
+            if is_last:
+                pieces += added.get(place, ())
+        made.append(pieces)
+    for number, index in (*changes.replaced, *changes.removed, *changes.within):
+        if index >= seen[number]:
+            raise MalformedError(spans[0].start, f"field {number} is there {seen[number]:,} times, too few for a change")
+    return made
+
+
+def _field(field: Field, index: int, changes: Changes, inner: dict[int, list[Piece]]) -> Iterator[Piece]:
+    key = field.number, index
+    if field.wire != DELIMITED or (key not in changes.replaced and key not in changes.removed):
+        pieces = inner.get(field.tag)
+        if pieces is None:
+            yield Span(field.tag, field.end)
+        else:
+            yield encoded(field.number << 3 | DELIMITED) + encoded(size_of(pieces))
+            yield from pieces
+    elif key in changes.replaced:
+        yield delimited(field.number, changes.replaced[key])
+
+
+def _inner(data: Data, parts: Sequence[Sequence[Field]], changes: Changes) -> dict[int, list[Piece]]:
+    """The new contents of fields that hold changed messages, by the place of the field."""
+    wanted = {number for number, _ in changes.within} | set(changes.inside)
+    by_number: dict[int, list[Field]] = {number: [] for number in wanted}
+    for part in parts if wanted else ():
+        for field in part:
+            if field.number in wanted and field.wire == DELIMITED:
+                by_number[field.number].append(field)
+    groups = [(by_number[number][index : index + 1], inside) for (number, index), inside in changes.within.items()]
+    groups += [(by_number[number], inside) for number, inside in changes.inside.items()]
+    found: dict[int, list[Piece]] = {}
+    for group, inside in groups:
+        if not group:
+            raise MalformedError(0, "a message that is to be changed is not there")
+        new = _spliced(data, [Span(field.start, field.end) for field in group], inside)
+        found.update((field.tag, pieces) for field, pieces in zip(group, new, strict=True))
+    return found
+
+
+def _places(part: Sequence[Field], changes: Changes) -> dict[int, list[bytes]]:
+    """New fields by the place of the field that they follow: the last one of the same number or of a smaller one."""
+    found: dict[int, list[bytes]] = defaultdict(list)
+    for number in sorted(changes.added):
+        after = max((place for place, field in enumerate(part) if field.number <= number), default=-1)
+        found[after] += (delimited(number, content) for content in changes.added[number])
+    return found
+
+
+def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The same pieces, neighbours in one."""
+    new: list[bytes] = []
+    old = Span(0, 0)
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            new.append(piece)
+        elif not new and old.end == piece.start:
+            old = Span(old.start, piece.end)
+        else:
+            yield from _filled(old, new)
+            old, new = piece, []
+    yield from _filled(old, new)
+
+
+def _filled(old: Span, new: Sequence[bytes]) -> Iterator[Piece]:
+    if old.start < old.end:
+        yield old
+    if new:
+        yield b"".join(new)
+
+
+__all__ = ["Changes", "Piece", "Span", "size_of", "spliced"]
