@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from absint.costs.cost import Cost
     from absint.costs.memory import Memory
     from absint.declared.annotate import Annotated, MergePolicy
+    from absint.declared.saving import AnnotatedFile
     from absint.diagnostics import Diagnostic
     from absint.explain.explanation import Explanation
     from absint.queries.contracts import SymbolFacts
@@ -382,3 +384,19 @@ class Result(Analysed):
         from absint.declared.annotate import annotated
 
         return annotated(self, merge, outputs=outputs)
+
+    def save_annotated(
+        self, path: str | os.PathLike[str], merge: MergePolicy = "refine", *, outputs: bool = False
+    ) -> AnnotatedFile:
+        """Write the copy that `annotate` makes to a file, which is complete or not written at all.
+
+        If the model was read from a file, its bytes are copied from there to the new file and only declarations and
+        metadata change: weights never come into memory, and files of over 2 GB work. References to external data stay
+        as they are.
+
+        Raises UsageError as `annotate` does, for a path that cannot be written or holds weights of the model, and if
+        the model's file has changed since it was read.
+        """
+        from absint.declared.saving import save_annotated
+
+        return save_annotated(self, os.fspath(path), merge, outputs=outputs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,8 +14,6 @@ from absint.commands.analysis import Settings, analysed, model_argument, policy_
 from absint.commands.codes import FINE
 
 if TYPE_CHECKING:
-    from onnx import GraphProto
-
     from absint.declared.annotate import MergePolicy
 
 
@@ -38,31 +38,30 @@ def annotate(
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
-    from absint.model.writing import check_binary_target, write_model
+    from absint.declared.saving import STANDARD_OUTPUT, save_annotated
+    from absint.model.writing import check_binary_target
     from absint.report import text
 
     check_binary_target(model, output, force)
     result = analysed(model, policy=policy, settings=settings, shows_diagnostics=True)
-    annotated, left_out = result.annotated(merge, outputs=outputs)
-    write_model(annotated, model, output)
-    if output != "-":
-        count = sum(len(graph.value_info) for graph in _graphs(annotated.graph))
+    saved = save_annotated(result, output, merge, outputs=outputs)
+    if saved.weights_elsewhere:
+        print(f"absint: note: {_weights(saved.weights_elsewhere, output)}", file=sys.stderr)
+    if output != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
-        click.echo(f"{output}: value_info of {count:,} {'value' if count == 1 else 'values'}{label}")
+        click.echo(f"{output}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
     found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr), "absint analyze --format json")
     text.write((line for line in found if line.text), sys.stderr)
-    for item in left_out:
+    for item in saved.left_out:
         print(f"absint: note: {item}", file=sys.stderr)
     return FINE
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """A graph and the bodies in it."""
-    pending = [graph]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+def _weights(names: Sequence[str], output: str) -> str:
+    more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
+    folder = Path(os.path.realpath(output)).parent
+    where = f"the weights stay in {names[0]}{more}"
+    return f"{where}, which runtimes look for beside the model: copy or link them into {folder}"
 
 
 __all__ = ["annotate"]

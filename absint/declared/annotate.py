@@ -48,20 +48,24 @@ class Annotated(NamedTuple):
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
 
 
-def annotated(analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+def annotated(
+    analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False, model: ModelProto | None = None
+) -> Annotated:
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 
-    Raises UsageError as `annotate` does.
+    `model` is the analysed model, which may lack the data of its tensors; the copy then lacks them too. Raises
+    UsageError as `annotate` does.
     """
-    copy, bodies = annotate(analysed, merge, outputs=outputs)
+    original = analysed.model if model is None else model
+    copy, bodies = annotate(analysed, original, merge, outputs=outputs)
     if len(analysed.nodes) > MAX_INFERRED:
         return Annotated(copy)
     graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
-    return Annotated(copy, tuple(left_out(analysed.model, copy, graphs)))
+    return Annotated(copy, tuple(left_out(original, copy, graphs)))
 
 
 def annotate(
-    analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False
+    analysed: Analysed, original: ModelProto, merge: MergePolicy = "refine", *, outputs: bool = False
 ) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
@@ -77,9 +81,9 @@ def annotate(
     foreign: set[str] = set()
     while True:
         copy = ModelProto()
-        copy.CopyFrom(analysed.model)
+        copy.CopyFrom(original)
         _label(copy, analysed.policy.label)
-        bodies = list(_bodies(analysed, copy))
+        bodies = list(_bodies(analysed, original, copy))
         declared = _Declared(analysed, copy, bodies, merge)
         writer = declared.writer(analysed, foreign)
         merger = (
@@ -116,19 +120,19 @@ class _Body(NamedTuple):
     path: str
 
 
-def _bodies(analysed: Analysed, copy: ModelProto) -> Iterator[_Body]:
+def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Iterator[_Body]:
     """The main graph, and every body of control flow outside of functions."""
     lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    pending = [(analysed.model.graph, _Body(copy.graph, analysed.model.graph, lowered.program.main, ""))]
+    pending = [(analysed.model.graph, _Body(copy.graph, original.graph, lowered.program.main, ""))]
     while pending:
-        original, body = pending.pop()
+        lowered_graph, body = pending.pop()
         yield body
         inner = []
-        for node, twin in zip(original.node, body.graph.node, strict=True):
-            for attribute, other in zip(node.attribute, twin.attribute, strict=True):
+        for node, old, new in zip(lowered_graph.node, body.original.node, body.graph.node, strict=True):
+            for attribute, before, after in zip(node.attribute, old.attribute, new.attribute, strict=True):
                 if attribute.type == AttributeProto.GRAPH and id(attribute.g) in scopes:
-                    inner.append((attribute.g, _Body(other.g, attribute.g, *scopes[id(attribute.g)])))
+                    inner.append((attribute.g, _Body(after.g, before.g, *scopes[id(attribute.g)])))
         pending.extend(reversed(inner))
 
 

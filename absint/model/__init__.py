@@ -2,7 +2,9 @@
 
 load            a model from a path, bytes or a proto; opening guards against hostile files
 wire            the wire format of protobuf: messages where they stand, without their weights
-held_files      external data that a model refers to; writing replaces a file as a whole
+files           the file of a model, opened again and copied; writing replaces a file as a whole
+held_files      external data that a model refers to
+outlines        messages without the data of large tensors; differences between a model and its annotated copy
 protos          names, domains, captured values and attributes of messages
 declared_types  declared types as abstract values; dtypes: element types of array libraries
 definitions     names of long dims in the metadata of an annotated model

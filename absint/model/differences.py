@@ -56,9 +56,7 @@ def _infos(found: Changes, number: int, before: Sequence[ValueInfoProto], after:
         found.added[number] = [new.SerializeToString() for new in added]
 
 
-def _entries(
-    found: Changes, before: Sequence[StringStringEntryProto], after: Sequence[StringStringEntryProto]
-) -> None:
+def _entries(found: Changes, before: Sequence[StringStringEntryProto], after: Sequence[StringStringEntryProto]) -> None:
     """Entries may have been removed, changed and added; the others keep their order."""
     number = ModelProto.METADATA_PROPS_FIELD_NUMBER
     kept = 0

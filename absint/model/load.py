@@ -11,6 +11,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from absint.errors import ModelError
+from absint.model.files import ModelFile
 from absint.model.opening import RefusedError, read_model, reason_of
 
 if TYPE_CHECKING:
@@ -20,14 +21,17 @@ ModelLike = Union[str, "os.PathLike[str]", bytes, onnx.ModelProto, "onnx_ir.Mode
 
 
 class Loaded:
-    """A model and the folder of its external data, if it came from a file."""
+    """A model, and if it came from a file, this file and the folder of its external data."""
 
-    __slots__ = ("folder", "origin", "proto")
+    __slots__ = ("file", "folder", "origin", "proto")
 
-    def __init__(self, proto: onnx.ModelProto, origin: str, folder: Path | None = None) -> None:
+    def __init__(
+        self, proto: onnx.ModelProto, origin: str, folder: Path | None = None, file: ModelFile | None = None
+    ) -> None:
         self.proto = proto
         self.origin = origin
         self.folder = folder
+        self.file = file
 
 
 def load(model: ModelLike | Loaded) -> Loaded:
@@ -51,12 +55,13 @@ def load(model: ModelLike | Loaded) -> Loaded:
 
 def _load_file(path: Path) -> Loaded:
     try:
+        file = ModelFile.at(path)
         content = read_model(path)
     except (OSError, ValueError) as error:
         if isinstance(error, RefusedError) and path.is_dir():
             raise ModelError(f"{path} is a directory: give the path of the .onnx file in it") from None
         raise ModelError(f"{path} {reason_of(error)}") from None
-    return _checked(Loaded(_parse(content, str(path)), str(path), path.parent))
+    return _checked(Loaded(_parse(content, str(path)), str(path), path.parent, file))
 
 
 def _parse(content: bytes, origin: str) -> onnx.ModelProto:

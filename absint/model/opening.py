@@ -81,10 +81,18 @@ def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
         return _all_of(number, size, limit)
 
 
-def check_file(path: str | os.PathLike[str]) -> None:
-    """Raises as `read_file` does unless the path is a regular file that can be opened."""
+@contextmanager
+def opened_file(path: str | os.PathLike[str]) -> Iterator[int]:
+    """A descriptor to read a regular file with. Raises as `read_file` does."""
     with _opened(os.open(path, _FLAGS)) as number:
         _size(number)
+        yield number
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Raises as `read_file` does unless the path is a regular file that can be opened."""
+    with opened_file(path):
+        pass
 
 
 def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size: int) -> bytes | None:
@@ -188,4 +196,6 @@ def _varint(content: bytes) -> tuple[int, int]:
     return 0, 1
 
 
-__all__ = ["MAX_FILE", "RefusedError", "check_file", "read_beside", "read_file", "read_model", "reason_of"]
+__all__ = [
+    "MAX_FILE", "RefusedError", "check_file", "opened_file", "read_beside", "read_file", "read_model", "reason_of",
+]  # fmt: skip

@@ -26,7 +26,9 @@ _CONTENTS: Final = frozenset(
 
 def outline(data: Data) -> ModelProto:
     """The model in the data without the data of large tensors. Raises MalformedError and DecodeError if it is none."""
-    return ModelProto.FromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR))
+    made = ModelProto()
+    made.ParseFromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR))
+    return made
 
 
 def outlined(message: Kind) -> Kind:
@@ -34,7 +36,9 @@ def outlined(message: Kind) -> Kind:
     if message.ByteSize() < LARGE:
         return message
     content = message.SerializeToString()
-    return type(message).FromString(_outlined(content, 0, len(content), message.DESCRIPTOR))
+    made: Kind = type(message)()
+    made.ParseFromString(_outlined(content, 0, len(content), message.DESCRIPTOR))
+    return made
 
 
 def _outlined(data: Data, start: int, end: int, kind: Descriptor) -> bytes:
@@ -43,7 +47,7 @@ def _outlined(data: Data, start: int, end: int, kind: Descriptor) -> bytes:
     return b"".join(_parts(data, start, end, kind))
 
 
-def _parts(data: Data, start: int, end: int, kind: Descriptor) -> Iterator[bytes]:
+def _parts(data: Data, start: int, end: int, kind: Descriptor) -> Iterator[bytes | memoryview]:
     """The fields of a large message; neighbours that stay as they are come in one piece."""
     is_tensor = kind.full_name == TensorProto.DESCRIPTOR.full_name
     inner = _holding_tensors(kind)

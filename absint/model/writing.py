@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from absint.model.files import Opened
+    from absint.model.wire.splicing import Piece
+
+Write: TypeAlias = Callable[[IO[bytes]], object]
+"""Writes a content into a file."""
 
 _LIMIT = (1 << 31) - 1
 
@@ -49,40 +55,46 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
     Raises UsageError for a target that holds weights of the model.
     """
     _check_weights(_locations(model), Path(source).parent, target)
-    _write(text.encode("utf-8", "backslashreplace"), target)
+    write_file(text, target)
 
 
 def write_file(text: str, target: str | os.PathLike[str]) -> None:
     """Write the text to a temporary file beside the target, then rename it."""
-    _write(text.encode("utf-8", "backslashreplace"), target)
+    content = text.encode("utf-8", "backslashreplace")
+    _write(lambda file: file.write(content), target)
 
 
-def write_model(model: ModelProto, source: str, target: str) -> None:
+def write_model(model: ModelProto, folder: Path | None, target: str) -> Sequence[str]:
     """Write the model as `write_text` writes a text; to standard output if the target is `-`.
 
-    Raises UsageError for a model that is too large for one file, and for a target that holds its weights.
+    `folder` is that of its external data. The answer lists those that the target has not beside it. Raises UsageError
+    for a model that is too large for one file, and for a target that holds its weights.
     """
-    weights = _locations(model)
-    folder = Path(source).parent
-    if target != "-":
-        _check_weights(weights, folder, target)
     try:
         content = model.SerializeToString()
     except Exception as error:
         raise UsageError(f"the annotated model cannot be written ({type(error).__name__}: {error})") from None
     if len(content) > _LIMIT:
         raise UsageError("the annotated model is over 2 GB: keep its weights in an external file")
+    return _write_beside(lambda file: file.write(content), model, folder, target)
+
+
+def write_copy(
+    original: Opened, pieces: Sequence[Piece], model: ModelProto, folder: Path | None, target: str
+) -> Sequence[str]:
+    """Write pieces of a file and new ones as `write_model` writes a model, which may lack the data of its tensors."""
+    return _write_beside(lambda file: original.copy(pieces, file), model, folder, target)
+
+
+def _write_beside(write: Write, model: ModelProto, folder: Path | None, target: str) -> Sequence[str]:
     if target == "-":
-        sys.stdout.buffer.write(content)
-        return
-    path = Path(os.path.realpath(target))
-    if _write(content, target) and weights and path.parent != folder.resolve():
-        print(
-            f"absint: note: the weights stay in {weights[0]}"
-            + (f" and {len(weights) - 1} more files" if len(weights) > 1 else "")
-            + f", which runtimes look for beside the model: copy or link them into {path.parent}",
-            file=sys.stderr,
-        )
+        write(sys.stdout.buffer)
+        return ()
+    weights = _locations(model)
+    _check_weights(weights, folder, target)
+    if not _write(write, target) or folder is None or Path(os.path.realpath(target)).parent == folder.resolve():
+        return ()
+    return weights
 
 
 def _locations(model: ModelProto) -> list[str]:
@@ -91,9 +103,9 @@ def _locations(model: ModelProto) -> list[str]:
     return locations(model)
 
 
-def _check_weights(weights: Sequence[str], folder: Path, target: str) -> None:
+def _check_weights(weights: Sequence[str], folder: Path | None, target: str) -> None:
     for name in weights:
-        if _is_same(folder / name, target):
+        if folder is not None and _is_same(folder / name, target):
             raise UsageError(f"{target} holds weights of the model: give another file to -o")
         if _is_same(Path(os.path.realpath(target)).parent / name, target):
             raise UsageError(f"{target} has the name that the model gives its weights: give another file to -o")
@@ -107,7 +119,7 @@ def _is_same(path: Path, target: str) -> bool:
         return False
 
 
-def _write(content: bytes, target: str | os.PathLike[str]) -> bool:
+def _write(write: Write, target: str | os.PathLike[str]) -> bool:
     """Replace a file as a whole, or write to a device or a pipe, for which the answer is False.
 
     Raises UsageError if that fails.
@@ -116,9 +128,10 @@ def _write(content: bytes, target: str | os.PathLike[str]) -> bool:
     is_stream = path.exists() and not path.is_file()
     try:
         if is_stream:
-            path.write_bytes(content)
+            with open(path, "wb") as file:
+                write(file)
         else:
-            _replace(Path(os.path.realpath(path)), content)
+            _replace(Path(os.path.realpath(path)), write)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -126,12 +139,12 @@ def _write(content: bytes, target: str | os.PathLike[str]) -> bool:
     return not is_stream
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, write: Write) -> None:
     temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
     file = open(temporary, "xb")  # noqa: SIM115 (a file that is already there is not ours to remove)
     try:
         with file:
-            file.write(content)
+            write(file)
         if path.exists():
             os.chmod(temporary, path.stat().st_mode & 0o7777)
         os.replace(temporary, path)

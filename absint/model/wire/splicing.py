@@ -73,7 +73,7 @@ def _spliced(data: Data, spans: Sequence[Span], changes: Changes) -> list[list[P
         made.append(pieces)
     for number, index in (*changes.replaced, *changes.removed, *changes.within):
         if index >= seen[number]:
-            raise MalformedError(spans[0].start, f"field {number} is there {seen[number]:,} times, too few for a change")
+            raise MalformedError(spans[0].start, f"there are {seen[number]:,} fields {number}, too few for a change")
     return made
 
 

@@ -75,11 +75,11 @@ def test_a_length_that_needs_more_bytes_is_written_anew() -> None:
 def test_a_change_of_what_is_not_there_is_refused() -> None:
     changes = Changes()
     changes.replaced[3, 1] = b"A"
-    with pytest.raises(MalformedError, match="^at byte 0: field 3 is there 1 times, too few for a change$"):
+    with pytest.raises(MalformedError, match=r"^at byte 0: there are 1 fields 3, too few for a change$"):
         changed(text(3, "a"), changes)
     changes = Changes()
     changes.inside[7] = Changes()
-    with pytest.raises(MalformedError, match="^at byte 0: a message that is to be changed is not there$"):
+    with pytest.raises(MalformedError, match=r"^at byte 0: a message that is to be changed is not there$"):
         changed(text(3, "a"), changes)
 
 

@@ -1,0 +1,70 @@
+"""An annotated copy of a model in a file: the bytes of the model's file, with other declarations in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from onnx import GraphProto, ModelProto
+
+from absint.declared.annotate import Annotated, MergePolicy, annotated
+from absint.lattices.text.escapes import excerpt
+from absint.model.differences import differences
+from absint.model.inference import LeftOut
+from absint.model.outlines import outline
+from absint.model.wire.splicing import spliced
+from absint.model.writing import check_target, write_copy, write_model
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+STANDARD_OUTPUT: Final = "-"
+
+
+class AnnotatedFile(NamedTuple):
+    """A file that an annotated model was written to."""
+
+    path: str
+    values: int
+    """Values with a `value_info`, in bodies too."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Types that would keep the model from loading."""
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the model and that are beside the original."""
+
+    def __repr__(self) -> str:
+        return f"<AnnotatedFile {excerpt(self.path)}: value_info of {self.values:,} values>"
+
+
+def save_annotated(
+    analysed: Analysed, target: str, merge: MergePolicy = "refine", *, outputs: bool = False
+) -> AnnotatedFile:
+    """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
+    if target != STANDARD_OUTPUT:
+        check_target("", target)
+    file = analysed.loaded.file
+    if file is None:
+        found = annotated(analysed, merge, outputs=outputs)
+        return _saved(found, target, write_model(found.model, analysed.folder, target))
+    with file.opened() as opened:
+        original = outline(opened.data)
+        found = annotated(analysed, merge, outputs=outputs, model=original)
+        pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
+        return _saved(found, target, write_copy(opened, pieces, original, analysed.folder, target))
+
+
+def _saved(found: Annotated, target: str, weights: Iterable[str]) -> AnnotatedFile:
+    values = sum(len(graph.value_info) for graph in _graphs(found.model))
+    return AnnotatedFile(target, values, found.left_out, tuple(weights))
+
+
+def _graphs(model: ModelProto) -> Iterator[GraphProto]:
+    """The main graph and the bodies in it."""
+    pending = [model.graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
+
+
+__all__ = ["STANDARD_OUTPUT", "AnnotatedFile", "save_annotated"]

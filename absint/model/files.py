@@ -1,0 +1,96 @@
+"""The file that a model was read from: opened again, if it is still the same, and copied in parts."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from io import UnsupportedOperation
+from mmap import ACCESS_READ, mmap
+from typing import IO, Final, NamedTuple
+
+from absint.errors import UsageError
+from absint.model.opening import opened_file, reason_of
+from absint.model.wire.splicing import Piece, Span
+
+_SMALL: Final = 1 << 16
+"""Bytes up to which a part is copied through memory."""
+
+_CHUNK: Final = 1 << 20
+_NO_COPY: Final = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF, errno.ENOTSUP}
+"""The kernel does not copy between these two files."""
+
+
+class ModelFile(NamedTuple):
+    """A file by its path and its state."""
+
+    path: str
+    state: tuple[int, int, int, int]
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> ModelFile:
+        """The file as it is now. Raises OSError, and ValueError for an invalid path."""
+        return cls(os.path.abspath(path), _state(os.stat(path)))
+
+    @contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """The same file, mapped into memory. Raises UsageError if it has changed since it was read, or is not there."""
+        with ExitStack() as stack:
+            try:
+                number = stack.enter_context(opened_file(self.path))
+                is_same = _state(os.fstat(number)) == self.state
+                data = stack.enter_context(mmap(number, 0, access=ACCESS_READ)) if is_same else None
+            except (OSError, ValueError) as error:
+                raise UsageError(f"{self.path} {reason_of(error)}") from None
+            if data is None:
+                raise UsageError(f"{self.path} has changed since it was read: analyse it again")
+            yield Opened(data, number)
+
+
+class Opened(NamedTuple):
+    """A file mapped into memory."""
+
+    data: mmap
+    number: int
+    """Its descriptor."""
+
+    def copy(self, pieces: Sequence[Piece], target: IO[bytes]) -> None:
+        """Write the pieces to a file or a pipe. Large spans never come into the memory of this process."""
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                target.write(piece)
+            elif piece.end - piece.start <= _SMALL:
+                target.write(self.data[piece.start : piece.end])
+            else:
+                target.flush()
+                self._copy(piece, target)
+
+    def _copy(self, span: Span, target: IO[bytes]) -> None:
+        at = _copied_by_kernel(self.number, span, target) if hasattr(os, "copy_file_range") else span.start
+        os.lseek(self.number, at, os.SEEK_SET)
+        while at < span.end:
+            chunk = os.read(self.number, min(_CHUNK, span.end - at))
+            if not chunk:
+                raise OSError(errno.EIO, "the model became shorter while it was copied")
+            target.write(chunk)
+            at += len(chunk)
+
+
+def _copied_by_kernel(source: int, span: Span, target: IO[bytes]) -> int:
+    """Copy as much as the kernel copies between two files; the place after it."""
+    at = span.start
+    try:
+        while at < span.end and (count := os.copy_file_range(source, target.fileno(), span.end - at, at)):
+            at += count
+    except OSError as error:
+        if error.errno not in _NO_COPY and not isinstance(error, UnsupportedOperation):
+            raise
+    return at
+
+
+def _state(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+__all__ = ["ModelFile", "Opened"]
