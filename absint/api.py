@@ -106,11 +106,12 @@ def analyze(
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
-    from absint.shapes.policies import policy_of, run_policy
-
     given = Watch(max_seconds, max_nodes, on_progress)
     watch = None if given.is_off else given
-    policy = policy_of(policy)
+    if policy is not SOUND:
+        from absint.shapes.policies import policy_of, run_policy
+
+        policy = policy_of(policy)
     if refine == "smt" and not policy.sound:
         raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
     phase = profile.phase if profile is not None else nullcontext

@@ -5,9 +5,9 @@ Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (199
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,7 +25,6 @@ class WeakTopologicalOrder:
     ends: Mapping[int, int] = field(default_factory=dict)
 
 
-@runtime_checkable
 class Ordered(Protocol):
     """A graph that knows the order of its nodes, so that none has to be found."""
 
@@ -36,9 +35,10 @@ class Ordered(Protocol):
 
 def order_of(graph: nx.DiGraph[int] | Ordered, *, reverse: bool = False) -> WeakTopologicalOrder:
     """The order in which the engine visits a graph, forward or in `reverse`."""
-    if isinstance(graph, Ordered):
-        return graph.visiting_order(reverse=reverse)
-    return edge_order(graph, reverse=reverse)
+    own: Callable[..., WeakTopologicalOrder] | None = getattr(graph, "visiting_order", None)
+    if own is not None:
+        return own(reverse=reverse)
+    return edge_order(cast("nx.DiGraph[int]", graph), reverse=reverse)
 
 
 def edge_order(graph: nx.DiGraph[int], *, reverse: bool = False) -> WeakTopologicalOrder:

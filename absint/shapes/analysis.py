@@ -126,7 +126,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             super().sweep(order, states)
             return
         known = self.first_round if self.first_round is not None else self.memo if self.context is None else None
-        sweep(self.nodes, order, states, self.applied, self.transfer, known)
+        is_plain = not self.facts and not self.inputs and self.first_round is None
+        sweep(self.nodes, order, states, self.applied, self.transfer, known, is_plain=is_plain)
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
@@ -32,8 +34,8 @@ class Inputs:
     premises: list[Relation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    @property
-    def parameters(self) -> dict[str, Expr]:
+    @cached_property
+    def parameters(self) -> Mapping[str, Expr]:
         """All that a caller may choose a number for, by name: the sizes, then the elements."""
         return {name: symbol(name) for name in self.symbols} | {e.name: e.expr for e in self.elements.values()}
 
@@ -47,12 +49,11 @@ def read_inputs(lowered: Lowered) -> Inputs:
     found = Inputs()
     nodes = lowered.program.nodes
     declared = {name: (node, nodes[node].value) for name, node in lowered.signature.inputs.items()}
-    dims = [dim for _, value in declared.values() for dim in _dims(value) if isinstance(dim, Expr)]
-    standalone = {name for dim in dims for name in dim.free_symbols if dim is symbol(name)}
-    used = {name for dim in dims for name in dim.free_symbols}
+    dims = _Dims(dict.fromkeys([dim for _, value in declared.values() for dim in _open(value)]))
+    used = dims.names
     for name, (node, value) in declared.items():
         assert value is not None
-        found.values[node] = _read(found, name, value, standalone, used)
+        found.values[node] = _read(found, name, value, dims)
     for name, (node, _) in declared.items():
         value, elements = with_elements(name, found.values[node], used)
         found.elements.update((element.name, element) for element in elements)
@@ -71,30 +72,64 @@ def _named(node: int, value: Value) -> Value:
     return summary.outputs[0].replace(own_symbols(node, summary, SymbolKind.DATA))
 
 
-def _dims(value: Value | None) -> Iterator[Dim]:
+class _Stated(NamedTuple):
+    """A declared dim as it is meant."""
+
+    dim: Dim
+    hint: str | None
+    symbols: tuple[str, ...]
+    premises: tuple[Relation, ...]
+
+
+class _Dims:
+    """The declared dims of all inputs; each is read once."""
+
+    def __init__(self, dims: Iterable[Expr]) -> None:
+        """`dims` are those that are no numbers."""
+        self._alone = {only.name for dim in dims if isinstance(only := sole_atom(dim), Symbol)}
+        self.names = {name for dim in dims for name in dim.free_symbols}
+        """All names that are taken."""
+        self._stated: dict[Expr, _Stated] = {}
+
+    def stated(self, dim: Expr) -> _Stated:
+        """The dim as it is meant: it may be an expression over names that stand alone on some input."""
+        found = self._stated.get(dim)
+        if found is None:
+            stated: Dim = dim
+            hint, only = None, sole_atom(dim)
+            if isinstance(only, Symbol):
+                stated, hint = read_dim_param(only.name, self._alone - {only.name}, total=True)
+            names = tuple(sorted(stated.free_symbols))
+            found = self._stated[dim] = _Stated(stated, hint, names, tuple(_definedness(stated)))
+        return found
+
+
+def _open(value: Value | None) -> tuple[Expr, ...]:
+    """The declared dims of an input that are no numbers."""
     if isinstance(value, OptionalOf):
-        yield from _dims(value.element)
-    elif isinstance(value, Tensor) and value.shape.rank:
-        yield from value.shape
+        return _open(value.element)
+    return value.shape.open if isinstance(value, Tensor) and value.shape.rank else ()
 
 
-def _read(found: Inputs, name: str, value: Value, standalone: set[str], used: set[str]) -> Value:
+def _read(found: Inputs, name: str, value: Value, declared: _Dims) -> Value:
     if isinstance(value, SequenceOf):
         return SequenceOf(_anonymous(value.element))
     if isinstance(value, OptionalOf):
-        return OptionalOf(_read(found, name, value.element, standalone, used), value.present)
+        return OptionalOf(_read(found, name, value.element, declared), value.present)
     if not isinstance(value, Tensor) or value.shape.rank is None:
         return value
     dims: list[Dim] = []
-    for axis, dim in enumerate(value.shape):
+    for axis, dim in enumerate(value.shape.dims):
         if isinstance(dim, Unknown):
-            dim = symbol(_unused(f"{name}_dim{axis}", used))
+            invented = _unused(f"{name}_dim{axis}", declared.names)
+            found.symbols[invented] = None
+            dim = symbol(invented)
         elif isinstance(dim, Expr) and dim.const is None:
-            dim, hint = _reread(dim, standalone)
+            dim, hint, symbols, premises = declared.stated(dim)
             if hint:
                 found.diagnostics.append(Diagnostic(Severity.WARNING, "dim-text", f"input {name!r}", hint))
-        found.premises += _definedness(dim)
-        found.symbols.update(dict.fromkeys(sorted(dim.free_symbols)))
+            found.premises += premises
+            found.symbols.update(dict.fromkeys(symbols))
         dims.append(dim)
     return Tensor(value.dtype, Shape(dims))
 
@@ -104,15 +139,6 @@ def _anonymous(value: Value) -> Value:
     if isinstance(value, Tensor):
         return Tensor(value.dtype, value.shape.map(lambda d: d if d.is_concrete else UNKNOWN_SIZE))
     return value
-
-
-def _reread(dim: Expr, standalone: set[str]) -> tuple[Dim, str | None]:
-    """A dim that was read as an opaque name may be an expression over names that stand alone on some input."""
-    names = dim.free_symbols
-    if len(names) == 1 and dim is symbol(name := next(iter(names))):
-        read = read_dim_param(name, standalone - {name}, total=True)
-        return read.dim, read.hint
-    return dim, None
 
 
 def _definedness(dim: Dim) -> Iterator[Relation]:

@@ -107,7 +107,7 @@ class Reuse:
 
     def is_replaced(self, first: Value | None, now: Value | None) -> bool:
         """`now` is the first value with its symbols replaced, and tells a rule no more."""
-        if first is now and (not isinstance(first, Tensor) or not (first.shape.open or first.contents or first.ramps)):
+        if first is now and (not isinstance(first, Tensor) or not _is_open(first)):
             return True
         if not isinstance(first, Tensor) or first.shape.is_top or first.ramps:
             return first is now
@@ -138,6 +138,12 @@ class Reuse:
         if found is None:
             found = self._relations[relation] = relation.map(self._replaced)
         return found
+
+
+def _is_open(value: Tensor) -> bool:
+    """A symbol occurs in it."""
+    contents = value.contents
+    return bool(value.shape.open or value.ramps or (contents is not None and contents.open))
 
 
 class FirstRound:

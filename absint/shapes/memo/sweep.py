@@ -17,17 +17,24 @@ def sweep(
     applied: dict[int, RuleSummary],
     visit: Callable[[int, Sequence[State]], State],
     known: FirstRound | Memo | None,
+    *,
+    is_plain: bool,
 ) -> None:
     """Write the state of each node in turn, and its rule summary.
 
-    `visit` computes the state of a node of which nothing is `known`.
+    `visit` computes the state of a node of which nothing is `known`. If `is_plain`, inputs and initialisers have the
+    values of the program.
     """
     first = known if isinstance(known, FirstRound) else None
     memo = known if isinstance(known, Memo) else None
     for node in order:
         item = nodes[node]
         operation = item.operation
-        if operation is not None and item.gate < 0:
+        if operation is None:
+            if item.value is not None and is_plain:
+                states[node] = (item.value,)
+                continue
+        elif item.gate < 0:
             if memo is not None:
                 found = memo[operation].get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
             else:
