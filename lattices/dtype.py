@@ -53,18 +53,19 @@ class DType(IntEnum):
     @property
     def bits(self) -> int:
         """Bits of one element; 0 if they are not fixed."""
-        return _BITS.get(self.name, 0)
+        return _BITS.get(self, 0)
 
     def __str__(self) -> str:
         return "?" if self is DType.UNDEFINED else self.name
 
 
-_BITS: Final[Mapping[str, int]] = {
+_BITS_BY_NAME: Final = {
     "FLOAT": 32, "UINT8": 8, "INT8": 8, "UINT16": 16, "INT16": 16, "INT32": 32, "INT64": 64, "BOOL": 8,
     "FLOAT16": 16, "DOUBLE": 64, "UINT32": 32, "UINT64": 64, "COMPLEX64": 64, "COMPLEX128": 128, "BFLOAT16": 16,
     "FLOAT8E4M3FN": 8, "FLOAT8E4M3FNUZ": 8, "FLOAT8E5M2": 8, "FLOAT8E5M2FNUZ": 8, "FLOAT8E8M0": 8,
     "FLOAT6E2M3": 6, "FLOAT6E3M2": 6, "UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2,
 }  # fmt: skip
+_BITS: Final[Mapping[DType, int]] = {DType[name]: bits for name, bits in _BITS_BY_NAME.items()}
 
 
 def _signed(bits: int) -> tuple[int, int]:

@@ -23,22 +23,25 @@ class Shape:
     dims; a shape of unknown rank cannot be iterated.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_dims", "_hash", "rank")
+    __slots__ = ("__dict__", "__weakref__", "_dims", "_hash", "concrete", "has_unknown", "is_top", "open", "rank")
 
     _dims: tuple[Dim, ...] | None
     _hash: int
     rank: int | None
     """The number of dims; None if unknown."""
+    is_top: bool
+    """The rank is unknown."""
+    concrete: tuple[int, ...] | None
+    """The sizes, if all of them are constants."""
+    open: tuple[Expr, ...]
+    """The dims that are expressions over symbols."""
+    has_unknown: bool
+    """A dim is unknown, or the rank is."""
 
     def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
         if dims is None:
             return TOP_SHAPE
         return shape_of(tuple(d if isinstance(d, Dim) else UNKNOWN_SIZE if d is None else Dim(d) for d in dims))
-
-    @property
-    def is_top(self) -> bool:
-        """The rank is unknown."""
-        return self._dims is None and self is not BOTTOM_SHAPE
 
     @property
     def is_bottom(self) -> bool:
@@ -65,24 +68,6 @@ class Shape:
 
     def __getitem__(self, axis: int | slice) -> Dim | tuple[Dim, ...]:
         return self.dims[axis] if self._dims is None else self._dims[axis]
-
-    @cached_property
-    def concrete(self) -> tuple[int, ...] | None:
-        """The sizes, if all of them are constants."""
-        if self._dims is None:
-            return None
-        sizes = tuple(d.const if isinstance(d, Expr) else None for d in self._dims)
-        return None if None in sizes else sizes  # type: ignore[return-value]
-
-    @cached_property
-    def open(self) -> tuple[Expr, ...]:
-        """The dims that are expressions over symbols."""
-        return tuple([d for d in self._dims or () if isinstance(d, Expr) and d.const is None])
-
-    @cached_property
-    def has_unknown(self) -> bool:
-        """A dim is unknown, or the rank is."""
-        return self._dims is None or any(d.is_unknown for d in self._dims)
 
     @cached_property
     def size(self) -> Dim:
@@ -130,16 +115,32 @@ class Shape:
 _SHAPES: InternTable[Shape] = InternTable()
 
 
-def _build(dims: tuple[Dim, ...] | None) -> Shape:
+def _build(dims: tuple[Dim, ...]) -> Shape:
     self = object.__new__(Shape)
     self._dims = dims
     self._hash = hash(dims)
-    self.rank = None if dims is None else len(dims)
+    self.rank = len(dims)
+    self.is_top = False
+    known = [d for d in dims if isinstance(d, Expr)]
+    self.open = tuple([d for d in known if d.const is None])
+    self.concrete = (
+        None if self.open or len(known) < len(dims) else tuple([d.const for d in known if d.const is not None])
+    )
+    self.has_unknown = len(known) < len(dims)
     return self
 
 
-TOP_SHAPE: Final = _build(None)
-BOTTOM_SHAPE: Final = _build(None)
+def _without_dims(*, is_top: bool) -> Shape:
+    self = object.__new__(Shape)
+    self._dims = self.rank = self.concrete = None
+    self._hash = hash(None)
+    self.open = ()
+    self.is_top, self.has_unknown = is_top, True
+    return self
+
+
+TOP_SHAPE: Final = _without_dims(is_top=True)
+BOTTOM_SHAPE: Final = _without_dims(is_top=False)
 SCALAR: Final = _SHAPES.add((), lambda: _build(()))  # it has no dims, and so no identities
 
 
@@ -152,8 +153,9 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
         return found
     if len(dims) > MAX_RANK:
         return TOP_SHAPE
-    if any(d.bounds.is_empty for d in dims):
-        return BOTTOM_SHAPE
+    for dim in dims:
+        if dim.bounds.is_empty:
+            return BOTTOM_SHAPE
     return _SHAPES.add(key, lambda: _build(dims))
 
 

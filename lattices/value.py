@@ -66,24 +66,23 @@ class Tensor(Value):
         cls, dtype: DType, shape: Shape = TOP_SHAPE, contents: Contents | None = None, ramps: Ramps = NO_RAMPS
     ) -> Tensor:
         # The tensor keeps its parts, which are interned, so their identities are a key.
-        found = _VALUES.get((Tensor, dtype, id(shape), id(contents), ramps))
+        key = (dtype, id(shape), id(contents), ramps)
+        found = _TENSORS.get(key)
         if found is not None:
-            return cast(Tensor, found)
-        if contents is not None and not contents.is_fill:
+            return found
+        if contents is not None and not contents.is_fill and shape.concrete != contents.shape:
             # The contents know the sizes at least as well as the shape does.
-            if shape.is_top or shape.concrete is None:
-                shape = Shape(contents.shape)
-            elif shape.concrete != contents.shape:
-                contents = None
+            known = shape.concrete is not None
+            return Tensor(dtype, shape if known else Shape(contents.shape), None if known else contents, ramps)
         if ramps and not fits(ramps, shape):
-            ramps = NO_RAMPS
+            return Tensor(dtype, shape, contents)
 
-        def build() -> Value:
+        def build() -> Tensor:
             self = object.__new__(cls)
             self.dtype, self.shape, self.contents, self.ramps = dtype, shape, contents, ramps
             return self
 
-        return cast(Tensor, _VALUES.add((Tensor, dtype, id(shape), id(contents), ramps), build))
+        return _TENSORS.add(key, build)
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> Tensor:
         contents = None if self.contents is None else self.contents.replace(mapping)
@@ -242,6 +241,7 @@ class MapOf(Container):
         return f"Map({self.key} -> {self.element})"
 
 
+_TENSORS: InternTable[Tensor] = InternTable()
 _VALUES: InternTable[Value] = InternTable()
 
 
@@ -313,4 +313,6 @@ def tensors(value: Value) -> Iterator[AnyTensor]:
 
 def without_elements(value: Value) -> Value:
     """The value with its type and shape only: no element of a tensor in it is known."""
+    if isinstance(value, Tensor):
+        return Tensor(value.dtype, value.shape) if value.contents is not None or value.ramps else value
     return map_tensors(value, lambda t: Tensor(t.dtype, t.shape) if isinstance(t, Tensor) else t)

@@ -32,8 +32,16 @@ def apply(rule: Rule, op: Op) -> Applied:
         op.may_fail(str(error))
     if len(outputs) != op.outputs:
         outputs = outputs[: op.outputs] + (TOP,) * (op.outputs - len(outputs))
-    said = tuple(op.statements), tuple(op.possible_failures), tuple(op.notes)
-    return Applied(outputs, *said, rejected, tuple(op.caveats), refusal, tuple(op.load_risks))
+    return Applied(
+        outputs,
+        tuple(op.statements),
+        tuple(op.possible_failures),
+        tuple(op.notes),
+        rejected,
+        tuple(op.caveats),
+        refusal,
+        tuple(op.load_risks),
+    )
 
 
 def outputs_of(rule: Rule, result: object, op: Op) -> tuple[Value, ...]:

@@ -33,7 +33,7 @@ def _binary(
 
     def transfer(op: Op) -> Tensor:
         result = arithmetic(op, fold)
-        if grow is None:
+        if grow is None or not result.dtype.is_integer:
             return result
         ramps = combined(op.tensor("A"), op.tensor("B"), result.dtype, result.shape, grow)
         return Tensor(result.dtype, result.shape, result.contents, ramps) if ramps else result
@@ -44,8 +44,11 @@ def _binary(
 
 def arithmetic(op: Op, fold: Binary) -> Tensor:
     """The broadcast of A and B in their common type, contents folded."""
-    shape, dtype = op.broadcast(op.tensor("A").shape, op.tensor("B").shape), op.common_dtype("A", "B")
-    return Tensor(dtype, shape, elementwise(op, ("A", "B"), lambda a, b: fold(op, dtype, a, b), shape))
+    a, b = op.tensor("A"), op.tensor("B")
+    shape, dtype = op.broadcast(a.shape, b.shape), op.same_dtype(a.dtype, b.dtype)
+    if a.contents is None or b.contents is None:
+        return Tensor(dtype, shape)
+    return Tensor(dtype, shape, pointwise((a, b), shape, lambda x, y: fold(op, dtype, x, y)))
 
 
 add = _binary("Add", "numpy.add.", ar.add, grow=added)

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Final
 
 from absint.lattices.contents import ObjectArray
-from absint.lattices.dtype import DTYPES, DType
+from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
@@ -91,7 +91,8 @@ class Op(Stating):
 
     def optional(self, name: str) -> Tensor | None:
         """The input as a tensor, or None if it is left out."""
-        return self.tensor(name) if self.has(name) else None
+        value = self.value(name)
+        return value if value is None or isinstance(value, Tensor) else ANY_TENSOR
 
     def variadic(self) -> list[Tensor]:
         """All inputs as tensors, for an operator whose inputs are interchangeable."""
@@ -119,17 +120,16 @@ class Op(Stating):
 
     def common_dtype(self, *names: str) -> DType:
         """The element type that these inputs share, known if one of them has a known type."""
-        return self.same_dtype(*(self.dtype(name) for name in names))
+        return self.same_dtype(*map(self.dtype, names))
 
     def same_dtype(self, *dtypes: DType) -> DType:
         """The element type that all of these must be; a conflict is noted and gives UNDEFINED."""
-        result = DType.UNDEFINED
-        for dtype in dtypes:
-            result = DTYPES.meet(result, dtype)
-        if result is DType.CONFLICT:
+        known = {*dtypes}
+        known.discard(DType.UNDEFINED)
+        if len(known) > 1 or DType.CONFLICT in known:
             self.note(f"inputs must share one element type, found {', '.join(sorted({str(d) for d in dtypes}))}")
             return DType.UNDEFINED
-        return result
+        return known.pop() if known else DType.UNDEFINED
 
     # Contents
 
@@ -162,10 +162,7 @@ class Op(Stating):
 
     def constants(self, name: str) -> list[int] | None:
         """The elements of an integer vector if every one is a constant, else None."""
-        found = self.integers(name)
-        if found is None or not all(isinstance(d, Expr) and d.const is not None for d in found):
-            return None
-        return [int(d) for d in found]
+        return constants_of(self.integers(name))
 
     # Shapes
 
@@ -182,8 +179,9 @@ class Op(Stating):
 
     def broadcast(self, *shapes: Shape) -> Shape:
         """The shape after numpy broadcasting, of unknown rank if one of the shapes is. States the requirements."""
-        if len(shapes) == 1:
-            return shapes[0]
+        first = shapes[0]
+        if len(shapes) == 1 or (all(s is first for s in shapes) and not first.has_unknown):
+            return first
         if any(s.is_top for s in shapes):
             ranked = [s for s in shapes if s is not SCALAR]
             if len(ranked) == 1:
@@ -197,11 +195,8 @@ class Op(Stating):
         first = dims[0]
         if all(d == first for d in dims[1:]) and not any(d.is_unknown for d in first):
             return tuple(first)
-        rank = max(map(len, dims))
-        return tuple(
-            self._broadcast_axis([d[i - rank + len(d)] for d in dims if i - rank + len(d) >= 0], i - rank)
-            for i in range(rank)
-        )
+        axes = range(-max(map(len, dims)), 0)
+        return tuple([self._broadcast_axis([d[axis] for d in dims if len(d) >= -axis], axis) for axis in axes])
 
     def unified(self, *dims: Dim) -> Dim:
         """One dim for several that must be equal; the requirement is stated elsewhere."""
@@ -218,7 +213,7 @@ class Op(Stating):
             if self.policy.broadcasting is not None:
                 result = self._broadcast_by_policy(result, size, reason)
             else:
-                result = given(relation, _wider(result, size, self.facts))
+                result = _wider(result, size, self.facts)
         return result
 
     def _broadcast_by_policy(self, a: Dim, b: Dim, reason: str) -> Dim:
@@ -230,12 +225,22 @@ class Op(Stating):
         return result
 
 
+def constants_of(dims: Sequence[Dim] | None) -> list[int] | None:
+    """The numbers that the dims are, if all are constants."""
+    if dims is None:
+        return None
+    found = [d.const for d in dims if isinstance(d, Expr) and d.const is not None]
+    return found if len(found) == len(dims) else None
+
+
 @remembered
 def _wider(a: Dim, b: Dim, facts: Facts) -> Dim:
     """The result of two sizes that broadcast."""
     if facts.decide(rel.ne(a, 1)) is YES:
-        return a
-    return b if facts.decide(rel.ne(b, 1)) is YES else broadcast(a, b)
+        wider = a
+    else:
+        wider = b if facts.decide(rel.ne(b, 1)) is YES else broadcast(a, b)
+    return given(rel.broadcastable(a, b), wider)
 
 
 def _unknown_size() -> Dim:
@@ -259,4 +264,5 @@ __all__ = [
     "RefusedError",
     "RejectedError",
     "Statement",
+    "constants_of",
 ]

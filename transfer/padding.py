@@ -103,7 +103,7 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
 
 def _check_extent(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> None:
     """onnxruntime (not ONNX) needs elements after cropping, and enough of them to reflect."""
-    left = size + least(op, added[0], 0) + least(op, added[1], 0)
+    left = size + least(op.facts, added[0], 0) + least(op.facts, added[1], 0)
     if left is not size:
         kept = disjunction(ge(left, 1), conjunction(*(ge(pad, 0) for pad in added)))
         op.may_fail(f"mode {mode} needs elements on axis {axis} after cropping", unless=kept)
@@ -180,7 +180,7 @@ def center_crop_pad(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     dims = list(x.shape)
     for axis, size in zip(at, target, strict=True):
-        if not isinstance(size, Expr) or not is_natural(op, size):
+        if not isinstance(size, Expr) or not is_natural(op.facts, size):
             op.may_fail("a target size must not be negative")
             dims[axis] = maximum(size, 0)  # onnxruntime takes a negative one for 0
         else:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product as combinations
 from typing import Final, NamedTuple
 
-from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import restrict
+from absint.lattices.logic.piecewise import entails, restrict
 from absint.lattices.logic.relation import (
     TRUE,
     UNKNOWN_RELATION,
@@ -26,10 +25,9 @@ from absint.lattices.logic.relation import (
     ne,
     negation,
 )
-from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const, product
+from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
@@ -92,10 +90,13 @@ def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:
     """The dims of a reshape. States its requirements."""
-    minus_ones = sum(isinstance(e, Expr) and e.const == -1 for e in target)
+    minus_ones = sum(e is MINUS_ONE for e in target)
     if minus_ones > 1:
         op.reject(f"the target must have at most one -1, found [{', '.join(map(str, target))}]")
     elements = [_element(op, source, i, e, keep_zero, minus_ones == 1) for i, e in enumerate(target)]
+    single = [element[0].size for element in elements if len(element) == 1]
+    if len(single) == len(elements) and isinstance(source.size, Expr):
+        return _by_rest(op, target, elements, source.size, _by_one_case(op, source, source.size, single, keep_zero))
     inferable = sum(any(case.size is None for case in element) for element in elements)
     count = 1
     for element in elements:
@@ -113,28 +114,33 @@ def _by_rest(
     count.
     """
     by_data = [
-        i for i, e in enumerate(target) if isinstance(e, Expr) and any(s.kind is SymbolKind.FRESH for s in e.symbols)
+        i
+        for i, e in enumerate(target)
+        if isinstance(e, Expr) and e.const is None and any(s.kind is SymbolKind.FRESH for s in e.symbols)
     ]
     if len(by_data) != 1 or any(len(cases) != 1 for i, cases in enumerate(elements) if i != by_data[0]):
         return dims
     (at,) = by_data
     rest = product(dim for i, dim in enumerate(dims) if i != at)
-    return (*dims[:at], floordiv(count, rest), *dims[at + 1 :]) if is_positive(op, rest) else dims
+    return (*dims[:at], floordiv(count, rest), *dims[at + 1 :]) if is_positive(op.facts, rest) else dims
+
+
+_INFERRED_CASE: Final = (Case(TRUE, None),)
 
 
 def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_one: bool) -> Element:
     """The cases of one target element. States the requirements on it alone."""
     if not isinstance(e, Expr):
         return ()
-    if e.const == -1:
-        return (Case(TRUE, None),)
+    if e is MINUS_ONE:
+        return _INFERRED_CASE
     copied = source[axis] if not source.is_top and axis < len(source) else None
     cases = []
-    if not is_natural(op, e):
+    if not is_natural(op.facts, e):
         op.require(ge(e, 0 if minus_one else -1), "a target dim must be at least -1, and only one may be -1")
         if not minus_one:
             cases.append(Case(eq(e, -1), None))
-    if keep_zero or is_positive(op, e):
+    if keep_zero or is_positive(op.facts, e):
         return (*cases, Case(ge(e, 0), e)) if cases else (Case(TRUE, e),)
     if copied is None and source.is_top:
         return () if e.const != 0 else (Case(TRUE, UNKNOWN_SIZE),)
@@ -187,6 +193,18 @@ def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], k
     return tuple(at_axis if d is None else d for d in dims)
 
 
+def _by_one_case(op: Op, source: Shape, count: Expr, sizes: Sequence[Dim | None], keep_zero: bool) -> tuple[Dim, ...]:
+    """The dims where each element has a single reading."""
+    known = [size for size in sizes if size is not None]
+    if len(known) == len(sizes):
+        op.require(eq(product(known), count), _COUNT)
+        return tuple(known)
+    inferred, needs = _infer(op, source, count, known, keep_zero)
+    for part, why in needs.items():
+        op.require(part, why)
+    return tuple(inferred if size is None else size for size in sizes)
+
+
 def _infer(
     op: Op, source: Shape, count: Expr, others: Sequence[Dim], keep_zero: bool
 ) -> tuple[Dim, dict[Relation, str]]:
@@ -198,9 +216,11 @@ def _infer(
     rest = product(others)
     size = floordiv(count, rest)
     exact = divisible(count, rest)
-    maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
+    maybe_zero = [d for d in others if not is_positive(op.facts, d)] if keep_zero else []
     if not maybe_zero:
-        needs = dict.fromkeys((part for d in others if not is_positive(op, d) for part in nonzero_parts(d)), _INFERRED)
+        needs = dict.fromkeys(
+            (part for d in others if not is_positive(op.facts, d) for part in nonzero_parts(d)), _INFERRED
+        )
         return size, {**needs, exact: _DIVISIBLE}
     if any(d.is_concrete for d in maybe_zero):
         op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
@@ -208,11 +228,11 @@ def _infer(
     some_zero = disjunction(*(eq(d, 0) for d in maybe_zero))
     empty = TRUE if all(vanishes_with(count, d) for d in maybe_zero) else eq(count, 0)
     runs = conjunction(implies(some_zero, empty & divisible(whole, rest)), disjunction(some_zero, exact))
-    return choose(op, some_zero, floordiv(whole, rest), size), {runs: _DIVISIBLE}
+    return choose(op.facts, some_zero, floordiv(whole, rest), size), {runs: _DIVISIBLE}
 
 
 def _nonzero_product(op: Op, dims: Iterable[Dim]) -> Dim:
-    return product(d if is_positive(op, d) else maximum(d, 1) for d in dims)
+    return product(d if is_positive(op.facts, d) else maximum(d, 1) for d in dims)
 
 
 def _state(op: Op, needs: Sequence[tuple[Relation, dict[Relation, str]]]) -> None:
@@ -222,7 +242,7 @@ def _state(op: Op, needs: Sequence[tuple[Relation, dict[Relation, str]]]) -> Non
         op.require(part, needs[0][1][part])
     for condition, need in needs:
         for part, why in need.items():
-            if part not in shared and Facts([condition]).decide(part) is not YES:
+            if part not in shared and not entails(condition, part):
                 op.require(implies(condition, part), why)
 
 
@@ -235,9 +255,9 @@ def _nested(op: Op, cases: Sequence[tuple[Relation, Dim]]) -> Dim:
     last, result = cases[-1]
     narrowed = [restrict(size, condition) for condition, size in cases[:-1]]
     if len(set(narrowed)) == 1 and isinstance(narrowed[0], Expr):
-        return choose(op, negation(last), narrowed[0], result)
+        return choose(op.facts, negation(last), narrowed[0], result)
     for (condition, _), size in reversed(list(zip(cases[:-1], narrowed, strict=True))):
-        result = choose(op, condition, size, result)
+        result = choose(op.facts, condition, size, result)
     return result
 
 
@@ -256,7 +276,7 @@ def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list
         kept = element[-1].size
         others = [d for j, d in enumerate(dims) if j != i]
         if len(element) == 2 and kept is not None and vanishes_with(count, kept):
-            dims[i] = kept if all(is_positive(op, d) for d in others) else dims[i]
+            dims[i] = kept if all(is_positive(op.facts, d) for d in others) else dims[i]
     return tuple(dims)
 
 
@@ -276,7 +296,7 @@ def _by_choice(op: Op, count: Dim, target: Sequence[Dim], elements: Sequence[Ele
             found.append(size)
             continue
         rest = product(other for at, other in enumerate(others) if at != axis)
-        found.append(choose(op, inferred, floordiv(count, rest), size))
+        found.append(choose(op.facts, inferred, floordiv(count, rest), size))
         needs.append((implies(inferred, ne(rest, 0)), _INFERRED))
         needs += [(negation(conjunction(inferred, eq(e, -1))), _SINGLE) for e in target[axis + 1 :]]
     whole = eq(product(found), count)
@@ -305,7 +325,7 @@ def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...
     unknown = [i for i, d in enumerate(dims) if d is None]
     if isinstance(count, Expr) and unknown:
         rest = product(d for d in dims if d is not None)
-        if len(unknown) == 1 and is_positive(op, rest):
+        if len(unknown) == 1 and is_positive(op.facts, rest):
             dims[unknown[0]] = floordiv(count, rest)
         else:
             for i in unknown:

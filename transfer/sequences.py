@@ -283,7 +283,7 @@ def _has_elements(op: Op, shape: Shape) -> bool:
 
 def _list_length(op: Op, extent: Dim) -> Dim:
     """The number of chunks if their sizes are listed; onnxruntime takes an empty list as left out."""
-    return choose(op, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
+    return choose(op.facts, eq(op.tensor("split").shape[0], 0), extent, op.tensor("split").shape[0])
 
 
 @rule("ConcatFromSequence", inputs="input_sequence", outputs="concat_result", complete=True, elements=True)

@@ -8,16 +8,18 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from absint.lattices.contents import ObjectArray
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import choose, greatest, is_natural, least
 from absint.transfer.elements.rearrange import moved
-from absint.transfer.op import Op
+from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
 
 
@@ -46,30 +48,35 @@ def slice_input(op: Op) -> Tensor:
 
     An end of INT_MAX or INT64_MAX means the far end, also for negative steps (onnxruntime, not onnx.reference).
     """
-    for name in ("starts", "ends", "axes", "steps"):
-        if op.has(name) and op.tensor(name).shape.rank != 1:
+    bounds = [op.optional(name) for name in _BOUNDS]
+    for name, bound in zip(_BOUNDS, bounds, strict=True):
+        if bound is not None and bound.shape.rank != 1:
             op.may_fail(f"onnxruntime needs {name} as a vector")
-    lists = [op.integers(name) for name in ("starts", "ends", "axes", "steps")]
+    lists = [None if bound is None else op.integers(name) for name, bound in zip(_BOUNDS, bounds, strict=True)]
     count = next((len(found) for found in lists if found is not None), None)
     if count is None:
         op.may_fail("the slice, which is unknown, must fit the rank")
         return _anywhere(op)
     starts, ends, axes, steps = lists
+    has_axes, has_steps = bounds[2] is not None, bounds[3] is not None
     unknown: list[Dim] = [UNKNOWN_DIM] * count
-    given = op.constants("axes") if op.has("axes") else list(range(count))
-    if steps is None and op.has("steps"):
+    given = constants_of(axes) if has_axes else list(range(count))
+    if steps is None and has_steps:
         steps = unknown
-    lengths = {len(found) for found in (starts, ends, axes if op.has("axes") else None, steps) if found is not None}
+    lengths = {len(found) for found in (starts, ends, axes, steps) if found is not None}
     if len(lengths) > 1:
         op.reject(
             f"starts, ends, axes and steps must have the same length, found {' and '.join(map(str, sorted(lengths)))}"
         )
-    if any(found is None for found in (starts, ends, given)) or (op.has("steps") and lists[3] is None):
+    if any(found is None for found in (starts, ends, given)) or (has_steps and lists[3] is None):
         op.may_fail("starts, ends, axes and steps must have the same length")
     if given is None:
         op.may_fail("the axes, which are unknown, must exist and differ")
         return _anywhere(op) if count else _slice(op, [], [], [], None)
     return _slice(op, starts or unknown, ends or unknown, given, steps)
+
+
+_BOUNDS: Final = ("starts", "ends", "axes", "steps")
 
 
 def _anywhere(op: Op) -> Tensor:
@@ -116,12 +123,12 @@ def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:
     if step is None:
         return _at_most(op, axis, size, size)
     if isinstance(size, Expr) and isinstance(cut.start, Expr) and isinstance(cut.end, Expr):
-        return sliced_size(op, size, cut.start, cut.end, step)
+        return sliced_size(op.facts, size, cut.start, cut.end, step)
     whole = ceildiv(size, abs(step))
     if step > 0 and isinstance(size, Expr) and isinstance(cut.start, Expr):
-        return _at_most(op, axis, size, whole, sliced_size(op, size, cut.start, Dim(MAX_DIM), step))
+        return _at_most(op, axis, size, whole, sliced_size(op.facts, size, cut.start, Dim(MAX_DIM), step))
     if step > 0 and isinstance(size, Expr) and isinstance(cut.end, Expr):
-        return _at_most(op, axis, size, whole, sliced_size(op, size, Dim(0), cut.end, step))
+        return _at_most(op, axis, size, whole, sliced_size(op.facts, size, Dim(0), cut.end, step))
     return _at_most(op, axis, size, whole)
 
 
@@ -129,7 +136,7 @@ def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
     """A data-dependent size of at most each bound."""
     if not isinstance(size, Expr):
         return Unknown(Interval(0, size.bounds.hi))
-    tightest = least(op, *bounds)
+    tightest = least(op.facts, *bounds)
     if isinstance(tightest, Expr) and tightest.const == 0:
         return tightest
     result = op.fresh(f"axis{axis}")
@@ -137,14 +144,15 @@ def _at_most(op: Op, axis: int, size: Dim, *bounds: Dim) -> Dim:
     return result
 
 
-def sliced_size(op: Op, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
+@remembered
+def sliced_size(facts: Facts, size: Dim, start: Dim, end: Dim, step: int) -> Dim:
     """The number of elements of x[start:end:step]; negative bounds count from the end."""
     count = _forward if step > 0 else _backward
     return _over_cases(
-        op,
-        _from_front(op, start, size),
+        facts,
+        _from_front(facts, start, size),
         lambda first: _over_cases(
-            op, _end_from_front(op, end, size, step), lambda to: count(op, size, first, to, step)
+            facts, _end_from_front(facts, end, size, step), lambda to: count(facts, size, first, to, step)
         ),
     )
 
@@ -160,48 +168,48 @@ class Bound(NamedTuple):
     """It is less than the size."""
 
 
-def _over_cases(op: Op, bounds: Sequence[Bound], count: Callable[[Bound], Dim]) -> Dim:
+def _over_cases(facts: Facts, bounds: Sequence[Bound], count: Callable[[Bound], Dim]) -> Dim:
     """The count in the case that holds; the last case covers the rest."""
     if len(bounds) == 1:
         return count(bounds[0])
     (negative, rest), condition = bounds, bounds[0].condition
     special, general = count(negative), count(rest._replace(natural=False))
-    both = choose(op, condition, special, general)
-    return both if both is general else choose(op, condition, special, count(rest))
+    both = choose(facts, condition, special, general)
+    return both if both is general else choose(facts, condition, special, count(rest))
 
 
-def _from_front(op: Op, bound: Dim, size: Dim) -> list[Bound]:
+def _from_front(facts: Facts, bound: Dim, size: Dim) -> list[Bound]:
     """The bound in the cases of its sign."""
-    if is_natural(op, bound):
+    if is_natural(facts, bound):
         return [Bound(TRUE, bound, natural=True)]
-    negative = Bound(lt(bound, 0), bound + size, natural=is_natural(op, bound + size), inside=True)
-    return [negative] if op.decide(negative.condition) is YES else [negative, Bound(TRUE, bound, natural=True)]
+    negative = Bound(lt(bound, 0), bound + size, natural=is_natural(facts, bound + size), inside=True)
+    return [negative] if facts.decide(negative.condition) is YES else [negative, Bound(TRUE, bound, natural=True)]
 
 
-def _end_from_front(op: Op, end: Dim, size: Dim, step: int) -> list[Bound]:
+def _end_from_front(facts: Facts, end: Dim, size: Dim, step: int) -> list[Bound]:
     if isinstance(end, Expr) and end.const in _FAR:
         return [Bound(TRUE, size if step > 0 else Dim(-1), inside=True)]
-    return _from_front(op, end, size)
+    return _from_front(facts, end, size)
 
 
 _FAR: Final = (2**31 - 1, 2**63 - 1)
 
 
-def _forward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
+def _forward(facts: Facts, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
     """(min(end, size) - max(start, 0)) / step, rounded up; the other two clamps change nothing."""
     starts = [start.value] if start.natural else [start.value, Dim(0)]
     ends = [end.value] if end.inside else [end.value, size]
-    return greatest(op, 0, least(op, *(ceildiv(e - s, step) for e in ends for s in starts)))
+    return greatest(facts, 0, least(facts, *(ceildiv(e - s, step) for e in ends for s in starts)))
 
 
-def _backward(op: Op, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
+def _backward(facts: Facts, size: Dim, start: Bound, end: Bound, step: int) -> Dim:
     """(min(start, size - 1) - max(end, -1)) / -step, rounded up; start is at least 0 (ONNX, not numpy)."""
     starts = [start.value] if start.inside else [start.value, size - 1]
     ends = [end.value] if end.natural else [end.value, Dim(-1)]
-    if start.natural or start.value is size - 1 or op.decide(ge(start.value, 0)) is YES:
-        return greatest(op, 0, least(op, *(ceildiv(s - e, -step) for s in starts for e in ends)))
-    first = greatest(op, 0, least(op, *starts))
-    return least(op, size, greatest(op, 0, ceildiv(first - greatest(op, *ends), -step)))
+    if start.natural or start.value is size - 1 or facts.decide(ge(start.value, 0)) is YES:
+        return greatest(facts, 0, least(facts, *(ceildiv(s - e, -step) for s in starts for e in ends)))
+    first = greatest(facts, 0, least(facts, *starts))
+    return least(facts, size, greatest(facts, 0, ceildiv(first - greatest(facts, *ends), -step)))
 
 
 def _indices(size: int, cut: Cut) -> list[int]:

@@ -130,17 +130,17 @@ class Signature(NamedTuple):
                 break
             if value is None or value is TOP:
                 continue
-            formal = formals[min(at, last)]
-            allowed = formal.allowed
-            if not (isinstance(value, Tensor) and value.dtype in allowed.elements) and not allowed.has(value):
+            _, variable, allowed = formals[at if at < last else last]
+            dtype = value.dtype if isinstance(value, Tensor) else DType.UNDEFINED
+            if dtype not in allowed.elements and not allowed.has(value):
                 return f"input {self._name(at)} is {type_text(value)}; {self.operator} takes {allowed}"
-            if formal.variable:
-                first = bound.setdefault(formal.variable, at)
+            if variable:
+                first = bound.setdefault(variable, at)
                 other = values[first]
                 if first != at and other is not value and other is not None and not agree(other, value):
                     return self._disagreement(first, at, other, value)
-                if isinstance(value, Tensor) and value.dtype is not DType.UNDEFINED:
-                    bound[formal.variable] = at
+                if dtype is not DType.UNDEFINED:
+                    bound[variable] = at
         return None
 
     def wrong_output(self, values: Sequence[Value]) -> str | None:
@@ -151,11 +151,9 @@ class Signature(NamedTuple):
         for at, value in enumerate(values):
             if at > last and not self.repeats_output:
                 break
-            formal = formals[min(at, last)]
-            if not (isinstance(value, Tensor) and value.dtype in formal.allowed.elements) and not formal.allowed.has(
-                value
-            ):
-                return f"output {formal.name} would be {type_text(value)}; {self.operator} gives {formal.allowed}"
+            name, _, allowed = formals[at if at < last else last]
+            if not (isinstance(value, Tensor) and value.dtype in allowed.elements) and not allowed.has(value):
+                return f"output {name} would be {type_text(value)}; {self.operator} gives {allowed}"
         return None
 
     def _name(self, at: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
@@ -50,8 +49,11 @@ def _applied(
     summary = None if run.memo is None else run.memo[operation].get(key)
     if summary is None:
         run.applications += 1
-        with nullcontext() if run.profile is None else run.profile.rule(operation.operator):
+        if run.profile is None:
             summary = _checked(run, node, operation, inputs, facts)
+        else:
+            with run.profile.rule(operation.operator):
+                summary = _checked(run, node, operation, inputs, facts)
         if run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
             run.memo.remember(operation, key, summary)
     return summary
@@ -84,42 +86,47 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
     """Run the rule. A failure is recorded at the node."""
-    unknown = (TOP,) * operation.outputs
-    if operation.form is not None:
-        wrong = next(iter(operation.malformed), None) or operation.form.refused_arity(inputs, operation.outputs)
+    count, form, rule = operation.outputs, operation.form, operation.rule
+    if form is not None:
+        wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
             refused = Statement(FALSE, wrong, "required")
-            outputs = typed(operation, inputs, unknown)
-            return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-formed")
-    if operation.rule is None:
-        return name_unknowns(typed(operation, inputs, unknown), possible_failures=("no rule for the operator",))
-    version, count, name = operation.version, operation.outputs, operation.op_type
-    premises = run.program.premises
-    op = Op(operation.rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
+            return name_unknowns(_unknown(operation, inputs), (refused,), rejected=wrong, refusal="ill-formed")
+    if rule is None:
+        return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
+    version, name, premises = operation.version, operation.op_type, run.program.premises
+    op = Op(rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
     try:
-        result = apply(operation.rule, op)
+        result = apply(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
-        run.crashes[node] = operation.rule.failure(error)
-        return name_unknowns(typed(operation, inputs, unknown), possible_failures=("its rule failed",))
-    outputs = typed(operation, inputs, result.outputs)
-    if operation.op_type in EXACT and result.rejected is None:
+        run.crashes[node] = rule.failure(error)
+        return name_unknowns(_unknown(operation, inputs), possible_failures=("its rule failed",))
+    outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks = result
+    outputs = typed(operation, inputs, outputs)
+    if name in EXACT and rejected is None:
         outputs = evaluated(operation, inputs, outputs)
     if run.simplify is not None:
         outputs = tuple(map(run.simplify, outputs))
     outputs, unreadable = readable(outputs)
-    for output in outputs:
-        too_large = oversize(output) if isinstance(output, Tensor) else None
-        if too_large is not None and result.rejected is None:
-            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
-    possible_failures, notes = result.possible_failures + operation.possible_failures, result.notes + unreadable
-    if operation.form is not None and result.rejected is None:
-        wrong = operation.form.wrong_arity(inputs, operation.outputs)
-        possible_failures, notes = (
-            ((*possible_failures, wrong), notes or (wrong,)) if wrong else (possible_failures, notes)
-        )
+    if rejected is None:
+        for output in outputs:
+            too_large = oversize(output) if isinstance(output, Tensor) else None
+            if too_large is not None:
+                return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
+    possible_failures += operation.possible_failures
+    notes += unreadable
+    wrong = form.wrong_arity(inputs, count) if form is not None and rejected is None else None
+    if wrong is not None:
+        possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
+    said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks
     if not op.has_fresh and all(map(is_named, outputs)):
-        return RuleSummary(outputs, (), result.statements, possible_failures, notes, *result[4:])
-    return name_unknowns(outputs, result.statements, possible_failures, notes, *result[4:])
+        return RuleSummary(outputs, (), *said)
+    return name_unknowns(outputs, *said)
+
+
+def _unknown(operation: Operation, inputs: Inputs) -> State:
+    """Outputs of which only the types are known."""
+    return typed(operation, inputs, (TOP,) * operation.outputs)
 
 
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:

@@ -86,6 +86,12 @@ def _where(condition: Relation) -> Facts:
     return Facts([condition])
 
 
+@lru_cache(maxsize=1 << 13)
+def entails(condition: Relation, relation: Relation) -> bool:
+    """The facts that the condition gives show the relation."""
+    return _where(condition).decide(relation) is YES
+
+
 @lru_cache(maxsize=1 << 14)
 def excludes(condition: Relation, relation: Relation) -> bool:
     """The relation cannot hold where the condition does."""

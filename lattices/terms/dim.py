@@ -100,7 +100,8 @@ class Dim(Interned):
 
     def __add__(self, other: Dim | int) -> Dim:
         do = _arithmetic()
-        return do.add(self, right) if (right := do.operand(other)) is not None else NotImplemented
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else do.add(self, right)
 
     def __radd__(self, other: int) -> Dim:
         do = _arithmetic()
@@ -108,7 +109,8 @@ class Dim(Interned):
 
     def __sub__(self, other: Dim | int) -> Dim:
         do = _arithmetic()
-        return do.sub(self, right) if (right := do.operand(other)) is not None else NotImplemented
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else do.sub(self, right)
 
     def __rsub__(self, other: int) -> Dim:
         do = _arithmetic()
@@ -116,7 +118,8 @@ class Dim(Interned):
 
     def __mul__(self, other: Dim | int) -> Dim:
         do = _arithmetic()
-        return do.mul(self, right) if (right := do.operand(other)) is not None else NotImplemented
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else do.mul(self, right)
 
     def __rmul__(self, other: int) -> Dim:
         do = _arithmetic()
@@ -124,7 +127,8 @@ class Dim(Interned):
 
     def __floordiv__(self, other: Dim | int) -> Dim:
         do = _arithmetic()
-        return do.floordiv(self, right) if (right := do.operand(other)) is not None else NotImplemented
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else do.floordiv(self, right)
 
     def __rfloordiv__(self, other: int) -> Dim:
         do = _arithmetic()
@@ -132,7 +136,8 @@ class Dim(Interned):
 
     def __mod__(self, other: Dim | int) -> Dim:
         do = _arithmetic()
-        return do.mod(self, right) if (right := do.operand(other)) is not None else NotImplemented
+        right = other if isinstance(other, Dim) else do.operand(other)
+        return NotImplemented if right is None else do.mod(self, right)
 
     def __rmod__(self, other: int) -> Dim:
         do = _arithmetic()

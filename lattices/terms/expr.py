@@ -183,9 +183,9 @@ class Constant(Expr):
 
 def operand(value: object) -> Dim | None:
     """A dim from a dim or an int; None for anything else."""
-    if isinstance(value, Dim):
-        return value
-    return const(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, int):
+        return None if isinstance(value, bool) else const(value)
+    return value if isinstance(value, Dim) else None
 
 
 def as_dim(value: Dim | int) -> Dim:
@@ -288,7 +288,7 @@ def product(dims: Iterable[Dim | int]) -> Dim:
     """The product of the dims; 1 for none."""
     result: Dim = ONE_EXPR
     for dim in dims:
-        result = mul(result, as_dim(dim))
+        result = mul(result, dim if isinstance(dim, Dim) else as_dim(dim))
     return result
 
 

@@ -8,9 +8,11 @@ from typing import cast
 from absint.lattices.terms.atoms import Atom, Monomial
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import MAX_TERMS, ONE_EXPR, Expr, mul, polynomial, sub
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.monomials import divided
 
 
+@remembered
 def exact_quotient(a: Expr, b: Expr) -> Dim | None:
     """q with a == q * b as polynomials, if there is one (multivariate division by the leading term)."""
     if a is b:

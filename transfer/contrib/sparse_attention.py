@@ -90,7 +90,7 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     """The projections that wait after a call: the last complete block, if any, and the rest."""
     if before.is_unknown or new.is_unknown:
         return UNKNOWN_SIZE
-    return choose(op, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
+    return choose(op.facts, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
 
 
 @rule(

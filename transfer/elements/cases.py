@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, excludes, is_defined, restrict, settled
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, ite, le, ne, negation
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, maximum, minimum
-from absint.transfer.op import Op
 
 
-def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
+@remembered
+def choose(facts: Facts, condition: Relation, a: Dim, b: Dim) -> Dim:
     """a where the condition holds, else b; simplified if one of them covers both cases."""
-    truth = op.decide(condition)
+    truth = facts.decide(condition)
     if truth is YES:
         return a
     if truth is NO:
@@ -31,14 +33,16 @@ def choose(op: Op, condition: Relation, a: Dim, b: Dim) -> Dim:
     return settled(ite(condition, here, there))
 
 
-def least(op: Op, *dims: Dim | int) -> Dim:
+@remembered
+def least(facts: Facts, *dims: Dim | int) -> Dim:
     """The smallest of the dims, without those that facts rule out."""
-    return settled(minimum(*_without(dims, lambda a, b: op.decide(le(a, b)) is YES)))
+    return settled(minimum(*_without(dims, lambda a, b: facts.decide(le(a, b)) is YES)))
 
 
-def greatest(op: Op, *dims: Dim | int) -> Dim:
+@remembered
+def greatest(facts: Facts, *dims: Dim | int) -> Dim:
     """The largest of the dims, without those that facts rule out."""
-    return settled(maximum(*_without(dims, lambda a, b: op.decide(ge(a, b)) is YES)))
+    return settled(maximum(*_without(dims, lambda a, b: facts.decide(ge(a, b)) is YES)))
 
 
 def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], bool]) -> list[Dim | int]:
@@ -51,34 +55,32 @@ def _without(dims: Iterable[Dim | int], beats: Callable[[Dim | int, Dim | int], 
     return kept
 
 
-def holds(op: Op, relation: Relation) -> bool:
+@remembered
+def holds(facts: Facts, relation: Relation) -> bool:
     """The facts show the relation, or it holds on both sides of a choice that it contains."""
-    if op.decide(relation) is YES:
+    if facts.decide(relation) is YES:
         return True
     fails = negation(relation)
     return any(excludes(c, fails) and excludes(negation(c), fails) for c in choices(relation))
 
 
-def is_positive(op: Op, dim: Dim) -> bool:
+def is_positive(facts: Facts, dim: Dim) -> bool:
     """The facts show that the dim is at least 1."""
     lo = dim.bounds.lo
     if lo is not None and lo >= 1:
         return True
-    if dim.is_concrete:
-        return False
-    return holds(op, ge(dim, 1))
+    return not dim.is_concrete and holds(facts, ge(dim, 1))
 
 
-def is_natural(op: Op, dim: Dim) -> bool:
+def is_natural(facts: Facts, dim: Dim) -> bool:
     """The facts show that the dim is at least 0."""
     lo = dim.bounds.lo
     if lo is not None and lo >= 0:
         return True
-    if dim.is_concrete:
-        return False
-    return holds(op, ge(dim, 0))
+    return not dim.is_concrete and holds(facts, ge(dim, 0))
 
 
+@remembered
 def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
     """Conditions for a natural number not to be 0: each factor of a product is at least 1."""
     if isinstance(dim, Expr) and len(dim.terms) == 1:
@@ -90,6 +92,7 @@ def nonzero_parts(dim: Dim) -> tuple[Relation, ...]:
     return (ne(dim, 0),)
 
 
+@remembered
 def vanishes_with(dim: Dim, other: Dim) -> bool:
     """The dim is 0 wherever the other one is."""
     zero = eq(other, 0)
