@@ -122,10 +122,9 @@ def _build(dims: tuple[Dim, ...]) -> Shape:
     self.rank = len(dims)
     self.is_top = False
     known = [d for d in dims if isinstance(d, Expr)]
+    sizes = tuple([d.const for d in known if d.const is not None])
+    self.concrete = sizes if len(sizes) == len(dims) else None
     self.open = tuple([d for d in known if d.const is None])
-    self.concrete = (
-        None if self.open or len(known) < len(dims) else tuple([d.const for d in known if d.const is not None])
-    )
     self.has_unknown = len(known) < len(dims)
     return self
 
