@@ -9,6 +9,7 @@ from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.caveats import not_empty, single
@@ -177,13 +178,19 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
         return [Dim(size) for size in given[len(given) - len(spatial) :]]
     sizes = []
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
-        full = window.stride * (size - 1) + extra[axis] + window.span
-        # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
-        cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
-        result = as_size(full - cut)
+        result = _grown(size, window, extra[axis])
         op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
     return sizes
+
+
+@remembered
+def _grown(size: Dim, window: Window, extra: int) -> Dim:
+    """The size of an axis that the window spreads out, with this output padding."""
+    full = window.stride * (size - 1) + extra + window.span
+    # SAME cuts the output to stride*N and never enlarges it (onnxruntime).
+    cut = maximum(full - window.stride * size, 0) if window.same else Dim(window.before + window.after)
+    return as_size(full - cut)
 
 
 def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:

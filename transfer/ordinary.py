@@ -63,13 +63,19 @@ def is_ordinary(premise: Relation, facts: Facts, *, products: bool = False) -> b
 
 def _is_shown(premise: Relation, facts: Facts, most: int) -> bool:
     loops = any(map(_is_of_a_loop, premise.symbols))
-    narrowed = premise.map(_boxed(_trips(facts, most) if loops else {}, most))
+    narrowed = premise.map(_boxed(_trips(facts, most), most)) if loops else _in_box(premise, most)
     if narrowed is TRUE or narrowed is FALSE:
         return narrowed is TRUE
     known = _ordinary_facts(facts, most) if facts else facts
     if facts and not known.contradiction and known.decide(narrowed) is YES:
         return True
     return not loops and any(node.op in INTEGERS for node in postorder(premise.atoms())) and _in_cells(premise, most)
+
+
+@remembered
+def _in_box(premise: Relation, most: int) -> Relation:
+    """The premise over symbols that have ordinary values only."""
+    return premise.map(_boxed({}, most))
 
 
 def _in_cells(premise: Relation, most: int) -> bool:

@@ -8,7 +8,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import disjunction, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -58,7 +58,7 @@ def pool_shape(op: Op) -> Shape:
         op.reject(f"X must have rank {len(kernel) + 2} for kernel_shape {kernel}, found shape {x}")
     _check_rank(op, x)
     batch, channels, *spatial = x.dims
-    found = windows(op, [Dim(size) for size in kernel])
+    found = windows(op, [const(size) for size in kernel])
     _may_refuse_pads(op, found)
     _may_refuse_channels(op, batch, channels)
     ceil_mode = op.flag("ceil_mode")

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, ge
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, expr_of, sub
+from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.sign import nonneg
@@ -37,7 +38,12 @@ class Window(NamedTuple):
     @property
     def span(self) -> Dim:
         """The number of elements from the first to the last that one position reads."""
-        return self.dilation * (self.kernel - 1) + 1
+        return _span(self.kernel, self.dilation)
+
+
+@remembered
+def _span(kernel: Dim, dilation: int) -> Dim:
+    return dilation * (kernel - 1) + 1
 
 
 def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
@@ -94,7 +100,7 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
             op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
     if any(size <= 0 for size in given):
         op.reject(f"kernel_shape must be positive, found {given}")
-    return [Dim(size) for size in given]
+    return [const(size) for size in given]
 
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
@@ -125,10 +131,31 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may
 
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position.
     """
+    found = _pooled(op.facts, size, window, ceil_mode, may_be_empty)
+    for need in found.needs:
+        op.require(need, f"the window must fit spatial axis {axis}")
+    if found.exact is not None and not op.assume(found.exact, f"FLOAT holds the size of spatial axis {axis} exactly"):
+        return UNKNOWN_SIZE
+    return found.positions
+
+
+class _Pooled(NamedTuple):
+    """The positions of a pooling window along an axis."""
+
+    positions: Dim
+    needs: tuple[Relation, ...]
+    """The window fits."""
+    exact: Relation | None = None
+    """The premise that the runtime's floats hold the size."""
+
+
+@remembered
+def _pooled(facts: Facts, size: Dim, window: Window, ceil_mode: bool, may_be_empty: bool) -> _Pooled:
     stride = window.stride
-    empty = _of_empty(window) if may_be_empty and op.decide(ge(size, 1)) is not YES else None
+    empty = _of_empty(window) if may_be_empty and facts.decide(ge(size, 1)) is not YES else None
+    needs: tuple[Relation, ...] = ()
     if empty is not None and empty < 0:
-        op.require(ge(size, 1), f"the window must fit spatial axis {axis}")
+        needs = (ge(size, 1),)
         empty = None
     if window.same:
         least = stride * (ceildiv(size, stride) - 1)
@@ -140,23 +167,18 @@ def pooled(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int, *, may
     if ceil_mode:
         positions = as_size(monotone(slack, lambda e: ceildiv(e, stride) + 1))
     else:
-        positions = as_size(_positions(op, slack, margin, stride, empty, size))
-    _require_positions(op, slack, margin, stride, axis)
+        positions = as_size(_positions(facts, slack, margin, stride, empty, size))
+    if not nonneg(margin + (2 * stride - 1)):
+        needs = (*needs, ge(slack + (2 * stride - 1), 0))
     if not ceil_mode or window.same:
-        return positions
-    if not op.assume(ge(1 << 24, slack), f"FLOAT holds the size of spatial axis {axis} exactly"):
-        return UNKNOWN_SIZE
+        return _Pooled(positions, needs)
+    exact = ge(1 << 24, slack)
     overhang = window.after + stride - window.span
     if nonneg(-overhang):
-        return positions
+        return _Pooled(positions, needs, exact)
     # A last window that would start in the padding at the end is dropped.
     starts = ceildiv(size + window.before, stride)
-    return as_size(minimum(positions, maximum(positions - 1, starts)))
-
-
-def _require_positions(op: Op, slack: Dim, margin: Dim, stride: int, axis: int) -> None:
-    if not nonneg(margin + (2 * stride - 1)):
-        op.require(ge(slack + (2 * stride - 1), 0), f"the window must fit spatial axis {axis}")
+    return _Pooled(as_size(minimum(positions, maximum(positions - 1, starts))), needs, exact)
 
 
 def _of_empty(window: Window) -> int | None:
@@ -166,15 +188,15 @@ def _of_empty(window: Window) -> int | None:
     return None if slack >= 0 else 1 - (-slack // window.stride)
 
 
-def _positions(op: Op, slack: Dim, margin: Dim, stride: int, empty: int | None, size: Dim) -> Dim:
+def _positions(facts: Facts, slack: Dim, margin: Dim, stride: int, empty: int | None, size: Dim) -> Dim:
     """slack / stride + 1, rounded towards zero; slack >= margin unless the size is 0.
 
     `empty` is the number of positions on an axis of size 0, 0 or 1; None if no run has such an axis.
     """
-    if nonneg(margin) or op.decide(ge(slack, 0)) is YES:
+    if nonneg(margin) or facts.decide(ge(slack, 0)) is YES:
         positions = monotone(slack, lambda e: floordiv(e, stride) + 1)
         return positions if empty is None else maximum(positions, empty)
-    if nonneg(margin + (stride - 1)) or op.decide(ge(slack, 1 - stride)) is YES:
+    if nonneg(margin + (stride - 1)) or facts.decide(ge(slack, 1 - stride)) is YES:
         least = minimum(size, 1) if empty == 0 else Dim(1)
         return maximum(monotone(slack, lambda e: floordiv(e, stride) + 1), least)
     return monotone(slack, lambda e: truncdiv(e, stride) + 1)

@@ -69,6 +69,8 @@ def negated(relation: Relation) -> Relation:
 
 def mapped(relation: Relation, change: Callable[[Expr], Dim]) -> Relation:
     """The relation with each expression that is compared with 0 changed."""
+    if relation.op in ("==", "!=", ">="):
+        return comparison(relation.op, change(relation.expr))
     done: dict[Relation, Relation] = {}
     for r in relation.subformulas():
         if r.op in ("==", "!=", ">="):

@@ -299,7 +299,7 @@ def rebuild(expr: Expr, values: Mapping[Atom, Dim]) -> Dim:
         term: Dim = const(coef)
         for factor in mono:
             term = mul(term, values[factor])
-        total = add(total, term)
+        total = term if total is ZERO_EXPR and isinstance(term, Expr) else add(total, term)
     return total
 
 

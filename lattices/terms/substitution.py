@@ -30,7 +30,10 @@ class Substitution:
     def __call__(self, expr: Expr) -> Dim:
         """The expression over the new symbols."""
         values, mapping = self._values, self._mapping
-        for node in postorder(expr.atoms(), values):
+        if mapping.keys().isdisjoint(expr.symbols):
+            return expr
+        new = [atom for mono, _ in expr.terms for atom in mono if atom not in values]
+        for node in postorder(new, values) if new else ():
             values[node] = mapping[node] if isinstance(node, Symbol) and node in mapping else rebuilt(node, values)
         return rebuild(expr, values)
 

@@ -17,6 +17,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relati
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Dim, Expr, postorder
 from absint.lattices.terms.floats import Float
+from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.shortening import shortened
 from absint.lattices.value import Tensor, Value
@@ -129,8 +130,7 @@ class Reuse:
         """The dim over the new symbols; None if a rule may know a better form."""
         if dim not in self._dims:
             new = shortened(self._replaced(dim)) if isinstance(dim, Expr) else dim
-            closed = isinstance(new, Expr) and not any(atom.op in FORMED for atom in postorder(new.atoms()))
-            self._dims[dim] = new if closed else None
+            self._dims[dim] = new if isinstance(new, Expr) and _is_closed(new) else None
         return self._dims[dim]
 
     def _relation(self, relation: Relation) -> Relation:
@@ -144,6 +144,12 @@ def _is_open(value: Tensor) -> bool:
     """A symbol occurs in it."""
     contents = value.contents
     return bool(value.shape.open or value.ramps or (contents is not None and contents.open))
+
+
+@remembered
+def _is_closed(expr: Expr) -> bool:
+    """More facts find no better form of it."""
+    return not any(atom.op in FORMED for atom in postorder(expr.atoms()))
 
 
 class FirstRound:
