@@ -175,7 +175,7 @@ def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], k
         condition = conjunction(*(case.condition for case in chosen))
         sizes = [case.size for case in chosen if case.size is not None]
         if len(sizes) == len(chosen):
-            needs.append((condition, {eq(product(sizes), count): _COUNT}))
+            needs.append((condition, _same_count(sizes, count)))
             continue
         axis = next(i for i, case in enumerate(chosen) if case.size is None)
         known = {part for case in chosen for part in case.positive}
@@ -196,13 +196,18 @@ def _by_cases(op: Op, source: Shape, count: Expr, elements: Sequence[Element], k
 def _by_one_case(op: Op, source: Shape, count: Expr, sizes: Sequence[Dim | None], keep_zero: bool) -> tuple[Dim, ...]:
     """The dims where each element has a single reading."""
     known = [size for size in sizes if size is not None]
+    rest: Dim = UNKNOWN_SIZE
     if len(known) == len(sizes):
-        op.require(eq(product(known), count), _COUNT)
-        return tuple(known)
-    inferred, needs = _infer(op, source, count, known, keep_zero)
+        needs = _same_count(known, count)
+    else:
+        rest, needs = _infer(op, source, count, known, keep_zero)
     for part, why in needs.items():
         op.require(part, why)
-    return tuple(inferred if size is None else size for size in sizes)
+    return tuple([rest if size is None else size for size in sizes])
+
+
+def _same_count(sizes: Sequence[Dim], count: Expr) -> dict[Relation, str]:
+    return {eq(product(sizes), count): _COUNT}
 
 
 def _infer(

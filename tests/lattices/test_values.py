@@ -208,18 +208,18 @@ def test_tensors_are_interned() -> None:
 
 def test_values_that_nothing_refers_to_are_released() -> None:
     from absint.lattices.terms import intern
-    from absint.lattices.value import _VALUES
+    from absint.lattices.value import _TENSORS
 
     kept = Tensor(DType.INT64, Shape(["kept"]))
     gc.collect()
     intern.release()
-    before = len(_VALUES)
+    before = len(_TENSORS)
     many = [Tensor(DType.INT64, Shape([f"r{i}"])) for i in range(100)]
-    assert len(_VALUES) >= before + 100
+    assert len(_TENSORS) >= before + 100
     del many
     gc.collect()
     intern.release()
-    assert len(_VALUES) < before + 50
+    assert len(_TENSORS) < before + 50
     assert Tensor(DType.INT64, Shape(["kept"])) is kept
 
 
