@@ -7,12 +7,13 @@ Z3, which starts only for the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import NATURAL, Dim, Symbol, UndefinedError
 from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.kept import Kept
 from absint.lattices.terms.kinds import SymbolKind
 
 if TYPE_CHECKING:
@@ -39,13 +40,21 @@ _VALUES: Final = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
 """Values tried for each symbol of the condition."""
 
 
+_one_sided: Final[Kept[tuple[object, ...], frozenset[Relation]]] = Kept(1 << 14)
+"""Conditions of which samples showed one side, by the legal sizes and the conditions; counted in premises."""
+
+
 def undecided(analysed: Analysed) -> frozenset[Relation]:
     """Conditions of choices in sizes of which samples show one side at most."""
     found = [c for c in analysed.rounds.choices if _is_over_sizes(c) and len(c.symbols) <= _MAX_SYMBOLS][:MAX_CHOICES]
     if not found:
         return frozenset()
-    legal = _Legal(analysed, found)
-    return frozenset(c for c in found if not legal.both_ways(c))
+    legal = _Legal.of(analysed, found)
+    known = _one_sided.get((legal, *found))
+    if known is None:
+        known = frozenset(c for c in found if not legal.both_ways(c))
+        _one_sided.add((legal, *found), 1 + len(legal.premises), known)
+    return known
 
 
 def _is_over_sizes(relation: Relation) -> bool:
@@ -53,14 +62,22 @@ def _is_over_sizes(relation: Relation) -> bool:
     return all(symbol.kind is SymbolKind.INPUT for symbol in relation.symbols) and not casts_floats(relation)
 
 
-class _Legal:
+class _Legal(NamedTuple):
     """Sizes that meet the requirements of the nodes that every run executes, as far as these are about sizes alone."""
 
-    def __init__(self, analysed: Analysed, conditions: Iterable[Relation]) -> None:
-        self._premises = tuple(dict.fromkeys(_premises(analysed)))
-        self._solved = [(s.name, dim) for s, dim in analysed.last.analysis.facts.mapping.items() if _is_solved(s, dim)]
-        known = {s.name: s.bounds for premise in (*conditions, *self._premises) for s in premise.symbols}
-        self._bounds = dict.fromkeys(analysed.symbols, NATURAL) | known
+    premises: tuple[Relation, ...]
+    solved: tuple[tuple[str, Dim], ...]
+    """Symbols that the facts solve."""
+    bounds: tuple[tuple[str, Interval], ...]
+
+    @staticmethod
+    def of(analysed: Analysed, conditions: Iterable[Relation]) -> _Legal:
+        """The legal sizes for an analysis, with bounds of the symbols of the conditions too."""
+        premises = tuple(dict.fromkeys(_premises(analysed)))
+        facts = analysed.last.analysis.facts
+        solved = tuple((s.name, dim) for s, dim in facts.mapping.items() if _is_solved(s, dim))
+        known = {s.name: s.bounds for premise in (*conditions, *premises) for s in premise.symbols}
+        return _Legal(premises, solved, tuple((dict.fromkeys(analysed.symbols, NATURAL) | known).items()))
 
     def both_ways(self, condition: Relation) -> bool:
         """Some legal sizes meet the condition, and others do not."""
@@ -71,7 +88,7 @@ class _Legal:
             if truth is None or truth in seen or not tries[truth]:
                 continue
             tries[truth] -= 1
-            if all(_truth(premise, binding) is not False for premise in self._premises):
+            if all(_truth(premise, binding) is not False for premise in self.premises):
                 seen.add(truth)
                 if len(seen) == 2:
                     return True
@@ -79,18 +96,19 @@ class _Legal:
 
     def _samples(self, varied: Sequence[str]) -> Iterator[Mapping[str, int]]:
         """Sizes that are equal but for one that may be larger, each with others where one of the varied is changed."""
+        bounds = dict(self.bounds)
         for base in _EQUAL:
-            equal = {name: _within(base, bounds) for name, bounds in self._bounds.items()}
-            larger = ({**equal, name: _within(4 * base, bounds)} for name, bounds in self._bounds.items())
-            for sizes in (equal, *(larger if base in _ROOMY and len(self._bounds) <= _MAX_NAMES else ())):
-                others = ({**sizes, name: v} for name in varied for v in _VALUES if v in self._bounds[name])
+            equal = {name: _within(base, both) for name, both in self.bounds}
+            larger = ({**equal, name: _within(4 * base, both)} for name, both in self.bounds)
+            for sizes in (equal, *(larger if base in _ROOMY and len(self.bounds) <= _MAX_NAMES else ())):
+                others = ({**sizes, name: v} for name in varied for v in _VALUES if v in bounds[name])
                 for binding in (sizes, *others):
                     if self._solve(binding):
                         yield binding
 
     def _solve(self, binding: dict[str, int]) -> bool:
         """Give the solved symbols their values; False if they have none here."""
-        for name, dim in self._solved:
+        for name, dim in self.solved:
             try:
                 binding[name] = dim.evaluate(binding)
             except (KeyError, ValueError, UndefinedError):

@@ -13,7 +13,10 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.program import operations
+from absint.shapes.loops import no_trip
 from absint.shapes.memo import cache
+from absint.transfer.stated import Applied
+from tests.absint.flows import FLOWS
 from tests.adversarial import MODELS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.onnx"))
@@ -211,3 +214,23 @@ def test_threads_may_share() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda name: answers(MODELS[name].model), names * 3))
     assert found == alone * 3
+
+
+def test_sizes_without_a_trip_are_inferred_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    applied: list[str] = []
+    apply = no_trip.apply
+
+    def counted(rule: absint.Rule, op: absint.Op) -> Applied:
+        applied.append(op.name)
+        return apply(rule, op)
+
+    monkeypatch.setattr(no_trip, "apply", counted)
+    flow = FLOWS["loops_of_keras_in_a_row"]().model
+    absint.analyze(flow)
+    first = len(applied)
+    assert first > 0
+    absint.analyze(flow)
+    assert len(applied) == first
+    absint.purge()
+    absint.analyze(flow)
+    assert len(applied) == 2 * first

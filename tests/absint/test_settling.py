@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
 import absint
+from absint.lattices.logic.relation import Relation
+from absint.queries import undecided
 from absint.solver.prove import Verdict
+from tests.absint.flows import FLOWS
 from tests.runs import Runs
 
 F = TensorProto.FLOAT
@@ -84,3 +89,28 @@ def test_real_models_stay_sound(path: str) -> None:
     settled.verify()
     assert set(settled.shapes) == set(plain.shapes)
     assert not settled.analysis.crashes
+
+
+def test_samples_of_sizes_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then, or after other requirements, the choices of an analysis are looked at again."""
+    tried: list[Relation] = []
+    truth = undecided._truth
+
+    def counted(relation: Relation, binding: Mapping[str, int]) -> bool | None:
+        tried.append(relation)
+        return truth(relation, binding)
+
+    monkeypatch.setattr(undecided, "_truth", counted)
+    absint.purge()
+    proto = FLOWS["if_by_two_sizes"]().model
+    assert [str(c) for c in absint.analyze(proto).rounds.choices] == ["K == 3 and N == 2"]
+    first = len(tried)
+    assert first > 0
+    absint.analyze(proto)
+    assert len(tried) == first
+    absint.analyze(proto, assume=["N >= 1"])
+    assert len(tried) > first
+    absint.purge()
+    del tried[:]
+    absint.analyze(proto)
+    assert len(tried) == first

@@ -43,7 +43,7 @@ from absint.shapes.loops.conditions import condition_while
 from absint.shapes.loops.head_values import counter, going, rank_of
 from absint.shapes.loops.inferred_ranks import agree, inferred
 from absint.shapes.loops.invariants import Invariants
-from absint.shapes.loops.no_trip import sizes_after_no_trip
+from absint.shapes.loops.no_trip import Inference
 from absint.shapes.loops.premises import premises
 from absint.shapes.loops.trip_counts import trips_by_condition
 from absint.shapes.loops.unrolling import Unrolled, is_vague, unrolled
@@ -151,12 +151,13 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     certain = isinstance(trips, Expr) and facts.decide(ge(trips, 1)) is YES
     possible_failures = [] if facts.decide(le(trips, 1)) is YES else slices_may_differ(body, scans)
     outputs = [body.final(v or TOP, trips) for v in finals]
+    inference = Inference(run.program, range(loop.first, loop.last + 1), lambda o: run.operand(o, states))
     for k, scan in enumerate(scans):
         value = body.leave(scan or TOP)
         if never:
             outputs.append(_of_no_trip(step.declared[k]))
             continue
-        without = CERTAIN if certain else _without(run, loop, states, item.operands[3 + 3 * step.count + k], value)
+        without = CERTAIN if certain else _without(inference, item.operands[3 + 3 * step.count + k], value)
         if value is BOTTOM or (without is None and not _has_rank(run, item, step, states, k)):
             value = Tensor(value.dtype) if isinstance(value, Tensor) else TOP
         outputs.append(stacked(body, str(step.count + k), value, trips, 0, without))
@@ -202,12 +203,11 @@ def _trip_by_trip(
     return unrolled(run, loop, states, starts, given, limit)
 
 
-def _without(run: Interpretation, loop: LoopHead, states: Sequence[State], operand: Operand, value: Value) -> Without:
+def _without(inference: Inference, operand: Operand, value: Value) -> Without:
     """The sizes of a scan output after no trip."""
     if not isinstance(value, Tensor) or value.shape.is_top:
         return None
-    nodes = range(loop.first, loop.last + 1)
-    found = sizes_after_no_trip(run.program, nodes, operand, lambda o: run.operand(o, states))
+    found = inference.of(operand)
     return tuple(size or 0 for size in found) if found is not None and len(found) == len(value.shape) else None
 
 

@@ -16,12 +16,16 @@ from absint.lattices.contents import OPAQUE, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Unknown, const
+from absint.lattices.terms.kept import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Node, Program
+from absint.program.operations import Operation
 from absint.program.steps import LoopExit, LoopHead, Operand
 from absint.shapes.loops.inferred_ranks import reads_flags_alike
 from absint.transfer.application import apply
 from absint.transfer.op import Op
+from absint.transfer.rule import Rule
+from absint.transfer.stated import Applied
 
 SIZED: Final = frozenset(
     """
@@ -48,33 +52,27 @@ Sizes = tuple[int | None, ...]
 """The sizes that inference finds, None for an axis where it finds none."""
 
 
-def sizes_after_no_trip(
-    program: Program, body: range, operand: Operand, claim: Callable[[Operand], Value | None]
-) -> Sizes | None:
-    """The sizes that onnxruntime infers for a value of the nodes `body`; None if that is not sure.
-
-    `claim` says what is known of a value. One outside of the body is computed without a trip too, so inference finds no
-    size where its size varies.
-    """
-    found = _Inference(program, body, claim)
-    return found.of(operand)
-
-
-class _Inference:
-    """Type inference as far as one value needs it."""
+class Inference:
+    """The sizes that onnxruntime infers for values of the nodes `body`, as far as these are asked for."""
 
     def __init__(self, program: Program, body: range, claim: Callable[[Operand], Value | None]) -> None:
+        """`claim` says what is known of a value. One outside of the body is computed without a trip too, so inference
+        finds no size where its size varies.
+        """
         self._program, self._body, self._claim = program, body, claim
         self._known: dict[Operand, Tensor | None] = {}
+        self._inferred: set[int] = set()
         self._foldable: set[Operand] = set()
         """Values that constants and constant sizes fix. Some runs know them in time, others do not."""
 
     def of(self, operand: Operand) -> Sizes | None:
+        """The sizes of a value after no trip; None if they are not sure."""
         cone = self._cone(operand)
         if cone is None:
             return None
-        for number in sorted(cone):
+        for number in sorted(cone - self._inferred):
             self._infer(number)
+        self._inferred |= cone
         found = self._known.get(operand)
         if found is None or found.shape.is_top:
             return None
@@ -128,10 +126,7 @@ class _Inference:
                 if any(o in self._foldable for o in node.operands[len(inputs) - len(deciding) :]):
                     return [None] * operation.outputs
                 return [_ranked(operation.op_type, inputs)] * operation.outputs
-        op = Op(
-            operation.rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type
-        )
-        applied = apply(operation.rule, op)
+        op, applied = _applied(operation, operation.rule, tuple(inputs))
         if applied.rejected is not None:
             return [None] * operation.outputs
         keeps = operation.op_type == "Constant"
@@ -186,6 +181,18 @@ class _Inference:
             return True
         pairs = zip(value.shape, inferred.shape, strict=True)
         return all(_constant(b) is None or a is b for a, b in pairs)
+
+
+_results: Final[Kept[tuple[Operation, tuple[Value | None, ...]], tuple[Op, Applied]]] = Kept(1 << 12)
+
+
+def _applied(operation: Operation, rule: Rule, inputs: tuple[Value | None, ...]) -> tuple[Op, Applied]:
+    """The rule of an operation applied to inferred values; the latest results are kept."""
+    found = _results.get((operation, inputs))
+    if found is None:
+        op = Op(rule, inputs, operation.attributes, operation.version, operation.outputs, name=operation.op_type)
+        found = _results.add((operation, inputs), 1, (op, apply(rule, op)))
+    return found
 
 
 def _deciding(node: Node) -> Sequence[Operand]:
