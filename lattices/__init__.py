@@ -1,4 +1,4 @@
-"""The abstract domains, from integers up to values. Standard library only (numpy for index work in `contents`).
+"""The abstract domains, from integers up to values. Standard library only.
 
     terms/         symbolic integers in normal form
     logic/         relations over them, and what is known
@@ -12,6 +12,7 @@
     dim            the lattice of dims
     shape dtype    shapes and element types
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
+    block          elements in row-major order, moved about
     value          abstract values: tensors, sequences, optionals, maps
     value_lattice  their lattice
     unify          what two shapes become together, and the policies of other tools

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from math import prod
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import numpy.typing as npt
-
+from absint.lattices.block import Block
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
@@ -25,13 +23,16 @@ from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.substitution import substitute, substitute_float
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    ObjectArray = npt.NDArray[np.object_]
+
 MAX_ELEMENTS: Final = 1024
 
 MAX_RANK: Final = 32
 """Elements of a tensor of more axes are not followed; numpy's arrays have at most 64."""
-
-ObjectArray = npt.NDArray[np.object_]
-
 
 _LARGEST: Final = 1 << 40
 
@@ -90,6 +91,11 @@ class Contents:
         return Contents.of((), (element,))
 
     @staticmethod
+    def from_block(block: Block[Element]) -> Contents | None:
+        """The elements of a block."""
+        return Contents.of(block.shape, block.elements)
+
+    @staticmethod
     def from_array(array: ObjectArray) -> Contents | None:
         """The elements of an object array."""
         return Contents.of(array.shape, array.ravel().tolist()) if array.size <= MAX_ELEMENTS else None
@@ -103,16 +109,22 @@ class Contents:
     def is_fill(self) -> bool:
         return self.shape is None
 
-    def array(self, shape: Sequence[int] | None = None) -> ObjectArray | None:
-        """The elements as an object array; a fill needs the shape, and gives None where it has too many elements."""
+    def block(self, shape: Sequence[int] | None = None) -> Block[Element] | None:
+        """The elements as a block; a fill needs the shape, and gives None where it has too many elements."""
         sizes = self.shape if self.shape is not None else shape
         if sizes is None or not is_small(sizes):
             return None
-        result = np.empty(tuple(sizes), dtype=object)
-        if self.is_fill:
-            result.fill(self.elements[0])
-        else:
-            result.ravel()[:] = self.elements
+        return Block(sizes, self.elements * prod(sizes) if self.is_fill else self.elements)
+
+    def array(self, shape: Sequence[int] | None = None) -> ObjectArray | None:
+        """As `block`, as a numpy array of objects."""
+        import numpy as np
+
+        block = self.block(shape)
+        if block is None:
+            return None
+        result = np.empty(block.shape, dtype=object)
+        result.ravel()[:] = block.elements
         return result
 
     def map(self, change: Callable[[Element], Element]) -> Contents | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
+from absint.lattices import block
 from absint.lattices.contents import Contents
 from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq
 from absint.lattices.logic.truth import YES
@@ -141,11 +140,11 @@ def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | Non
     parts = [elements_of(x) for x in inputs]
     if any(part is None for part in parts):
         return None
-    filled = [part for part in parts if part is not None and part.size]  # an empty one may differ elsewhere
+    filled = [part for part in parts if part is not None and part.elements]  # an empty one may differ elsewhere
     if not filled:
         return Contents.of(shape.concrete, ()) if 0 in shape.concrete else None
-    joined = np.concatenate(filled, axis)
-    return Contents.from_array(joined) if joined.shape == shape.concrete else None
+    whole = block.joined(filled, axis)
+    return Contents.from_block(whole) if whole is not None and whole.shape == shape.concrete else None
 
 
 __all__ = ["concat", "joined"]

@@ -42,8 +42,8 @@ def non_max_suppression(op: Op) -> Tensor:
 def _require_threshold(op: Op) -> None:
     if not op.has("iou_threshold"):
         return
-    found = op.elements("iou_threshold")
-    first = found.ravel().tolist()[0] if found is not None and found.size else None
+    found = op.block("iou_threshold")
+    first = found.elements[0] if found is not None and found.elements else None
     value = first.fraction if isinstance(first, Real) else None
     if value is None:
         op.may_fail("iou_threshold must be between 0 and 1")

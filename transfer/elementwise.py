@@ -96,15 +96,15 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
     """Shape and type of X, X itself outside training; a boolean mask of the same shape."""
     if op.has("ratio"):
         require_single(op, "ratio")
-        ratios = op.elements("ratio")
-        if ratios is None or not all(_is_probability(e) for e in ratios.ravel().tolist()):
+        ratios = op.block("ratio")
+        if ratios is None or not all(_is_probability(e) for e in ratios.elements):
             op.may_fail("ratio must be in [0, 1)")
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
             op.load_risk(f"{name} must be a scalar, found shape {op.tensor(name).shape}")
     single(op, "training_mode")
-    modes = op.elements("training_mode")
-    known = modes is not None and modes.size == 1 and modes.ravel().tolist() == [FALSE]
+    modes = op.block("training_mode")
+    known = modes is not None and modes.elements == (FALSE,)
     training = op.has("training_mode") and not known
     return _dropped(op.tensor("X"), DType.BOOL, unchanged=not training)
 
@@ -170,8 +170,8 @@ def _end(op: Op, name: str) -> Element | None:
     """The one element of an optional input."""
     if not op.has(name):
         return None
-    elements = op.elements(name)
-    return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
+    block = op.block(name)
+    return block.elements[0] if block is not None and len(block.elements) == 1 else OPAQUE
 
 
 def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tensor:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from itertools import product as product_of
 
-import numpy as np
-
-from absint.lattices.contents import Contents, Element, is_small
+from absint.lattices.contents import Contents, is_small
 from absint.lattices.logic.relation import (
     FALSE,
     UNKNOWN_RELATION,
@@ -65,18 +63,11 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
         return None
     if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
         return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
-    data, found = op.elements("data"), elements_of(op.tensor("indices"))
-    if data is None or found is None or not is_small(sizes):
+    data, indices = op.block("data"), elements_of(op.tensor("indices"))
+    if data is None or indices is None or not is_small(sizes):
         return None
-    indices = cast("list[Element]", found.ravel().tolist())
-    lanes = np.moveaxis(data, axis, -1)
-    picked = np.empty((*lanes.shape[:-1], len(indices)), dtype=object)
-    for at in np.ndindex(lanes.shape[:-1]):
-        lane = lanes[at].tolist()
-        for position, index in enumerate(indices):
-            picked[(*at, position)] = choose(lane, index)
-    at_axis = np.moveaxis(picked, -1, axis)
-    return Contents.from_array(at_axis.reshape(sizes))
+    rows = data.lanes(axis)
+    return Contents.of(sizes, [choose(lane, index) for row in rows for index in indices.elements for lane in row])
 
 
 @rule("GatherElements", inputs="data indices", complete=True, elements=True)
@@ -105,14 +96,10 @@ def _same_rank(op: Op, data: Tensor, indices: Tensor) -> tuple[Shape, int | None
 
 
 def _gathered_elements(op: Op, axis: int) -> Contents | None:
-    data, indices = op.elements("data"), op.elements("indices")
+    data, indices = op.block("data"), op.block("indices")
     if data is None or indices is None:
         return None
-    result = np.empty(indices.shape, dtype=object)
-    for at in np.ndindex(indices.shape):
-        lane = data[(*at[:axis], slice(None), *at[axis + 1 :])]
-        result[at] = choose(lane.tolist(), cast(Element, indices[at]))
-    return Contents.from_array(result)
+    return Contents.of(indices.shape, [choose(data.lane(at, axis), indices[at]) for at in indices.places()])
 
 
 @rule("GatherND", inputs="data indices", complete=True, elements=True)
@@ -126,7 +113,7 @@ def gather_nd(op: Op) -> Tensor:
         return Tensor(dtype, contents=_fill_only(data))
     shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
     _require_batch(op, data.shape, indices.shape, batch, shape)
-    known = op.elements("indices")
+    known = op.block("indices")
     reaches = _tuple_reaches(data.shape[batch : batch + indexed], indices)
     if known is None and reaches and UNKNOWN_RELATION not in reaches:
         nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
@@ -172,15 +159,15 @@ def _require_nonempty(op: Op, indices: Tensor, extent: Dim, slice_size: Dim) -> 
 
 
 def _gathered_tuples(op: Op) -> Contents | None:
-    data, indices = op.elements("data"), op.elements("indices")
+    data, indices = op.block("data"), op.block("indices")
     if data is None or indices is None:
         return None
     found = positions_of(indices, data.shape)
     rest = data.shape[indices.shape[-1] :]
     if found is None or not is_small((*indices.shape[:-1], *rest)):
         return None
-    places = list(np.ndindex(rest))
-    elements = [data[(*position, *place)] for position in found for place in places]
+    places = list(product_of(*map(range, rest)))
+    elements = [data[*position, *place] for position in found for place in places]
     return Contents.of((*indices.shape[:-1], *rest), elements)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 from typing import Final
-from typing import cast as as_type
 
-import numpy as np
-
+from absint.lattices.block import Block
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
@@ -140,8 +138,8 @@ def _of_rank_0(op: Op, name: str) -> Element:
 
 def _sole(op: Op, name: str) -> Element:
     """The one element of an input, if known."""
-    elements = op.elements(name)
-    return elements.ravel().tolist()[0] if elements is not None and elements.size == 1 else OPAQUE
+    block = op.block(name)
+    return block.elements[0] if block is not None and len(block.elements) == 1 else OPAQUE
 
 
 def _require_step(op: Op, delta: Element) -> None:
@@ -282,20 +280,18 @@ def one_hot(op: Op) -> Tensor:
 
 def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
     """values[1] at constant indices, negative ones counted from the end; ignored outside the axis."""
-    indices, values, sizes = op.elements("indices"), op.elements("values"), shape.concrete
-    if indices is None or values is None or len(values) != 2 or sizes is None or prod(sizes) > MAX_ELEMENTS:
+    indices, values, sizes = op.block("indices"), op.block("values"), shape.concrete
+    if indices is None or values is None or len(values.elements) != 2 or sizes is None or prod(sizes) > MAX_ELEMENTS:
         return None
-    cold, hot = values.tolist()
-    depth = sizes[axis]
-    result = np.empty(sizes, dtype=object)
-    result.fill(cold)
-    for at in np.ndindex(indices.shape):
-        index = ar.constant(as_type(Element, indices[at]))
+    cold, hot = values.elements
+    depth, written = sizes[axis], {}
+    for at in indices.places():
+        index = ar.constant(indices[at])
         if index is None or index.denominator != 1:
             return None
         if -depth <= index < depth:
-            result[(*at[:axis], int(index) % depth, *at[axis:])] = hot
-    return Contents.from_array(result)
+            written[*at[:axis], int(index) % depth, *at[axis:]] = hot
+    return Contents.from_block(Block(sizes, [cold] * prod(sizes)).with_elements(written))
 
 
 def _require_pair(op: Op, values: Shape) -> None:

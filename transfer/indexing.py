@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Final, cast
 
-from absint.lattices.contents import OPAQUE, Element, ObjectArray, join_elements
+from absint.lattices.block import Block
+from absint.lattices.contents import OPAQUE, Element, join_elements
 from absint.lattices.logic.relation import (
     FALSE,
     TRUE,
@@ -124,10 +125,11 @@ def tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int |
     return length.const if isinstance(length, Expr) else None
 
 
-def require_tuples(op: Op, indices: ObjectArray, extents: Sequence[Dim], copies: bool) -> None:
+def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], copies: bool) -> None:
     """Require each known index within its axis; onnxruntime checks none if a slice is empty."""
-    for axis in range(indices.shape[-1]):
-        for index in dict.fromkeys(indices[..., axis].ravel().tolist()):
+    length = indices.shape[-1]
+    for axis in range(length):
+        for index in dict.fromkeys(indices.elements[axis::length]):
             relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
             if copies:
                 op.require(relation, IN_RANGE)
@@ -135,13 +137,13 @@ def require_tuples(op: Op, indices: ObjectArray, extents: Sequence[Dim], copies:
                 op.may_fail(IN_RANGE)
 
 
-def positions_of(indices: ObjectArray, extents: Sequence[int]) -> list[tuple[int, ...]] | None:
+def positions_of(indices: Block[Element], extents: Sequence[int]) -> list[tuple[int, ...]] | None:
     """The index tuples, counted from the front, if all are constants within the data."""
-    tuples = indices.reshape(prod(indices.shape[:-1]), indices.shape[-1])
+    length = indices.shape[-1]
     result = []
-    for row in tuples:
+    for at in range(prod(indices.shape[:-1])):
         position = []
-        for element, extent in zip(row.tolist(), extents, strict=False):
+        for element, extent in zip(indices.elements[at * length : (at + 1) * length], extents, strict=False):
             index = constant_of(element)
             if index is None or not -extent <= index < extent:
                 return None

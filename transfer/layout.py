@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from absint.lattices.logic.relation import ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.rearrange import moved
+from absint.transfer.elements.rearrange import moved, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -24,7 +22,7 @@ def transpose(op: Op) -> Tensor:
     if x.shape.is_top:
         if perm is not None:
             op.may_fail(f"perm {perm} must permute the axes, whose number is unknown")
-        return moved(x, TOP_SHAPE if perm is None else shape_of((UNKNOWN_SIZE,) * len(perm)), np.transpose)
+        return moved(x, TOP_SHAPE if perm is None else shape_of((UNKNOWN_SIZE,) * len(perm)), unmoved)
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
@@ -33,7 +31,7 @@ def transpose(op: Op) -> Tensor:
     if sorted(axes) != list(range(rank)):
         op.reject(f"perm must permute the {rank} axes of {x.shape}, found {perm}")
     turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS
-    return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda array: array.transpose(axes), turned)
+    return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda block: block.transposed(axes), turned)
 
 
 @rule("Expand", inputs="input shape", complete=True, elements=True)
@@ -45,13 +43,13 @@ def expand(op: Op) -> Tensor:
         op.load_risk(f"shape must have rank 1, found shape {op.tensor('shape').shape}")
     if target is None:
         op.may_fail("the target, which is unknown, must broadcast with the input")
-        return moved(x, TOP_SHAPE, lambda array: array)
+        return moved(x, TOP_SHAPE, unmoved)
     for e in target:
         op.require(ge(e, 0), "the dims of the target must not be negative")
     sizes = shape_of(tuple(e if isinstance(e, Expr) else UNKNOWN_SIZE for e in target))
     result = op.broadcast(x.shape, sizes)
     ramps = spread(x.ramps, x.shape, result)
-    return moved(x, result, lambda array: np.broadcast_to(array, result.concrete or ()), ramps)
+    return moved(x, result, lambda block: block.spread(result.concrete or ()), ramps)
 
 
 @rule("Tile", inputs="input tiles axis", until=5, complete=True, elements=True)
@@ -60,7 +58,7 @@ def tile_axis(op: Op) -> Tensor:
     x, tiles, axis = op.tensor("input"), whole_numbers(op, "tiles"), whole_numbers(op, "axis")
     if x.shape.is_top or tiles is None or axis is None or len(axis) != 1 or len(tiles) != 1 or not axis[0].is_concrete:
         op.may_fail("tiles and axis must be known")
-        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, unmoved)
     at = op.axis(int(axis[0]), len(x.shape))
     return _tiled(op, x, [tiles[0] if i == at else ONE_EXPR for i in range(len(x.shape))])
 
@@ -74,12 +72,12 @@ def tile(op: Op) -> Tensor:
         repeats = [UNKNOWN_SIZE] * x.shape.rank if x.shape.rank is not None else None
     if repeats is None:
         op.may_fail("the repeats, which are unknown, must be one for each axis")
-        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, np.copy)
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(x.shape)) if x.shape.rank is not None else TOP_SHAPE, unmoved)
     if lengths.rank != 1:
         op.may_fail("onnxruntime needs the repeats as a vector")
     if x.shape.is_top:
         op.may_fail("the repeats must be one for each axis, and the rank is unknown")
-        return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), np.copy)
+        return moved(x, shape_of((UNKNOWN_SIZE,) * len(repeats)), unmoved)
     if len(repeats) != len(x.shape):
         op.reject(f"repeats must have a value for each of {len(x.shape)} axes, found {len(repeats)}")
     return _tiled(op, x, repeats)
@@ -94,9 +92,7 @@ def _tiled(op: Op, x: Tensor, repeats: Sequence[Dim]) -> Tensor:
         else:
             op.may_fail("repeats must not be negative")
             dims.append(ZERO_EXPR if dim is ZERO_EXPR else UNKNOWN_SIZE)
-    return moved(
-        x, shape_of(tuple(dims)), lambda array: np.tile(array, [int(r) if r.is_concrete else 0 for r in repeats])
-    )
+    return moved(x, shape_of(tuple(dims)), lambda block: block.tiled([int(r) if r.is_concrete else 0 for r in repeats]))
 
 
 __all__ = ["expand", "tile", "tile_axis", "transpose"]

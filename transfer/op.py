@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from absint.lattices.contents import ObjectArray
+from absint.lattices.block import Block
+from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -28,6 +29,9 @@ from absint.transfer.attributes import AttributeValue
 from absint.transfer.signature import RuleError, Signature, listed
 from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
 from absint.transfer.stating import Stating
+
+if TYPE_CHECKING:
+    from absint.lattices.contents import ObjectArray
 
 
 class Op(Stating):
@@ -133,8 +137,15 @@ class Op(Stating):
 
     # Contents
 
+    def block(self, name: str) -> Block[Element] | None:
+        """The elements of an input (dims, relations or reals), or None if they are unknown."""
+        value = self.value(name)
+        if not isinstance(value, Tensor) or value.contents is None:
+            return None
+        return value.contents.block(value.shape.concrete)
+
     def elements(self, name: str) -> ObjectArray | None:
-        """The elements of an input as an object array (of dims, relations or reals), or None if they are unknown."""
+        """As `block`, as a numpy array of objects."""
         value = self.value(name)
         if not isinstance(value, Tensor) or value.contents is None:
             return None
@@ -153,9 +164,9 @@ class Op(Stating):
             self.may_fail(f"{name} must have rank 0 or 1")
         if contents is not None and not contents.is_fill:
             return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in contents.elements]
-        found = self.elements(name)
+        found = self.block(name)
         if found is not None:
-            return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in found.ravel().tolist()]
+            return [e if isinstance(e, Dim) else UNKNOWN_DIM for e in found.elements]
         if sizes is None or len(sizes) > 1 or (sizes and sizes[0] > _LONGEST_VECTOR):
             return None
         return [UNKNOWN_DIM] * (sizes[0] if sizes else 1)

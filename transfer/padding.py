@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from absint.lattices.contents import Contents, Element, ObjectArray, join_elements
+from absint.lattices.block import Block
+from absint.lattices.contents import Contents, Element, join_elements
 from absint.lattices.logic.relation import FALSE, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -129,12 +128,12 @@ def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | No
     constant = all(pad.is_concrete for pads in added.values() for pad in pads)
     if x.contents is None or not constant or filling is None or op.string("mode", "constant") != "constant":
         return None
-    array = op.elements("data")
+    block = op.block("data")
     for axis, (before, after) in added.items():
-        if array is None:
+        if block is None:
             return None
-        array = _pad_axis(array, axis, int(before), int(after), filling)
-    return None if array is None else Contents.from_array(array)
+        block = _pad_axis(block, axis, int(before), int(after), filling)
+    return None if block is None else Contents.from_block(block)
 
 
 def _filling(op: Op, x: Tensor) -> Element | None:
@@ -142,21 +141,22 @@ def _filling(op: Op, x: Tensor) -> Element | None:
         return zero(x.dtype) if not op.number("value", 0.0) else None
     if not op.has("constant_value"):
         return zero(x.dtype)
-    found = op.elements("constant_value")
-    return None if found is None or found.size != 1 else found.ravel().tolist()[0]
+    found = op.block("constant_value")
+    return None if found is None or len(found.elements) != 1 else found.elements[0]
 
 
-def _pad_axis(array: ObjectArray, axis: int, before: int, after: int, filling: Element) -> ObjectArray | None:
-    size = array.shape[axis]
-    if size + before + after > _LARGEST:
+def _pad_axis(block: Block[Element], axis: int, before: int, after: int, filling: Element) -> Block[Element] | None:
+    size = block.shape[axis]
+    if not 0 <= size + before + after <= _LARGEST:
         return None
-    lanes = np.moveaxis(array, axis, 0)
-    result = np.empty((size + before + after, *lanes.shape[1:]), dtype=object)
-    result.fill(filling)
-    kept = range(max(0, -before), min(size, size + after))
-    for i in kept:
-        result[i + before] = lanes[i]
-    return np.moveaxis(result, 0, axis)
+
+    def padded(lane: tuple[Element, ...]) -> list[Element]:
+        result = [filling] * (size + before + after)
+        for i in range(max(0, -before), min(size, size + after)):
+            result[i + before] = lane[i]
+        return result
+
+    return block.along(axis, size + before + after, padded)
 
 
 _LARGEST: Final = 1024

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
+from math import prod
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dim import DIMS
@@ -107,14 +106,13 @@ def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
 def _contents(op: Op, x: Tensor, axes: frozenset[int], shape: Shape, fold: Fold, count: Dim) -> Contents | None:
     if x.contents is not None and x.contents.is_fill:
         return Contents.fill(fold.repeated(op, x.dtype, x.contents.elements[0], count))
-    elements, sizes = op.elements("data"), shape.concrete
+    elements, sizes = op.block("data"), shape.concrete
     if elements is None or sizes is None:
         return None
-    order = [i for i in range(elements.ndim) if i not in axes] + sorted(axes)
-    groups = elements.transpose(order).reshape(-1, int(count)) if elements.size else np.empty((0, 0), dtype=object)
-    if not elements.size:
-        groups = np.empty((int(shape.size), 0), dtype=object)
-    return Contents.of(sizes, [fold.elements(op, x.dtype, group.tolist()) for group in groups])
+    order = [i for i in range(len(elements.shape)) if i not in axes] + sorted(axes)
+    together, size = elements.transposed(order).elements, int(count)
+    groups = (together[at * size : (at + 1) * size] for at in range(prod(sizes)))
+    return Contents.of(sizes, [fold.elements(op, x.dtype, group) for group in groups])
 
 
 def _sum(op: Op, dtype: DType, elements: Sequence[Element]) -> Element:

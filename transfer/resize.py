@@ -108,9 +108,9 @@ def _is_given(op: Op, name: str) -> Truth:
 
 def _scale_elements(op: Op) -> list[Element] | None:
     """The scales, or None if their number is unknown."""
-    found = op.elements("scales")
+    found = op.block("scales")
     if found is not None:
-        return list(found.ravel().tolist())
+        return list(found.elements)
     sizes = op.tensor("scales").shape.concrete
     return None if sizes is None or len(sizes) != 1 else [UNKNOWN_SIZE] * min(sizes[0], 64)
 

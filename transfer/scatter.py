@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, cast
+from itertools import product
+from typing import Final
 
-import numpy as np
-
-from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, join_elements
+from absint.lattices.block import Block
+from absint.lattices.contents import OPAQUE, Contents, Element, join_elements
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR, Dim
 from absint.lattices.value import Tensor
@@ -50,32 +50,31 @@ def scatter_elements(op: Op) -> Tensor:
 
 
 def _scattered(op: Op, axis: int) -> Contents | None:
-    data, indices, updates = op.elements("data"), op.elements("indices"), op.elements("updates")
+    data, indices, updates = op.block("data"), op.block("indices"), op.block("updates")
     if data is None or indices is None or updates is None or indices.shape != updates.shape:
         return None
     extent = data.shape[axis]
     writes: list[tuple[tuple[int, ...], Element]] = []
-    for at in np.ndindex(indices.shape):
-        index = constant_of(cast(Element, indices[at]))
+    for at in indices.places():
+        index = constant_of(indices[at])
         if index is None or not -extent <= index < extent:
             return None
-        writes.append(((*at[:axis], index % extent, *at[axis + 1 :]), cast(Element, updates[at])))
+        writes.append(((*at[:axis], index % extent, *at[axis + 1 :]), updates[at]))
     return _written(op, data, writes)
 
 
-def _written(op: Op, data: ObjectArray, writes: Sequence[tuple[tuple[int, ...], Element]]) -> Contents | None:
+def _written(op: Op, data: Block[Element], writes: Sequence[tuple[tuple[int, ...], Element]]) -> Contents | None:
     """The data after the writes; without a reduction, two writes to one place happen in either order."""
     reduction, dtype = op.string("reduction", "none"), op.common_dtype("data", "updates")
     combine = _REDUCTIONS.get(reduction) if dtype.is_integer else None
-    result, written = data.copy(), set()
+    written: dict[tuple[int, ...], Element] = {}
     for position, update in writes:
-        old = cast(Element, result[position])
         if reduction == "none":
-            result[position] = join_elements(old, update) if position in written else update
+            written[position] = join_elements(written[position], update) if position in written else update
         else:
-            result[position] = OPAQUE if combine is None else combine(op, dtype, old, update)
-        written.add(position)
-    return Contents.from_array(result)
+            old = written[position] if position in written else data[position]
+            written[position] = OPAQUE if combine is None else combine(op, dtype, old, update)
+    return Contents.from_block(data.with_elements(written))
 
 
 _REDUCTIONS: Final = {
@@ -103,7 +102,7 @@ def scatter_nd(op: Op) -> Tensor:
         op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     if updates.shape.is_top:
         op.may_fail("updates must have the shape of the slices")
-    known = op.elements("indices")
+    known = op.block("indices")
     if known is not None:
         require_tuples(op, known, data.shape.dims, True)
     elif indexed and indices.shape.size is not ZERO_EXPR:
@@ -115,17 +114,16 @@ def _zip(shape: Shape, dims: Sequence[Dim]) -> Iterator[tuple[Dim, Dim]]:
     return iter(()) if shape.is_top else zip(shape, dims, strict=True)
 
 
-def _scattered_tuples(op: Op, indices: ObjectArray | None) -> Contents | None:
-    data, updates = op.elements("data"), op.elements("updates")
+def _scattered_tuples(op: Op, indices: Block[Element] | None) -> Contents | None:
+    data, updates = op.block("data"), op.block("updates")
     if data is None or indices is None or updates is None:
         return None
     found = positions_of(indices, data.shape)
     if found is None:
         return None
     rest = data.shape[indices.shape[-1] :]
-    slices = updates.reshape((len(found), *rest))
-    places = list(np.ndindex(rest))
-    return _written(op, data, [((*p, *r), slices[(i, *r)]) for i, p in enumerate(found) for r in places])
+    places = [(*position, *place) for position in found for place in product(*map(range, rest))]
+    return _written(op, data, list(zip(places, updates.elements, strict=True)))
 
 
 __all__ = ["scatter_elements", "scatter_nd"]

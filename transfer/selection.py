@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from absint.lattices.contents import Contents, Element, ObjectArray
+from absint.lattices.block import Block
+from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import (
     FALSE,
@@ -114,8 +113,8 @@ def non_zero(op: Op) -> Tensor:
     """numpy.nonzero: one column of coordinates for each element that is not zero."""
     x = op.tensor("X")
     shape = x.shape
-    found = op.elements("X")
-    if found is not None and found.ndim and (contents := _coordinates(found)) is not None:
+    found = op.block("X")
+    if found is not None and found.shape and (contents := _coordinates(found)) is not None:
         return Tensor(DType.INT64, contents=contents)
     count = _count_true(op, found, x, shape.size)
     return Tensor(DType.INT64, shape_of((_coordinate_rows(op, shape), count)))
@@ -138,20 +137,20 @@ def truth_of(element: Element) -> Relation:
     return ne(element.num, 0) if isinstance(element, Real) else UNKNOWN_RELATION
 
 
-def _coordinates(elements: ObjectArray) -> Contents | None:
+def _coordinates(elements: Block[Element]) -> Contents | None:
     """The result of NonZero if every element is known to be zero or not."""
-    truths = [truth_of(e) for e in elements.ravel().tolist()]
+    truths = [truth_of(e) for e in elements.elements]
     if not all(t is TRUE or t is FALSE for t in truths):
         return None
-    flags = np.array([t is TRUE for t in truths], dtype=bool).reshape(elements.shape)
-    found = np.stack(np.nonzero(flags))
-    return Contents.of(found.shape, [const(int(i)) for i in found.ravel()])
+    found = [place for place, truth in zip(elements.places(), truths, strict=True) if truth is TRUE]
+    rank = len(elements.shape)
+    return Contents.of((rank, len(found)), [const(place[axis]) for axis in range(rank) for place in found])
 
 
-def _count_true(op: Op, elements: ObjectArray | None, tensor: Tensor, size: Dim) -> Dim:
+def _count_true(op: Op, elements: Block[Element] | None, tensor: Tensor, size: Dim) -> Dim:
     """The number of nonzero elements: a sum over known conditions, or a bounded symbol."""
     if elements is not None:
-        truths = [truth_of(e) for e in elements.ravel().tolist()]
+        truths = [truth_of(e) for e in elements.elements]
         sure = sum(t is TRUE for t in truths)
         other = [t for t in truths if t is not TRUE and t is not FALSE]
         if UNKNOWN_RELATION not in other and len(other) <= _MAX_TERMS:
@@ -194,9 +193,9 @@ def compress(op: Op) -> Tensor:
 
 def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
     """The number of true conditions among the first `extent` (onnxruntime ignores those past the axis)."""
-    found = op.elements("condition")
+    found = op.block("condition")
     if found is not None:
-        inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.ravel().tolist())]
+        inside = [conjunction(truth_of(e), gt(extent, i)) for i, e in enumerate(found.elements)]
         if UNKNOWN_RELATION not in inside and sum(c is not TRUE for c in inside) <= _MAX_TERMS:
             return _sum(const(0), inside)
     if condition.contents is not None and condition.contents.is_fill and isinstance(extent, Expr):
@@ -210,15 +209,15 @@ def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
 
 
 def _compressed(op: Op, axis: int | None) -> Contents | None:
-    data, condition = op.elements("input"), op.elements("condition")
+    data, condition = op.block("input"), op.block("condition")
     if data is None or condition is None:
         return None
-    truths = [truth_of(e) for e in condition.ravel().tolist()]
+    truths = [truth_of(e) for e in condition.elements]
     if not all(t is TRUE or t is FALSE for t in truths):
         return None
-    lanes = data.reshape(-1) if axis is None else data
+    lanes = data.reshaped((len(data.elements),)) if axis is None else data
     kept = [i for i, t in enumerate(truths) if t is TRUE and i < lanes.shape[axis or 0]]
-    return Contents.from_array(np.take(lanes, np.array(kept, dtype=np.int64), axis=axis or 0))
+    return Contents.from_block(lanes.taken(kept, axis or 0))
 
 
 @rule("Unique", inputs="X", outputs="Y indices inverse_indices counts")

@@ -11,8 +11,6 @@ from functools import reduce
 from itertools import accumulate, pairwise
 from typing import Final
 
-import numpy as np
-
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
@@ -25,7 +23,7 @@ from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.concat import joined
 from absint.transfer.elements.cases import choose
-from absint.transfer.elements.rearrange import moved
+from absint.transfer.elements.rearrange import moved, reshaped
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -238,7 +236,7 @@ def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:
         return _chunks(x, axis, ONE_EXPR if keep else None, extent)
     parts = [part for part in _parts(x, axis, [1] * count).each or () if isinstance(part, Tensor)]
     if not keep:
-        parts = [moved(part, _chunk(x, axis, None).shape, lambda array: array.squeeze(axis)) for part in parts]
+        parts = [reshaped(part, _chunk(x, axis, None).shape) for part in parts]
     return SequenceOf.of(parts, _nothing(x.dtype))
 
 
@@ -246,8 +244,8 @@ def _parts(x: Tensor, axis: int, sizes: Sequence[int]) -> SequenceOf:
     """Chunks of these sizes, which cover the axis, with their elements."""
 
     def part(begin: int, end: int) -> Tensor:
-        at = (slice(None),) * axis + (slice(begin, end),)
-        return moved(x, _chunk(x, axis, const(end - begin)).shape, lambda array: array[at])
+        shape = _chunk(x, axis, const(end - begin)).shape
+        return moved(x, shape, lambda block: block.taken(range(begin, min(end, block.shape[axis])), axis))
 
     ends = [*accumulate(sizes, initial=0)]
     return SequenceOf.of((part(begin, end) for begin, end in pairwise(ends)), _nothing(x.dtype))
@@ -326,7 +324,7 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
             op.may_fail("the elements of the sequence must fit")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
-        tensors = [moved(t, _with_axis(t.shape, axis), lambda array: np.expand_dims(array, axis)) for t in tensors]
+        tensors = [reshaped(t, _with_axis(t.shape, axis)) for t in tensors]
     return joined(op, tensors, axis)
 
 

@@ -10,7 +10,7 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
-from absint.transfer.elements.rearrange import moved, reshaped
+from absint.transfer.elements.rearrange import moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -54,7 +54,7 @@ def flatten(op: Op) -> Tensor:
         op.load_risk(reason)
     if x.shape.is_top:
         op.may_fail(f"axis {axis} must not exceed the rank of the input, which is unknown")
-        return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), lambda array: array)
+        return moved(x, shape_of((ONE_EXPR if axis == 0 else UNKNOWN_SIZE, UNKNOWN_SIZE)), unmoved)
     rank = len(x.shape)
     if not -rank <= axis <= rank:
         op.reject(f"axis {axis} is out of range for rank {rank}")

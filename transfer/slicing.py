@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-
-from absint.lattices.contents import ObjectArray
+from absint.lattices.block import Block
+from absint.lattices.contents import Element
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
@@ -18,7 +17,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import choose, greatest, is_natural, least
-from absint.transfer.elements.rearrange import moved
+from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
 
@@ -83,8 +82,8 @@ def _anywhere(op: Op) -> Tensor:
     """The slice along unknown axes: no dim grows."""
     x = op.tensor("data")
     if x.shape.is_top:
-        return moved(x, TOP_SHAPE, np.copy)
-    return moved(x, shape_of(tuple(_at_most(op, i, d, d) for i, d in enumerate(x.shape))), np.copy)
+        return moved(x, TOP_SHAPE, unmoved)
+    return moved(x, shape_of(tuple(_at_most(op, i, d, d) for i, d in enumerate(x.shape))), unmoved)
 
 
 def _slice(
@@ -95,7 +94,7 @@ def _slice(
         op.reject(f"starts, ends and axes must have the same length, found {len(starts)}, {len(ends)} and {len(axes)}")
     if x.shape.is_top:
         op.may_fail("the sliced axes must exist, and the rank is unknown")
-        return moved(x, TOP_SHAPE, np.copy)
+        return moved(x, TOP_SHAPE, unmoved)
     if len(x.shape) == 0:
         op.may_fail("onnxruntime does not slice scalars")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
@@ -104,13 +103,13 @@ def _slice(
     cuts = {axis: Cut(starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
     dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
 
-    def pick(array: ObjectArray) -> ObjectArray:
+    def pick(block: Block[Element]) -> Block[Element]:
         for axis, cut in cuts.items():
-            array = np.take(array, _indices(array.shape[axis], cut), axis)
-        return array
+            block = block.taken(_indices(block.shape[axis], cut), axis)
+        return block
 
     constant = all(bound.is_concrete for cut in cuts.values() for bound in cut)
-    return moved(x, shape_of(dims), pick if constant else (lambda array: array[:0]))
+    return moved(x, shape_of(dims), pick if constant else nothing)
 
 
 def _cut_size(op: Op, axis: int, size: Dim, cut: Cut) -> Dim:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import accumulate
+from operator import add, mul
 
-import numpy as np
-
-from absint.lattices.contents import Contents, ObjectArray
+from absint.lattices.contents import Contents, Element
 from absint.lattices.logic.relation import disjunction, divisible, eq
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
@@ -98,15 +97,14 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     if x.contents.is_fill and x.contents.elements[0] == nothing:
         return x.contents
     k = op.constants("k") if op.has("k") else [0]
-    array = op.elements("input")
-    if array is None or k is None or len(k) != 1:
+    block = op.block("input")
+    if block is None or k is None or len(k) != 1:
         return None
-    rows, columns = np.indices(array.shape[-2:])
-    keep = columns - rows >= k[0] if op.integer("upper", 1) else columns - rows <= k[0]
-    result = array.copy()
-    for at in np.argwhere(~np.broadcast_to(keep, array.shape)).tolist():
-        result[tuple(at)] = nothing
-    return Contents.from_array(result)
+    upper, diagonal = op.integer("upper", 1), k[0]
+    dropped = {
+        at: nothing for at in block.places() if (at[-1] - at[-2] < diagonal if upper else at[-1] - at[-2] > diagonal)
+    }
+    return Contents.from_block(block.with_elements(dropped))
 
 
 @rule("CumSum CumProd", inputs="x axis", outputs="y", complete=True, elements=True)
@@ -134,24 +132,21 @@ _LONGEST_SUM = 64
 
 
 def _cumulated(op: Op, x: Tensor, axis: int, backwards: bool, exclusive: bool) -> Contents | None:
-    array = op.elements("x")
-    if array is None or not x.dtype.is_integer or array.shape[axis] > _LONGEST_SUM:
-        return None
-    if not all(isinstance(e, Dim) for e in array.ravel().tolist()):
+    block = op.block("x")
+    if block is None or not x.dtype.is_integer or block.shape[axis] > _LONGEST_SUM:
         return None
     product = op.name == "CumProd"
-    combine: Callable[[ObjectArray], ObjectArray] = np.multiply.accumulate if product else np.add.accumulate
-    lanes = np.moveaxis(array, axis, 0)
-    if backwards:
-        lanes = lanes[::-1]
-    if exclusive:
-        start = np.empty((1, *lanes.shape[1:]), dtype=object)
-        start.fill(Dim(int(product)))
-        lanes = np.concatenate([start, lanes])[:-1]
-    result = np.asarray(combine(lanes), dtype=object)
-    if backwards:
-        result = result[::-1]
-    contents = Contents.from_array(np.moveaxis(result, 0, axis))
+
+    def cumulated(lane: tuple[Element, ...]) -> list[Element]:
+        numbers = [integer(e) for e in (reversed(lane) if backwards else lane)]
+        if exclusive:
+            numbers = [Dim(int(product)), *numbers][:-1]
+        result = list(accumulate(numbers, mul if product else add))
+        return [*(reversed(result) if backwards else result)]
+
+    if not all(isinstance(e, Dim) for e in block.elements):
+        return None
+    contents = Contents.from_block(block.along(axis, block.shape[axis], cumulated))
     return None if contents is None else contents.map(lambda e: fit(op, x.dtype, integer(e)))
 
 

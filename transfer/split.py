@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-import numpy as np
-
-from absint.lattices.contents import ObjectArray
+from absint.lattices.block import Block
+from absint.lattices.contents import Element
 from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
@@ -16,7 +15,7 @@ from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
 from absint.transfer.elements.cases import greatest, is_positive, least
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.rearrange import moved
+from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -71,7 +70,7 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
         op.reject(f"split must have {count} sizes, found {len(sizes)}")
     if x.shape.is_top:
         op.may_fail("the split sizes must fit the axis, and the rank is unknown")
-        return [moved(x, TOP_SHAPE, lambda array: array)] * count
+        return [moved(x, TOP_SHAPE, unmoved)] * count
     axis = op.axis(op.integer("axis", 0), len(x.shape))
     total = x.shape[axis]
     if sizes is not None:
@@ -144,11 +143,11 @@ def _sum_of(dims: Iterable[Dim]) -> Dim:
 def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
     result = shape_of((*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
-    def cut(array: ObjectArray) -> ObjectArray:
+    def cut(block: Block[Element]) -> Block[Element]:
         at = int(start)
-        return np.take(array, range(at, at + int(size)), axis)
+        return block.taken(range(at, min(at + int(size), block.shape[axis])), axis)
 
-    return moved(x, result, cut) if start.is_concrete else moved(x, result, lambda array: array[:0])
+    return moved(x, result, cut if start.is_concrete else nothing)
 
 
 __all__ = ["split", "split_1", "split_attribute"]

@@ -64,7 +64,7 @@ def max_unpool(op: Op) -> Sequence[Value]:
 def resize_image(op: Op) -> Sequence[Value]:
     """Resize: constant scales and sizes are in the order of X's axes; others may not be."""
     outputs = restate(op, onnx_rule(op, op.version), op.inputs, version=op.version)
-    constants = all(op.elements(name) is not None for name in ("scales", "sizes") if op.has(name))
+    constants = all(op.block(name) is not None for name in ("scales", "sizes") if op.has(name))
     return outputs if constants else [of_rank(value) for value in outputs]
 
 
@@ -146,8 +146,8 @@ def _may_leave_the_range(op: Op, shape: Shape) -> None:
 
 def _number(op: Op, name: str) -> Fraction:
     """The only element of an input; 0 if it is unknown."""
-    elements = op.elements(name)
-    value = constant(elements.item()) if elements is not None and elements.size == 1 else None
+    block = op.block(name)
+    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
     return Fraction(0 if value is None else value)
 
 

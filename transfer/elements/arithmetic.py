@@ -7,13 +7,10 @@ Integers are dims, booleans relations, floats exact reals (`lattices.terms.real`
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from fractions import Fraction
 from math import gcd, isfinite, isqrt
 from typing import Final
-
-import numpy as np
 
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
@@ -22,6 +19,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.floats import Float
+from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import exact_quotient, floordiv, truncdiv
 from absint.lattices.terms.normal import fmod as fmod_dim
@@ -86,7 +84,7 @@ def add(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, operator.add, a.fraction, b.fraction)
+        return computed(dtype, BINARY["+"], a.fraction, b.fraction)
     if a.fraction == 0 or b.fraction == 0:
         return b if a.fraction == 0 else a
     if not (a.is_dyadic and b.is_dyadic):
@@ -113,7 +111,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, operator.mul, a.fraction, b.fraction)
+        return computed(dtype, BINARY["*"], a.fraction, b.fraction)
     num, den = a.num * b.num, a.den * b.den
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
@@ -134,7 +132,7 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if divisor == 0:
         return OPAQUE
     if a.fraction is not None:
-        return computed(dtype, operator.truediv, a.fraction, divisor)
+        return computed(dtype, BINARY["/"], a.fraction, divisor)
     value = Real.of(a.num * divisor.denominator, a.den * divisor.numerator)
     if value is None or (not a.is_dyadic and not power_of_two(divisor)):
         return OPAQUE
@@ -309,7 +307,7 @@ def sqrt(op: Op, dtype: DType, a: Element) -> Element:
     if dtype is DType.FLOAT16:
         root = _root(value)
         return Real.constant(root) if root is not None and representable(dtype, root) else OPAQUE
-    return computed(dtype, np.sqrt, value)
+    return computed(dtype, UNARY["sqrt"], value)
 
 
 def reciprocal(op: Op, dtype: DType, a: Element) -> Element:

@@ -8,22 +8,21 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final
 
-import numpy as np
-
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.floats import Float
+from absint.lattices.terms.ieee import of_ratio
 from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.terms.normal import mod as mod_dim
 from absint.lattices.terms.real import Real
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
-from absint.transfer.elements.premises import NUMPY, RANGES, exact, fit, integer, sees_integers
-from absint.transfer.elements.rounded import converted, of_integer, to_integer
+from absint.transfer.elements.premises import RANGES, exact, fit, integer, nearest, sees_integers
+from absint.transfer.elements.rounded import FORMATS, converted, of_integer, to_integer
 from absint.transfer.op import Op
 
 
@@ -92,9 +91,9 @@ def _as_float(op: Op, target: DType, value: Expr) -> Element:
     wide = DType.UINT64 if number > 0 else DType.INT64
     if number not in RANGES[wide]:
         return OPAQUE
-    stored = np.array(number, dtype=np.uint64 if number > 0 else np.int64)
-    with np.errstate(all="ignore"):
-        return _constant(target, stored.astype(NUMPY[target]), Fraction(number))
+    form = FORMATS.get(target)
+    rounded = nearest(target, float(number)) if form is None else of_ratio(form, number)
+    return _constant(target, rounded, Fraction(number))
 
 
 def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
@@ -108,8 +107,7 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
     if target is source or not target.is_float:
         return a if target is source else OPAQUE
     if a.fraction is not None:
-        with np.errstate(all="ignore"):
-            return _constant(target, NUMPY[target](float(a.fraction)), a.fraction)
+        return _constant(target, nearest(target, float(a.fraction)), a.fraction)
     found = exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
     return found if found is not OPAQUE else converted(source, target, a)
 
@@ -124,9 +122,8 @@ def _about(source: DType, target: DType, a: Real) -> Dim:
     return Unknown(found if found.leq(RANGES[target]) else RANGES[target])
 
 
-def _constant(target: DType, rounded: np.floating | np.ndarray, value: Fraction) -> Element:
+def _constant(target: DType, result: float, value: Fraction) -> Element:
     """A converted constant; to float16 only an exact one, since kernels may go through float32."""
-    result = float(rounded)
     if not isfinite(result) or (target is DType.FLOAT16 and Fraction(result) != value):
         return OPAQUE
     return Real.constant(result)
@@ -193,8 +190,8 @@ def bitwise_not(op: Op, dtype: DType, a: Element) -> Element:
 
 def whole_numbers(op: Op, name: str) -> list[Dim] | None:
     """The elements of a vector, as integers even if they are floats, as in version 1 of some operators."""
-    found = op.elements(name)
-    return op.integers(name) if found is None else [_whole(element) for element in found.ravel().tolist()]
+    found = op.block(name)
+    return op.integers(name) if found is None else [_whole(element) for element in found.elements]
 
 
 def _whole(element: Element) -> Dim:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-import numpy as np
-
+from absint.lattices.block import Block
 from absint.lattices.contents import Contents, Element, is_small
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
@@ -58,9 +57,8 @@ def _uniform(operands: Sequence[Elements], combine: Combine) -> Contents | None:
     return Contents.fill(combine(*(elements[0] for _, elements in operands)))
 
 
-def _spread(operand: Elements, sizes: tuple[int, ...]) -> list[Element]:
+def _spread(operand: Elements, sizes: tuple[int, ...]) -> Sequence[Element]:
     own, elements = operand
-    if len(elements) == 1:
-        return [elements[0]] * prod(sizes)
-    index = np.arange(len(elements)).reshape(own or ()) if own is not None else np.zeros((), dtype=int)
-    return [elements[i] for i in np.broadcast_to(index, sizes).ravel().tolist()]
+    if own is None or len(elements) == 1:
+        return elements * prod(sizes)
+    return Block(own, elements).spread(sizes).elements

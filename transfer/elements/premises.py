@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import gcd, isfinite
+from math import copysign, gcd, inf, isfinite
+from struct import pack, unpack
 from typing import Final
-
-import numpy as np
 
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
@@ -24,12 +23,12 @@ from absint.lattices.terms.normal import exact_quotient
 from absint.lattices.terms.real import Real
 from absint.transfer.op import Op
 
+Compute = Callable[..., float]
+
 RANGES: Final = {dtype: Interval(lo, hi) for dtype, (lo, hi) in INTEGER_RANGES.items()}
-NUMPY: Final[dict[DType, type[np.floating]]] = {
-    DType.FLOAT16: np.float16,
-    DType.FLOAT: np.float32,
-    DType.DOUBLE: np.float64,
-}
+_LAYOUTS: Final = {DType.FLOAT16: "e", DType.FLOAT: "f", DType.DOUBLE: "d"}
+"""Layouts of `struct`."""
+
 MAX_EXPONENT: Final = 64
 """Powers of two that a symbolic float may be scaled by: far from overflow in every type that carries symbols."""
 
@@ -131,20 +130,31 @@ def moderate(value: Real | None) -> Element:
     return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
 
 
-def computed(dtype: DType, compute: Callable[..., object], *values: Fraction) -> Element:
-    """A function of constants, rounded as in the type; in float16 only if exact, since kernels may compute wider."""
-    kind = NUMPY[dtype]
-    with np.errstate(all="ignore"):
-        result = float(compute(*(kind(float(v)) for v in values)))  # type: ignore[arg-type]
+def computed(dtype: DType, compute: Compute, *values: Fraction) -> Element:
+    """An operation of `lattices.terms.ieee` on constants, rounded as in the type.
+
+    In float16 only if exact, since kernels may compute wider.
+    """
+    result = nearest(dtype, compute(*(nearest(dtype, float(value)) for value in values)))
     if not isfinite(result) or (dtype is DType.FLOAT16 and compute(*values) != Fraction(result)):
         return OPAQUE
     return Real.constant(result)
 
 
+def nearest(dtype: DType, value: float) -> float:
+    """The nearest number of the type, ties to even; infinite beyond its range."""
+    layout = _LAYOUTS[dtype]
+    try:
+        result: float = unpack(layout, pack(layout, value))[0]
+    except OverflowError:
+        return copysign(inf, value)
+    return result
+
+
 def representable(dtype: DType, value: Fraction) -> bool:
     """The constant is exact in the type."""
     try:
-        rounded = float(NUMPY[dtype](float(value)))
+        rounded = nearest(dtype, float(value))
     except OverflowError:
         return False
     return isfinite(rounded) and Fraction(rounded) == value

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-import numpy as np
-
-from absint.lattices.contents import OPAQUE, Contents, Element, ObjectArray, is_small
+from absint.lattices.block import Block
+from absint.lattices.contents import OPAQUE, Contents, Element, is_small
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.ramp import NO_RAMPS, Ramps
@@ -17,19 +16,20 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 
 
-def elements_of(x: Tensor) -> ObjectArray | None:
+def elements_of(x: Tensor) -> Block[Element] | None:
     """The elements of a small tensor, OPAQUE for unknown ones; None if it is too large or its shape is unknown."""
     sizes = x.shape.concrete
     if x.contents is not None:
-        return x.contents.array(sizes)
+        return x.contents.block(sizes)
     if sizes is None or not is_small(sizes):
         return None
-    unknown = np.empty(sizes, dtype=object)
-    unknown.fill(OPAQUE)
-    return unknown
+    return Block(sizes, [OPAQUE] * prod(sizes))
 
 
-def moved(x: Tensor, shape: Shape, move: Callable[[ObjectArray], ObjectArray], ramps: Ramps = NO_RAMPS) -> Tensor:
+Move = Callable[[Block[Element]], Block[Element]]
+
+
+def moved(x: Tensor, shape: Shape, move: Move, ramps: Ramps = NO_RAMPS) -> Tensor:
     """A tensor of this shape with the elements of x, moved; `move` runs only if the result is small."""
     contents = x.contents
     if contents is not None and not contents.is_fill:
@@ -47,13 +47,23 @@ def reshaped(x: Tensor, shape: Shape, ramps: Ramps = NO_RAMPS) -> Tensor:
     return Tensor(x.dtype, shape, contents, ramps)
 
 
-def _moved(contents: Contents, shape: Shape, move: Callable[[ObjectArray], ObjectArray]) -> Contents | None:
+def _moved(contents: Contents, shape: Shape, move: Move) -> Contents | None:
     sizes = shape.concrete
-    array = contents.array()
-    if sizes is None or array is None or not is_small(sizes):
+    block = contents.block()
+    if sizes is None or block is None or not is_small(sizes):
         return None
-    result = move(array)
-    return Contents.from_array(result) if result.shape == sizes else None
+    result = move(block)
+    return Contents.from_block(result) if result.shape == sizes else None
+
+
+def unmoved(block: Block[Element]) -> Block[Element]:
+    """The block itself."""
+    return block
+
+
+def nothing(block: Block[Element]) -> Block[Element]:
+    """None of the elements: they cannot be known."""
+    return block.taken((), 0)
 
 
 def zero(dtype: DType) -> Element | None:
