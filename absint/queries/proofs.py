@@ -239,6 +239,8 @@ class Proving:
         if not first:
             model = {**prover.consistent.model, **decision.model}
             first = {name: model.get(name, 1) for name in self._chosen(relation, prover, given)}
+            if not meets(list(prover.constraints.distinct), {**model, **first}):
+                return _Finding(Verdict.UNKNOWN, None, reason="every counterexample that was found divides by zero")
             reason = "the query divides by zero at these sizes"
         names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
@@ -307,7 +309,7 @@ class _Finding(NamedTuple):
     """The outcome of examining a candidate."""
 
     verdict: Verdict
-    counterexample: Mapping[str, int]
+    counterexample: Mapping[str, int] | None
     invented: Mapping[str, int] = MappingProxyType({})
     reason: str = ""
     confirmed: bool = False
