@@ -15,7 +15,7 @@ from onnx import ModelProto
 import absint
 from absint import Result
 from absint.solver.prove import Proof, Verdict, holds
-from tests.absint.queries import corpus, handwritten
+from tests.absint.queries import corpus, graphs, handwritten
 from tests.absint.queries.execution import Run, Runs
 from tests.absint.queries.rows import Row
 from tests.absint.queries.truth import is_true
@@ -74,6 +74,14 @@ def test_handwritten(row: Row) -> None:
     else:
         assert proof.reason
         assert row.note
+
+
+def test_no_candidate_where_only_a_division_by_zero_meets_what_is_assumed() -> None:
+    result = absint.analyze(graphs.broadcast())
+    proof = result.prove("M % 8 == 1", given="inputs", assume=["N <= 2", "7 % (N - 1) > 3"])
+    assert proof.verdict is Verdict.UNKNOWN
+    assert proof.counterexample is None
+    assert proof.reason == "every counterexample that was found divides by zero"
 
 
 def check_refuted(row: Row, runs: Runs, proof: Proof) -> None:
