@@ -85,6 +85,11 @@ def _of_bytes(dtype: DType, dims: tuple[int, ...], raw: bytes) -> Tensor:
 
 
 def _of_numbers(dtype: DType, dims: tuple[int, ...], numbers: Sequence[int | float | bool] | None) -> Tensor:
+    return _of_elements(dtype, dims, None if numbers is None else tuple(numbers))
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_elements(dtype: DType, dims: tuple[int, ...], numbers: tuple[int | float | bool, ...] | None) -> Tensor:
     contents = None if numbers is None else Contents.of(dims, map(element_maker(dtype), numbers))
     return Tensor(dtype, Shape(dims), contents)
 

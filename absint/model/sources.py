@@ -8,7 +8,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
-from absint.model.initialisers import dtype_of, is_decoded
+from absint.model.initialisers import is_decoded
 from absint.model.largest import oversize
 
 
@@ -23,9 +23,9 @@ def input_fault(info: ValueInfoProto, value: Value) -> str:
 
 def initialiser_fault(tensor: TensorProto, value: Tensor, declared: ValueInfoProto | None) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
-    if dtype_of(tensor.data_type) is DType.UNDEFINED:
+    if value.dtype is DType.UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"
-    if is_decoded(tensor) and value.contents is None:
+    if value.contents is None and is_decoded(tensor):
         wanted = f"{value.dtype}{list(tensor.dims)}"
         return f"the initialiser must have the data of {wanted}, found another length"
     stated = None if declared is None else read_type(declared.type)

@@ -126,8 +126,11 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             super().sweep(order, states)
             return
         known = self.first_round if self.first_round is not None else self.memo if self.context is None else None
-        is_plain = not self.facts and not self.inputs and self.first_round is None
-        sweep(self.nodes, order, states, self.applied, self.transfer, known, is_plain=is_plain)
+        sweep(self.nodes, order, states, self.applied, self.transfer, known, None if self.inputs else self._stays)
+
+    def _stays(self, value: Value) -> bool:
+        """No fact changes the value of an input."""
+        return not self.facts or (isinstance(value, Tensor) and is_constant(value))
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""
@@ -161,7 +164,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
 
 def is_constant(value: Tensor) -> bool:
     """No symbol occurs in it, and no size is unknown."""
-    return value.shape.concrete is not None and not value.ramps and not (value.contents and value.contents.open)
+    contents = value.contents
+    return value.shape.concrete is not None and not value.ramps and (contents is None or not contents.open)
 
 
 def simplified(value: Value, facts: Facts) -> Value:

@@ -24,7 +24,6 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
-from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
@@ -72,7 +71,7 @@ class Rounds(NamedTuple):
     @property
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that facts narrowed -> the symbols of round 0."""
-        return narrowed(self.rounds[-1].analysis.facts)
+        return self.rounds[-1].analysis.facts.originals
 
 
 def run_rounds(
@@ -211,18 +210,19 @@ class Open(NamedTuple):
 
 def teachings(analysis: ShapeAnalysis, lowered: Lowered, wanted: Container[Relation] = ()) -> Iterator[Learned]:
     """Facts about single symbols, or about `wanted`, from the nodes of every run, over the symbols of round 0."""
-    back = narrowed(analysis.facts)
+    facts = analysis.facts
     known: dict[int, list[tuple[Relation, str]]] = {}  # by summary; empty once it has been stated
     for node, summary in analysis.applied.items():
         if not summary.statements:
             continue
         found = None if summary.holes else known.get(id(summary))
         if found is None:
-            found = known[id(summary)] = list(_telling(analysis.statements(node), wanted))
+            stated = analysis.statements(node) if summary.holes else summary.statements
+            found = known[id(summary)] = list(_telling(stated, wanted))
         if found and analysis.nodes[node].gate < 0 and lowered.needed[node]:
             known[id(summary)] = []
             for part, reason in found:
-                yield Learned(part.substitute(back) if back else part, node, reason)
+                yield Learned(part.map(facts.restored) if facts.originals else part, node, reason)
 
 
 def _telling(statements: Iterable[Statement], wanted: Container[Relation]) -> Iterator[tuple[Relation, str]]:
@@ -241,19 +241,6 @@ def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
     """
     parts = whole.parts if whole.op == "and" else (whole,)
     return tuple((part, _teaches(part)) for part in parts if all(map(_lasting, part.symbols)))
-
-
-def narrowed(facts: Facts) -> Mapping[Symbol, Dim]:
-    """Symbols that the facts narrowed -> the symbols they replace."""
-    originals: dict[str, Symbol] = {}
-    for symbol in facts.mapping:
-        originals.setdefault(symbol.name, symbol)
-    back: dict[Symbol, Dim] = {}
-    for symbol, value in facts.mapping.items():
-        for found in (symbol, *(value.symbols if isinstance(value, Expr) else ())):
-            if found is not originals.get(found.name, found):
-                back[found] = expr_of(originals[found.name])
-    return back
 
 
 def _lasting(symbol: Symbol) -> bool:
@@ -286,18 +273,17 @@ def _worthwhile(facts: Facts, left: Open) -> bool:
     """The facts change some value, or another run may settle an open size."""
     if any(symbol.origin_node is not None for symbol in left.symbols()):
         return True
-    back = Substitution(narrowed(facts))
     if facts.remainders:
-        return not all(_stays(number, facts, back) for number in left.numbers)
+        return not all(_stays(number, facts) for number in left.numbers)
     # A sum stays if its atoms do, except for congruences.
     atoms = dict.fromkeys(chain.from_iterable([number.atoms() for number in left.numbers]))
-    return not all(_stays(expr_of(atom), facts, back) for atom in atoms)
+    return not all(_stays(expr_of(atom), facts) for atom in atoms)
 
 
-def _stays(dim: Expr, facts: Facts, back: Substitution) -> bool:
+def _stays(dim: Expr, facts: Facts) -> bool:
     """The facts do no more than narrow the symbols of the dim."""
     after = facts.simplify(dim)
-    return after is dim or (isinstance(after, Expr) and back(after) is dim)
+    return after is dim or (isinstance(after, Expr) and facts.restored(after) is dim)
 
 
 def _decides(facts: Facts, left: Open) -> bool:
@@ -332,7 +318,6 @@ __all__ = [
     "Open",
     "Round",
     "Rounds",
-    "narrowed",
     "replaced",
     "run_rounds",
     "teachings",

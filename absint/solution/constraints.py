@@ -25,7 +25,7 @@ from absint.program.steps import Gate, LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.inputs import Inputs
 from absint.shapes.names import more_names
-from absint.shapes.refinement import Round, narrowed
+from absint.shapes.refinement import Round
 from absint.solution.load_errors import load_errors
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
@@ -47,7 +47,8 @@ class Recorder:
         self._analysis = round_.analysis
         self._states = round_.states
         self._needed = lowered.needed
-        self._back = narrowed(round_.analysis.facts)
+        facts = round_.analysis.facts
+        self._back = facts.restored if facts.originals else None
         self._paths: dict[int, Relation] = {}
         self._sizes: dict[Value, tuple[Relation, ...]] = {}
         self._origins: dict[int, Origin] = {}
@@ -82,8 +83,8 @@ class Recorder:
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
         guard = self.path_condition(self._nodes[node].gate)
-        if self._back:
-            relation = relation.substitute(self._back)
+        if self._back is not None:
+            relation = relation.map(self._back)
         if relation is TRUE or guard is FALSE:
             return
         varies = relation is UNKNOWN_RELATION or self._varies(node, relation)
@@ -102,8 +103,8 @@ class Recorder:
         guard = self.path_condition(self._nodes[node].gate)
         if self._varies(node, guard):
             guard = TRUE
-        if self._back:
-            unless = unless.substitute(self._back)
+        if self._back is not None:
+            unless = unless.map(self._back)
         if unless is not FALSE and not self._varies(node, unless):
             guard = conjunction(guard, negation(unless))
         if guard is not FALSE:
@@ -146,7 +147,7 @@ class Recorder:
         else:
             trips: Dim = self._analysis.trips.get(gate, Dim(None))
             condition = ge(trips, 1)
-        return condition.substitute(self._back) if self._back else condition
+        return condition if self._back is None else condition.map(self._back)
 
     def _varies(self, node: int, relation: Relation) -> bool:
         """It mentions a symbol whose number changes with the trip of a loop around the node."""

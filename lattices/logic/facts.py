@@ -46,7 +46,9 @@ class Facts:
         "_key",
         "_mapping",
         "_narrows_only",
+        "_originals",
         "_premises",
+        "_restored",
         "_sets",
         "contradiction",
         "order",
@@ -59,6 +61,8 @@ class Facts:
         self.order = order
         self._key: frozenset[Relation] | None = None
         self._narrows_only: bool | None = None
+        self._originals: Mapping[Symbol, Dim] | None = None
+        self._restored: Substitution | None = None
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
@@ -198,6 +202,25 @@ class Facts:
     def mapping(self) -> Mapping[Symbol, Dim]:
         """Replacements of solved and narrowed symbols."""
         return self._mapping
+
+    @property
+    def originals(self) -> Mapping[Symbol, Dim]:
+        """Symbols that the facts narrowed -> the symbols they replace."""
+        if self._originals is None:
+            self._originals = _originals(self._mapping)
+        return self._originals
+
+    @property
+    def restored(self) -> Substitution:
+        """Puts the original symbols in the place of narrowed ones."""
+        if self._restored is None:
+            self._restored = Substitution(self.originals)
+        return self._restored
+
+    @property
+    def rewritten(self) -> int:
+        """The number of atoms whose replacements are kept."""
+        return len(self.replaced) + (0 if self._restored is None else len(self._restored))
 
     @property
     def values(self) -> Mapping[Symbol, frozenset[int]]:
@@ -373,6 +396,18 @@ def _all(truths: Iterable[Truth]) -> Truth:
     for truth in truths:
         result = result & truth
     return result
+
+
+def _originals(mapping: Mapping[Symbol, Dim]) -> Mapping[Symbol, Dim]:
+    first: dict[str, Symbol] = {}
+    for symbol in mapping:
+        first.setdefault(symbol.name, symbol)
+    back: dict[Symbol, Dim] = {}
+    for symbol, value in mapping.items():
+        for found in (symbol, *(value.symbols if isinstance(value, Expr) else ())):
+            if found is not first.get(found.name, found):
+                back[found] = expr_of(first[found.name])
+    return back
 
 
 def _replace(dim: Dim, mapping: dict[Symbol, Dim]) -> Dim:

@@ -24,7 +24,7 @@ def facts_of(relations: Sequence[Relation], order: Sequence[str] = ()) -> Facts:
         return Facts(relations, order)
     key = tuple(relations), tuple(order)
     found = _known.get(key)
-    if found is None or len(found.replaced) > MAX_REWRITTEN:
+    if found is None or found.rewritten > MAX_REWRITTEN:
         if len(_known) >= MAX_FACTS:
             forget()
         found = _known[key] = Facts(*key)

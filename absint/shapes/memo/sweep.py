@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from absint.lattices.value import Value
 from absint.program.graph import Node
 from absint.shapes.memo.cache import Memo
 from absint.shapes.memo.reuse import FirstRound
@@ -17,13 +18,12 @@ def sweep(
     applied: dict[int, RuleSummary],
     visit: Callable[[int, Sequence[State]], State],
     known: FirstRound | Memo | None,
-    *,
-    is_plain: bool,
+    stays: Callable[[Value], bool] | None,
 ) -> None:
     """Write the state of each node in turn, and its rule summary.
 
-    `visit` computes the state of a node of which nothing is `known`. If `is_plain`, inputs and initialisers have the
-    values of the program.
+    `visit` computes the state of a node of which nothing is `known`. An input or initialiser whose value
+    `stays` has it in this round too.
     """
     first = known if isinstance(known, FirstRound) else None
     memo = known if isinstance(known, Memo) else None
@@ -31,7 +31,7 @@ def sweep(
         item = nodes[node]
         operation = item.operation
         if operation is None:
-            if item.value is not None and is_plain:
+            if item.value is not None and stays is not None and stays(item.value):
                 states[node] = (item.value,)
                 continue
         elif item.gate < 0:
