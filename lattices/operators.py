@@ -11,7 +11,8 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import UNKNOWN_DIM, add, as_dim, mul, neg, operand, sub
 from absint.lattices.terms.normal import floordiv, mod
 from absint.lattices.terms.substitution import substitute_names
-from absint.lattices.text import format_dim, format_float, format_relation, parse
+from absint.lattices.text.printer import format_dim, format_float, format_relation
+from absint.lattices.text.reading import parse
 
 
 def dim_of(value: Dim | int | str | None) -> Dim:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from itertools import groupby
+from pathlib import Path
 
 import onnx
 
@@ -29,8 +30,8 @@ def main() -> int:
     """Write the table, or say whether it is as it would be written."""
     text = table()
     if "--check" in sys.argv[1:]:
-        return 0 if TABLE.read_text("ascii") == text else 1
-    TABLE.write_text(text, "ascii", newline="\n")
+        return 0 if Path(TABLE).read_text("ascii") == text else 1
+    Path(TABLE).write_text(text, "ascii", newline="\n")
     return 0
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import unwrap
-from pathlib import Path
-from traceback import extract_tb
 
 from absint.lattices.value import Value
 from absint.transfer.op import Op
@@ -73,6 +71,8 @@ class Rule:
 
     def failure(self, error: Exception) -> str:
         """A message about an exception in the rule: its name and file, the error, and the line that raised it."""
+        from traceback import extract_tb
+
         text = str(error).strip().split("\n")[0]
         if isinstance(error, RuleError):
             return f"{self} {text}"
@@ -89,6 +89,8 @@ class Rule:
 
 def _shown(file: str) -> str:
     """The file, relative to the working directory if it lies there."""
+    from pathlib import Path
+
     path = Path(file)
     return path.relative_to(here).as_posix() if (here := Path.cwd()) in path.parents else file
 

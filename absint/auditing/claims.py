@@ -22,7 +22,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import read_dim_param
 from absint.lattices.value import BOTTOM, Tensor, Value
 from absint.program.steps import Operand
-from absint.queries.text import Symbols
+from absint.queries.symbols import Symbols
 
 if TYPE_CHECKING:
     from absint.api import Result

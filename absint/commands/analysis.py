@@ -178,10 +178,9 @@ def analysed(
     A limit that was reached is reported on stderr, unless the command shows all diagnostics itself.
     """
     from absint.api import analyze
-    from absint.commands.sizes import read_bindings
     from absint.model.load import load
 
-    bind = read_bindings(sizes)
+    bind = _bindings(sizes)
     with profile.phase("load") if profile is not None else nullcontext():
         loaded = load(model)
     with _progress(len(loaded.proto.graph.node)) as advance:
@@ -202,6 +201,14 @@ def analysed(
         for message in result.limits_reached:
             print(f"absint: warning: {message}", file=sys.stderr)
     return result
+
+
+def _bindings(sizes: Sequence[str]) -> dict[str, int]:
+    if not sizes:
+        return {}
+    from absint.commands.sizes import read_bindings
+
+    return read_bindings(sizes)
 
 
 @contextmanager

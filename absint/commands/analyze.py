@@ -22,8 +22,9 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO
 
 if TYPE_CHECKING:
-    from absint.api import Refine
+    from absint.api import Refine, Result
     from absint.report.summary import Requirement
+    from absint.report.tracing import Recorder
     from absint.shapes.profiling import Profile
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
@@ -80,12 +81,10 @@ def analyze(
 
     Exit code: 1 if a node must fail, or if --require or --strict find something; else 0.
     """
-    from absint.declared.diagnostics import refused
     from absint.report import summary
-    from absint.report.tracing import Recorder
     from absint.solution.naming import where
 
-    recorder = Recorder() if trace else None
+    recorder = _recorder() if trace else None
     profile = _profile() if profiled else None
     with working("analysing") if refine == "smt" else nullcontext():
         result = analysed(
@@ -115,8 +114,19 @@ def analyze(
         text.write(
             text.report(result, width, values=values, missing=missing, traced=traced, profile=profile, texts=texts)
         )
-    refuses = strict and bool(refused(result.diagnostics))
-    return NO if refuses or not result.can_run or any(missing.values()) else FINE
+    return NO if (strict and _is_refused(result)) or not result.can_run or any(missing.values()) else FINE
+
+
+def _recorder() -> Recorder:
+    from absint.report.tracing import Recorder
+
+    return Recorder()
+
+
+def _is_refused(result: Result) -> bool:
+    from absint.declared.diagnostics import refused
+
+    return bool(refused(result.diagnostics))
 
 
 def _profile() -> Profile:

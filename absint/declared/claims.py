@@ -14,8 +14,8 @@ from absint.declared.reading import Dims, Group, dims
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text import read_dim_param
-from absint.queries.text import Symbols
+from absint.lattices.text.dim_params import read_dim_param
+from absint.queries.symbols import Symbols
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

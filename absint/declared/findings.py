@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.declared.claims import Claim, Claims
-from absint.declared.legal import Condition, LegalSizes
 from absint.declared.reading import Dims, Group, Inferred, Stated, dims, groups
-from absint.declared.trips import first_trips
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol
@@ -18,14 +16,14 @@ from absint.lattices.terms.substitution import substitute
 from absint.model.declared_types import problem
 from absint.program.declarations import Declaration
 from absint.program.steps import LoopBody
-from absint.shapes.loops.body import BodySymbols
-from absint.solution.constraints import Recorder, all_names
 from absint.solution.described import brief
 from absint.solution.naming import defining, where
 
 if TYPE_CHECKING:
+    from absint.declared.legal import Condition
     from absint.lattices.text.naming import Where
     from absint.solution.analysed import Analysed
+    from absint.solution.constraints import Recorder
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,8 @@ class _Finder:
 
     @cached_property
     def _recorder(self) -> Recorder:
+        from absint.solution.constraints import Recorder
+
         return Recorder(self._analysed.lowered, self._analysed.base)
 
     def find(self) -> Iterator[FalseDeclaration]:
@@ -121,6 +121,8 @@ class _Finder:
         self, asked: Sequence[tuple[Group, Dims, Claim, Sequence[tuple[Condition, str]]]]
     ) -> Iterator[tuple[Group, _Found]]:
         """Findings shown by legal sizes; claims that only a size of 0 refutes come last."""
+        from absint.declared.legal import LegalSizes
+
         sizes = LegalSizes(self._analysed).falsifying(c for *_, found in asked for c, _ in found)
         last: list[tuple[Group, _Found]] = []
         for group, declared, claim, conditions in asked:
@@ -146,6 +148,9 @@ class _Finder:
 
     def _conditions(self, group: Group, claim: Claim) -> Iterator[tuple[Condition, str]]:
         """The claim; inside loops the claim in the first trip, and in the second."""
+        from absint.declared.legal import Condition
+        from absint.shapes.loops.body import BodySymbols
+
         reached = self._reached(group)
         symbols = claim.relation.symbols
         loop = next((loop for loop in self._loops(group) if any(map(BodySymbols(loop).has, symbols))), None)
@@ -157,6 +162,8 @@ class _Finder:
             yield Condition(claim.relation.substitute(known), conjunction(reached, ge(trips, trip + 1))), when
 
     def _trips(self, loop: LoopBody) -> tuple[Mapping[Symbol, Dim], ...]:
+        from absint.declared.trips import first_trips
+
         if loop.first not in self._first_trips:
             self._first_trips[loop.first] = first_trips(self._analysed, loop, Inferred(self._analysed))
         return self._first_trips[loop.first]
@@ -174,6 +181,8 @@ class _Finder:
         texts = where(self._analysed)
         text = f"declared {_shown(declared.stated)}, but it is {self._shape(group, texts)}"
         if claim.name:
+            from absint.solution.constraints import all_names
+
             size = claim.size
             shown = substitute(size, all_names(self._analysed)) if isinstance(size, Expr) else Dim(None)
             text += f", and {claim.name!r} is {texts.dim(shown)} at {claim.place}"

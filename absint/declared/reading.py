@@ -9,7 +9,6 @@ from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf
 from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopHead, Operand
-from absint.shapes.loops.head_values import condition_at_runtime
 
 if TYPE_CHECKING:
     from onnx import TensorShapeProto, TypeProto
@@ -71,6 +70,8 @@ class Inferred:
         value = state[at] if at < len(state) else BOTTOM
         loop = self._nodes[node].step
         if at == 1 and isinstance(loop, LoopHead):
+            from absint.shapes.loops.head_values import condition_at_runtime
+
             return condition_at_runtime(value)
         if not self._back or node in self._inputs:
             return value

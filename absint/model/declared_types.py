@@ -11,7 +11,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.kept import Kept
-from absint.lattices.text import read_dim_param
+from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,8 @@ def definition_texts(model: ModelProto) -> dict[str, str]:
     content = next((item.value for item in model.metadata_props if item.key == KEY), "")
     if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
         return {}
+    import json
+
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

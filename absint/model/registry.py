@@ -11,12 +11,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from absint.model.schema import Schema, described, read
 
-TABLE: Final = Path(__file__).with_name("schemas.txt")
+TABLE: Final = os.path.join(os.path.dirname(__file__), "schemas.txt")
 
 
 class Table(NamedTuple):

@@ -32,7 +32,6 @@ from absint.program.inlined_size import called, expanded_sizes
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
-from absint.program.lowering_control import lower_control
 from absint.program.operations import Operation
 from absint.program.report import Report
 from absint.program.sorting import sorted_nodes
@@ -292,6 +291,8 @@ class Lowerer:
         elif len(self._frames) >= MAX_NESTING:
             self._too_deep(call)
         else:
+            from absint.program.lowering_control import lower_control
+
             lower_control(self, call, graphs)
 
     def _too_deep(self, call: Call) -> None:

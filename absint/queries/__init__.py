@@ -1,7 +1,8 @@
 """Questions that need proof, each a function of an `Analysed`.
 
-text              relations and dims that name values of the model
-prove             is a relation true in every run? proofs decides it; premises says what the answer rests on
+text              relations and dims that name values of the model; symbols: the names in them
+prove             is a relation true in every run? proofs decides it
+resting           the numeric premises that an answer rests on; premises: those of all nodes
 provers           one for each set of premises
 runnable          sizes at which the rules promise a run; evidence runs the model at the sizes of a counterexample
 size_checks       what happens at given sizes; size_boxes asks for all sizes in a box; outcomes are the answers

@@ -1,52 +1,20 @@
-"""Numeric premises behind an answer: those of the nodes from which its sizes come.
-
-The node that computes an integer, or a float that holds a size, assumes that it does not overflow and is not rounded.
-Every size computed from it rests on that, even if the premise is used in no proof.
-"""
+"""Numeric premises of a model: those of all nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim
-from absint.queries.text import Query
-from absint.solution.constraints import all_names, recorded
-from absint.solver.minimal import minimal
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
     from absint.solver.constraints import Constraint
-    from absint.solver.prove import Proof
 
 _COMPARED: Final = 64
 """With more premises than this, those that others imply are kept."""
-
-
-def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Proof:
-    """The proof with the numeric premises on which it rests."""
-    from absint.solver.constraints import ConstraintSet
-
-    if proof.verdict.value != "proved":
-        return proof
-    premises = [c for c in recorded(analysed).every if c.is_premise]
-    if not premises:
-        return proof
-    nodes = {c.origin.node for c in proof.because}
-    if isinstance(query, str):
-        nodes.update(_Named(analysed).nodes(query))
-    relation = query.substitute(all_names(analysed)) if isinstance(query, Relation) else proof.relation
-    shown = relation.free_symbols
-    nodes.update(s.origin_node or 0 for s, dim in all_names(analysed).items() if dim.free_symbols & shown)
-    behind = upstream(analysed, nodes)
-    stated = {c.formula: c for c in premises if c.origin.node in behind}
-    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated))).renamed(all_names(analysed))
-    return replace(proof, assuming=tuple(c for c in kept if c not in proof.because))
 
 
 def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
@@ -55,32 +23,18 @@ def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
 
 
 def _all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
-    from absint.solver.constraints import ConstraintSet
-
     summaries = chain.from_iterable(round_.analysis.applied.values() for round_ in analysed.rounds.rounds)
     if not any(statement.role == "assumed" for summary in summaries for statement in summary.statements):
         return ()
+    from absint.solution.constraints import all_names, recorded
+    from absint.solver.constraints import ConstraintSet
+
     stated = {c.formula: c for c in reversed(recorded(analysed).every) if c.is_premise}
-    kept = ConstraintSet(stated[formula] for formula in _independent(list(stated)))
+    kept = ConstraintSet(stated[formula] for formula in independent(list(stated)))
     return tuple(sorted(kept.renamed(all_names(analysed)), key=lambda c: c.origin.node))
 
 
-def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:
-    """The nodes and all that they depend on, through branches and loops too."""
-    before: dict[int, list[int]] = {}
-    for producer, node in analysed.program.edges():
-        before.setdefault(node, []).append(producer)
-    found: set[int] = set()
-    pending = [node for node in nodes if node >= 0]
-    while pending:
-        node = pending.pop()
-        if node not in found:
-            found.add(node)
-            pending += before.get(node, ())
-    return found
-
-
-def _independent(premises: list[Relation]) -> list[Relation]:
+def independent(premises: list[Relation]) -> list[Relation]:
     """The premises without those that the others imply by facts: N <= 10 implies N <= 20."""
     if len(premises) > _COMPARED:
         return premises
@@ -89,24 +43,9 @@ def _independent(premises: list[Relation]) -> list[Relation]:
         facts = Facts(rest)
         return all(facts.decide(premise) is YES for premise in dropped)
 
+    from absint.solver.minimal import minimal
+
     return minimal(premises, derived, order=sorted(premises, key=lambda r: r.key))
 
 
-class _Named(Query):
-    """Reads a query for the values that it names."""
-
-    def __init__(self, analysed: Analysed) -> None:
-        super().__init__(analysed)
-        self._asked: set[int] = set()
-
-    def nodes(self, text: str) -> set[int]:
-        """The nodes that compute the values."""
-        self.relation(text)
-        return self._asked
-
-    def shape(self, name: str) -> tuple[Dim, ...]:
-        self._asked.add(self._operands[name][0])
-        return super().shape(name)
-
-
-__all__ = ["all_premises", "upstream", "with_premises"]
+__all__ = ["all_premises", "independent"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from absint.queries.premises import with_premises
 from absint.queries.proofs import Proving
+from absint.queries.resting import with_premises
 
 if TYPE_CHECKING:
     from absint.lattices.limits import Limits

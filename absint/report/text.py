@@ -15,7 +15,6 @@ from absint.declared.diagnostics import diagnostics as all_diagnostics
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.text.escapes import plain
 from absint.queries.premises import all_premises
-from absint.report.relations import in_short
 from absint.report.summary import computed, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
@@ -186,6 +185,8 @@ def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
         )
     premises = all_premises(analysed)
     if premises:
+        from absint.report.relations import in_short
+
         rows.append(("assuming", in_short(premises, texts)))
     yield from _section("totals", rows, width)
 

@@ -1,6 +1,6 @@
 """The shape analysis: a run of the engine over a program.
 
-analysis        the transfer function, and MEANINGS: step of control flow -> the function that interprets it
+analysis        the transfer function; meanings: step of control flow -> the function that interprets it
 interpretation  the state that these functions see: the knowledge about each node
 application     operators: a rule applied, its result checked, typed and named; folding evaluates constants
 summaries       what one application gives, with holes for fresh symbols

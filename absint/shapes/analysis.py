@@ -1,37 +1,22 @@
 """The shape analysis: abstract values of every node, as an `Analysis` for the engine.
 
 An operator is interpreted by its rule (`absint.shapes.application`), a step of control flow by the function that
-`MEANINGS` lists for it. Both see an `Interpretation`.
+`absint.shapes.meanings` lists for it. Both see an `Interpretation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
 
 from absint.engine import Analysis
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.program.graph import Node, Program
+from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
 from absint.program.operations import Operation
-from absint.program.steps import (
-    Gate,
-    IfJoin,
-    LoopExit,
-    LoopHead,
-    MapExit,
-    MapHead,
-    ScanExit,
-    ScanHead,
-    Step,
-)
-from absint.shapes import branches
 from absint.shapes.application import computed, typed
-from absint.shapes.body_types import check_types
 from absint.shapes.interpretation import STATES, Interpretation
-from absint.shapes.loops import loop, scan, sequence_map
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.sweep import sweep
@@ -39,20 +24,6 @@ from absint.shapes.profiling import Profile
 from absint.shapes.summaries import RuleSummary, State
 
 Trace = Callable[[int, State], None]
-
-Meaning = Callable[[Interpretation, int, Node, Sequence[State]], State]
-"""The state of a step, from those of the nodes that it depends on."""
-
-MEANINGS: Final[Mapping[type[Step], Meaning]] = {
-    Gate: branches.enter_branch,
-    IfJoin: branches.join_branches,
-    LoopHead: loop.enter_loop,
-    LoopExit: loop.leave_loop,
-    ScanHead: scan.enter_scan,
-    ScanExit: scan.leave_scan,
-    MapHead: sequence_map.enter_map,
-    MapExit: sequence_map.leave_map,
-}
 
 
 def interpret(run: Interpretation, node: int, states: Sequence[State]) -> State:
@@ -66,10 +37,9 @@ def interpret(run: Interpretation, node: int, states: Sequence[State]) -> State:
     assert step is not None
     if item.gate >= 0 and states[item.gate][0] is BOTTOM:
         return (BOTTOM,) * max(1, len(item.outputs) or step.width)
-    state = MEANINGS[type(step)](run, node, item, states)
-    if step.types is not None:
-        check_types(run, node, item, states)
-    return state
+    from absint.shapes.meanings import reached
+
+    return reached(run, node, item, step, states)
 
 
 class ShapeAnalysis(Interpretation, Analysis[State]):
@@ -177,4 +147,4 @@ def simplified(value: Value, facts: Facts) -> Value:
     return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents)
 
 
-__all__ = ["MEANINGS", "ShapeAnalysis", "Trace", "interpret", "is_constant", "simplified"]
+__all__ = ["ShapeAnalysis", "Trace", "interpret", "is_constant", "simplified"]

@@ -10,8 +10,9 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, symbol
 from absint.lattices.terms.interval import Interval
-from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.reading import parse_relation
+from absint.lattices.text.tokens import TextError
 from absint.shapes.input_elements import MAX_INPUT_ELEMENTS, InputElement
 from absint.shapes.inputs import Inputs
 from absint.shapes.memo import known_facts

@@ -13,7 +13,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
-from absint.lattices.text import read_dim_param
+from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.input_elements import InputElement, with_elements

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, Relation
@@ -19,13 +19,15 @@ from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Program
 from absint.program.steps import ABSENT, Operand
-from absint.shapes.loops.invariants import Invariants
 from absint.shapes.memo.cache import Memo
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.profiling import Profile
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.op import Caveat, Statement
+
+if TYPE_CHECKING:
+    from absint.shapes.loops.invariants import Invariants
 
 STATES: Final = Rows(VALUES)
 """States are rows of values."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Final, Self
 
@@ -177,6 +176,8 @@ def short_key(text: str, op: str) -> str:
     """The text, or its digest where nesting would make it long."""
     if len(text) <= 160:
         return f"1{text}"
+    import hashlib
+
     return f"2{op}:{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 

@@ -20,14 +20,41 @@
 It builds on terms and logic; nothing there imports it but through `absint.lattices.operators`.
 """
 
-from absint.lattices.text.dim_params import DimParam, format_dim_param, read_dim_param
-from absint.lattices.text.operations import MAX_CONDITION_DEPTH
-from absint.lattices.text.printer import format_dim, format_float, format_relation
-from absint.lattices.text.reading import parse, parse_relation
-from absint.lattices.text.syntax import References, UnresolvedError
-from absint.lattices.text.tokens import MAX_DIGITS, MAX_TEXT, TextError
+from __future__ import annotations
 
-__all__ = [
-    "MAX_CONDITION_DEPTH", "MAX_DIGITS", "MAX_TEXT", "DimParam", "References", "TextError", "UnresolvedError",
-    "format_dim", "format_dim_param", "format_float", "format_relation", "parse", "parse_relation", "read_dim_param",
-]  # fmt: skip
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from absint.lattices.text.dim_params import DimParam as DimParam
+    from absint.lattices.text.dim_params import format_dim_param as format_dim_param
+    from absint.lattices.text.dim_params import read_dim_param as read_dim_param
+    from absint.lattices.text.operations import MAX_CONDITION_DEPTH as MAX_CONDITION_DEPTH
+    from absint.lattices.text.printer import format_dim as format_dim
+    from absint.lattices.text.printer import format_float as format_float
+    from absint.lattices.text.printer import format_relation as format_relation
+    from absint.lattices.text.reading import parse as parse
+    from absint.lattices.text.reading import parse_relation as parse_relation
+    from absint.lattices.text.syntax import References as References
+    from absint.lattices.text.syntax import UnresolvedError as UnresolvedError
+    from absint.lattices.text.tokens import MAX_DIGITS as MAX_DIGITS
+    from absint.lattices.text.tokens import MAX_TEXT as MAX_TEXT
+    from absint.lattices.text.tokens import TextError as TextError
+
+_HOMES = {
+    **dict.fromkeys(("DimParam", "format_dim_param", "read_dim_param"), "dim_params"),
+    "MAX_CONDITION_DEPTH": "operations",
+    **dict.fromkeys(("format_dim", "format_float", "format_relation"), "printer"),
+    **dict.fromkeys(("parse", "parse_relation"), "reading"),
+    **dict.fromkeys(("References", "UnresolvedError"), "syntax"),
+    **dict.fromkeys(("MAX_DIGITS", "MAX_TEXT", "TextError"), "tokens"),
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
@@ -37,6 +36,8 @@ def excerpt(text: str, most: int = 80) -> str:
 
 def json_text(value: object, indent: int | None = None) -> str:
     """As JSON, with unprintable characters as escapes, which mean the same there."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return text if text.isprintable() else _UNPRINTABLE.sub(_escape, text)
 
@@ -45,6 +46,8 @@ def _escape(found: re.Match[str]) -> str:
     character = found[0]
     if character.isprintable():
         return character
+    import json
+
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 

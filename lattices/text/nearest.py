@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from heapq import nlargest
 from itertools import islice
 from typing import Final, NamedTuple
@@ -36,6 +35,8 @@ def nearest(word: str, names: Iterable[str], count: int = 3) -> list[Near]:
         return len(own & pairs) / (len(own) + len(pairs))
 
     listed = (name for name in islice(names, _SEARCHED) if len(name) <= 2 * _COMPARED)
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, b=word, autojunk=False)
     found = []
     for name in nlargest(_CANDIDATES, listed, key=shared):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, symbol
-from absint.lattices.text.parser import Parser
-from absint.lattices.text.reference_parser import ReferenceParser
-from absint.lattices.text.syntax import Names, References
 from absint.lattices.text.tokens import reads_as_name
+
+if TYPE_CHECKING:
+    from absint.lattices.text.parser import Parser
+    from absint.lattices.text.syntax import Names, References
 
 
 def parse(text: str, names: Names = None, references: References | None = None, *, total: bool = False) -> Dim:
@@ -55,7 +57,11 @@ def parse_relation(
 
 def _parser(text: str, names: Names, references: References | None, relation: bool, total: bool) -> Parser:
     if references is None:
+        from absint.lattices.text.parser import Parser
+
         return Parser(text, names, relation, total)
+    from absint.lattices.text.reference_parser import ReferenceParser
+
     return ReferenceParser(text, names, references, relation)
 
 

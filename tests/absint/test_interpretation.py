@@ -10,8 +10,8 @@ import pytest
 import absint
 from absint.program.graph import Program
 from absint.program.steps import Step
-from absint.shapes.analysis import MEANINGS
 from absint.shapes.interpretation import Interpretation
+from absint.shapes.meanings import MEANINGS
 from tests.absint.flows import FLOWS
 
 LOOPS = sorted(name for name in FLOWS if "loop" in name or "scan" in name or "map" in name)[::4]
