@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.terms.kept import Kept
 from absint.lattices.text.printer import format_dim
 from absint.lattices.text.reading import parse
-from absint.lattices.text.tokens import MAX_TEXT, TextError, Token, reads_as_name, tokens
+from absint.lattices.text.tokens import MAX_TEXT, QUOTED, TextError, is_word, pieces, reads_as_name
 
 
 class DimParam(NamedTuple):
@@ -40,10 +39,10 @@ def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) ->
     """The dim of a text that is more than a plain name."""
     name = DimParam(_named(text))
     try:
-        found = list(tokens(text))
-        if len(found) == 2 and text != found[0].text and found[0].kind != "quoted":
+        found = pieces(text)
+        if 1 < len(found) <= 3 and sum(not piece.isspace() for piece in found) == 1 and not QUOTED.search(text):
             return name  # " N" is not the name "N": models compare the texts
-        if _has_hyphen(text, found) and not _stands_alone(found, standalone_names):
+        if _has_hyphen(text) and not _stands_alone(found, standalone_names):
             return name
         dim = parse(text, total=total)
     except TextError as problem:
@@ -82,22 +81,21 @@ def _named(text: str) -> Dim:
     return symbol("\\" + text if _INTERNAL.match(text) else text)
 
 
-def _has_hyphen(text: str, found: list[Token]) -> bool:
-    """True if a `-` or `/` between two operands has no space around it."""
-    return any(
-        token.kind == "op"
-        and token.text in ("-", "/")
-        and (before.kind != "op" or before.text == ")")
-        and not text[token.at - 1].isspace()
-        and not text[token.at + 1 : token.at + 2].isspace()
-        for before, token in pairwise(found)
-    )
+_HYPHEN: Final = re.compile(r"(?<=[\w)])(?:-(?!>)|/(?![/:]))(?!\s)")
+"""A `-` or `/` after an operand without a space around it."""
 
 
-def _stands_alone(found: list[Token], standalone_names: Collection[str]) -> bool:
-    """True if the tokens name at least one dim, and only dims that stand alone on some input."""
-    names = [token for token, after in pairwise(found) if token.kind == "name" and after.text != "("]
-    return bool(names) and all(token.text in standalone_names for token in names)
+def _has_hyphen(text: str) -> bool:
+    return _HYPHEN.search(QUOTED.sub("0", text) if "`" in text else text) is not None
+
+
+def _stands_alone(found: list[str], standalone_names: Collection[str]) -> bool:
+    """True if the text names at least one dim, and only dims that stand alone on some input."""
+    if not standalone_names:
+        return False
+    texts = [piece for piece in found if not piece.isspace()]
+    names = {piece for piece, after in zip(texts, [*texts[1:], ""], strict=True) if is_word(piece) and after != "("}
+    return bool(names) and names.issubset(standalone_names)
 
 
 __all__ = ["DimParam", "format_dim_param", "read_dim_param"]

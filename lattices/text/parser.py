@@ -5,13 +5,14 @@ Operator precedence with explicit stacks, so that depth is no limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import cast
+from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.expr import Expr, const, polynomial
 from absint.lattices.text.float_functions import Literal
 from absint.lattices.text.functions import FUNCTIONS, Ratio
 from absint.lattices.text.nearest import either, nearest
@@ -33,6 +34,8 @@ from absint.lattices.text.syntax import (
     Name,
     Names,
     Set,
+    Sum,
+    Value,
 )
 from absint.lattices.text.tokens import (
     MAX_DIGITS,
@@ -46,9 +49,27 @@ from absint.lattices.text.tokens import (
     unquote,
 )
 
+MIN_SHARED: Final = 512
+"""Shorter texts are parsed as they stand."""
+
+MAX_COMPARED: Final = 64
+"""Characters of parentheses that are compared with others, for each of the text: nested ones count again."""
+
+_PARENTHESES: Final = re.compile(r"[()]")
+
+
+class Shared(NamedTuple):
+    """Parentheses that were parsed before: their value, and the divisors inside."""
+
+    value: Value
+    divisors: tuple[Expr, ...]
+
 
 class Parser(Operations):
-    """One run over one text."""
+    """One run over one text.
+
+    Exporters repeat whole subexpressions, so parentheses with a text that was parsed before are not parsed again.
+    """
 
     functions: Iterable[str] = FUNCTIONS
     """Names that an error may suggest for a misspelt function."""
@@ -60,6 +81,9 @@ class Parser(Operations):
         self.items: list[Item] = []
         self.stack: list[Infix | Bracket] = []
         self.negated_in: Token | None = None  # the `not` of a `not in`
+        self.ends = self._ends()
+        self.compared = MAX_COMPARED * len(text)
+        self.shared: dict[tuple[str, bool, str], Shared] = {}
 
     def dim(self) -> Expr:
         return self._dim(self._run())
@@ -93,8 +117,7 @@ class Parser(Operations):
         top = self.stack[-1] if self.stack else None
         set_wanted = isinstance(top, Infix) and top.op in ("in", "not in")
         if token.kind == "op" and token.text in CLOSING and (token.text == "(" or set_wanted):
-            self._open(token, "set" if set_wanted else "group")
-            return True
+            return self._open(token, "set" if set_wanted else "group")
         if set_wanted:
             raise self._error(token.at, f"expected a set such as {{1, 64}}, found {token.found}")
         if token.text in ("-", "+", "~") and token.kind == "op":
@@ -139,21 +162,20 @@ class Parser(Operations):
             if op != "in":
                 raise self._error(token.at, f"expected 'in' after 'not', found {token.found}")
             token, op, self.negated_in = self.negated_in, "not in", None
-        if token.kind == "end":
-            self._reduce(-1)
-            if self.stack:
-                raise self._error(token.at, f"expected {self._innermost().closing!r}, found the end")
-        elif op == "(" and isinstance(name := self.items[-1].value, Name) and name.calls:
-            self._open(token, "call", name.name)
-            return True
-        elif op == "not":
-            self.negated_in = token
-        elif op in self.infix:
+        if op in self.infix:
             power = self.infix[op]
             # `->` and `**` group to the right; `and`, `or` and comparisons apply to a whole chain of operands at once.
             self._reduce(power - (power not in (IMPLIES, POWER, OR, AND, COMPARE)))
             self.stack.append(Infix(op, power, token.at))
             return True
+        if token.kind == "end":
+            self._reduce(-1)
+            if self.stack:
+                raise self._error(token.at, f"expected {self._innermost().closing!r}, found the end")
+        elif op == "(" and isinstance(name := self.items[-1].value, Name) and name.calls:
+            return self._open(token, "call", name.name)
+        elif op == "not":
+            self.negated_in = token
         elif op == ",":
             self._reduce(-1)
             if not self.stack or self._innermost().kind == "group":
@@ -171,7 +193,44 @@ class Parser(Operations):
 
     # Brackets
 
-    def _open(self, token: Token, kind: str, function: str = "") -> None:
+    def _ends(self) -> Mapping[int, int]:
+        """The places after the parentheses that begin at each place, if there are others of the same length."""
+        text, begun = self.text, list[int]()
+        if len(text) < MIN_SHARED or "`" in text:
+            return {}
+        by_length: dict[int, list[int]] = {}
+        for match in _PARENTHESES.finditer(text):
+            if match[0] == "(":
+                begun.append(match.start())
+            elif begun:
+                start = begun.pop()
+                by_length.setdefault(match.end() - start, []).append(start)
+        return {start: start + length for length, starts in by_length.items() if len(starts) > 1 for start in starts}
+
+    def _key(self, place: int, function: str, exact: bool) -> tuple[str, bool, str] | None:
+        """All that the value of the parentheses at a place depends on; None if it is not compared with others."""
+        end = self.ends.get(place)
+        if end is None or end - place > self.compared:
+            return None
+        self.compared -= end - place
+        return function, exact, self.text[place:end]
+
+    def _known(self, token: Token, function: str) -> bool:
+        """Take over what the parentheses that begin here gave before, if they were parsed."""
+        key = self._key(token.at, function, self.exact)
+        found = None if key is None else self.shared.get(key)
+        if found is None:
+            return False
+        at = self.items.pop().at if function else token.at
+        self.items.append(Item(found.value, at))
+        self.divisors += found.divisors
+        self.at = self.ends[token.at]
+        return True
+
+    def _open(self, token: Token, kind: str, function: str = "") -> bool:
+        if self._known(token, function):
+            return False
+        place = token.at
         if kind == "call":
             name = self.items.pop()
             if function not in FUNCTIONS:
@@ -180,9 +239,11 @@ class Parser(Operations):
                     name.at, f"no function {shown(function)}" + (f"; did you mean {either(near)}?" if near else "")
                 )
             token = Token(token.kind, token.text, name.at)
-        self.stack.append(Bracket(kind, CLOSING[token.text], token.at, len(self.items), self.exact, function))
+        closing, first = CLOSING[token.text], len(self.items)
+        self.stack.append(Bracket(kind, closing, token.at, first, self.exact, function, place, len(self.divisors)))
         if kind == "call":
             self.exact = self.exact or FUNCTIONS[function].rounds
+        return True
 
     def _close(self, token: Token) -> None:
         self._reduce(-1)
@@ -195,7 +256,19 @@ class Parser(Operations):
         self.exact = opened.exact
         operands = self.items[opened.first :]
         del self.items[opened.first :]
-        self.items.append(self._closed(opened, operands))
+        item = self._closed(opened, operands)
+        key = self._key(opened.place, opened.function, opened.exact)
+        self.items.append(item if key is None else self._kept(key, opened, item))
+
+    def _kept(self, key: tuple[str, bool, str], opened: Bracket, item: Item) -> Item:
+        """The operand of parentheses, for others of the same text too."""
+        if isinstance(item.value, Sum):  # it changes as terms are added
+            whole = polynomial(item.value.terms)
+            if not isinstance(whole, Expr):
+                return item
+            item = Item(whole, item.at)
+        self.shared[key] = Shared(item.value, tuple(self.divisors[opened.divisors :]))
+        return item
 
     def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
         """The operand of a pair of brackets."""

@@ -51,8 +51,7 @@ class ReferenceParser(Parser):
     def _operand(self, token: Token) -> bool:
         top = self.stack[-1] if self.stack else None
         if token.kind == "op" and token.text == "[" and not (isinstance(top, Infix) and top.op in ("in", "not in")):
-            self._open(token, "list")
-            return True
+            return self._open(token, "list")
         if token.text == "]" and isinstance(top, Bracket) and top.kind == "list" and top.first == len(self.items):
             self.stack.pop()
             self.exact = top.exact
@@ -78,8 +77,7 @@ class ReferenceParser(Parser):
         if token.text == "[" and (name is not None or isinstance(value, Dims)):
             if name is not None:
                 self.items[-1] = Item(self._shape(name.name, at), at)
-            self._open(token, "axis")
-            return True
+            return self._open(token, "axis")
         if token.text == "," and self.stack:
             self._reduce(-1)
             if self.stack and self._innermost().kind == "axis":
@@ -88,9 +86,14 @@ class ReferenceParser(Parser):
 
     # Brackets
 
-    def _open(self, token: Token, kind: str, function: str = "") -> None:
-        super()._open(token, kind, function)
+    def _ends(self) -> Mapping[int, int]:
+        """None: names of values may have parentheses."""
+        return {}
+
+    def _open(self, token: Token, kind: str, function: str = "") -> bool:
+        begun = super()._open(token, kind, function)
         self.exact = self.exact and kind != "axis"
+        return begun
 
     def _closed(self, opened: Bracket, operands: list[Item]) -> Item:
         if opened.kind == "list":
@@ -131,9 +134,9 @@ class ReferenceParser(Parser):
             shown = str(axis) if abs(axis) < 10**20 else "of so many digits"
             axes = f"has rank {rank}, its axes are {-rank} to {rank - 1}" if rank else "is a scalar, it has no axes"
             raise self._error(index_at, f"axis {shown} is out of range: {_owner(shape)} {axes}")
-        return self._known(shape, axis % rank, at)
+        return self._dim_of(shape, axis % rank, at)
 
-    def _known(self, shape: Dims, axis: int, at: int) -> Expr:
+    def _dim_of(self, shape: Dims, axis: int, at: int) -> Expr:
         dim = shape.dims[axis]
         if not isinstance(dim, Expr):
             raise self._error(at, f"axis {axis} of {_owner(shape)} is unknown: it has no expression")
@@ -143,7 +146,7 @@ class ReferenceParser(Parser):
         """The number of elements."""
         size: Dim = ONE_EXPR
         for axis in range(len(shape.dims)):
-            dim = self._known(shape, axis, at)
+            dim = self._dim_of(shape, axis, at)
             self._spend(terms(size) * terms(dim), at)
             size = self._settled_dim(mul(size, dim), at)
         return cast(Expr, size)
@@ -165,8 +168,8 @@ class ReferenceParser(Parser):
         if rel.FALSE in equal:
             return rel.FALSE
         for axis in range(len(equal)):
-            self._known(x, axis, at)
-            self._known(y, axis, at)
+            self._dim_of(x, axis, at)
+            self._dim_of(y, axis, at)
         return rel.conjunction(*(self._stated(relation, at) for relation in equal))
 
     # Names

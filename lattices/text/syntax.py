@@ -99,10 +99,13 @@ class Dims(NamedTuple):
     name: str = ""
 
 
+Value = Expr | Relation | Ratio | Float | Literal | Quotient | Name | Sum | Set | Dims
+
+
 class Item(NamedTuple):
     """An operand, and the column where its text begins."""
 
-    value: Expr | Relation | Ratio | Float | Literal | Quotient | Name | Sum | Set | Dims
+    value: Value
     at: int
 
 
@@ -122,7 +125,11 @@ class Bracket(NamedTuple):
     at: int
     first: int
     exact: bool
-    function: str = ""
+    function: str
+    place: int
+    """The column of the bracket itself."""
+    divisors: int
+    """The number of divisors before it."""
 
 
 def terms(value: object) -> int:

@@ -24,14 +24,19 @@ RESERVED: Final = frozenset({"and", "or", "not", "in", "implies", "true", "false
 _NAME: Final = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _INTEGER: Final = re.compile(r"[0-9]+")
 _SPACE: Final = re.compile(r"\s*")
-_TOKEN: Final = re.compile(
-    r"(?P<decimal>[0-9]+\.[0-9]+)"
-    rf"|(?P<int>{_INTEGER.pattern})"
-    rf"|(?P<name>{_NAME.pattern})"
-    r"|(?P<quoted>`(?:[^`\\]|\\.)*`)"
-    r"|(?P<op>\*\*|//|/:|==|!=|<=|>=|->|[-+*/%^(),<>&|~{}\[\]])",
-    re.DOTALL,
-)
+_KINDS: Final = {
+    "decimal": r"[0-9]+\.[0-9]+",
+    "int": _INTEGER.pattern,
+    "name": _NAME.pattern,
+    "quoted": r"`(?:[^`\\]|\\.)*`",
+    "op": r"\*\*|//|/:|==|!=|<=|>=|->|[-+*/%^(),<>&|~{}\[\]]",
+}
+_NAMED: Final = "|".join(f"(?P<{kind}>{form})" for kind, form in {**_KINDS, "end": r"\Z"}.items())
+_TOKEN: Final = re.compile(rf"\s*(?:{_NAMED})", re.DOTALL)
+QUOTED: Final = re.compile(_KINDS["quoted"], re.DOTALL)
+"""A name in backquotes."""
+
+_PIECE: Final = re.compile("|".join([r"\s+", *_KINDS.values()]), re.DOTALL)
 _ESCAPE: Final = re.compile(
     r"\\(?:(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4})|(.))", re.DOTALL
 )
@@ -94,6 +99,16 @@ def tokens(text: str) -> Iterator[Token]:
         at = token.at + len(token.text)
 
 
+def pieces(text: str) -> list[str]:
+    """The texts of the tokens and the spaces between them. Raises TextError at a character that begins neither."""
+    check_length(text)
+    found = _PIECE.findall(text)
+    if sum(map(len, found)) < len(text):
+        for _ in tokens(text):
+            pass
+    return found
+
+
 def check_length(text: str) -> None:
     """Raises TextError for a text that is too long to be read."""
     if len(text) > MAX_TEXT:
@@ -102,13 +117,12 @@ def check_length(text: str) -> None:
 
 def token_at(text: str, at: int) -> Token:
     """The token at or after a column. Raises TextError at a character that begins none."""
-    at = after_space(text, at)
-    if at == len(text):
-        return Token("end", "", at)
     match = _TOKEN.match(text, at)
     if match is None:
+        at = after_space(text, at)
         raise TextError(text, at, _unexpected(text[at]))
-    return Token(match.lastgroup or "", match[0], at)
+    kind = match.lastgroup or ""
+    return Token(kind, match[kind], match.start(kind))
 
 
 def after_space(text: str, at: int) -> int:
@@ -129,6 +143,11 @@ def integer(token: Token, text: str) -> int:
     if len(token.text) > MAX_DIGITS:
         raise TextError(text, token.at, f"an integer has at most {MAX_DIGITS} digits, this one has {len(token.text)}")
     return int(token.text)
+
+
+def is_word(piece: str) -> bool:
+    """True if a token is a name without quotes, or a word such as `and`."""
+    return _NAME.match(piece) is not None
 
 
 def is_name(text: str) -> bool:
