@@ -52,7 +52,7 @@ READS_AND_WRITES_MODELS = (
     "absint/model/*",
     "absint/rules/schema_rules.py",
     "absint/program/lowering.py",
-    "absint/shapes/folding.py",
+    "absint/shapes/reference.py",
     "absint/declared/*",
     "absint/auditing/*",
     "absint/testing/*",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.dtype import DType
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NUMPY_NAMES: Final[Mapping[DType, str]] = {
     DType.FLOAT: "float32",
@@ -42,6 +43,8 @@ def dtype_of_array(dtype: object) -> DType | None:
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
     """The type of an array of this element type. Raises TypeError if numpy has none, not even with ml_dtypes."""
+    import numpy as np
+
     if dtype not in NUMPY_NAMES:
         raise TypeError(f"numpy has no type {dtype}")
     return np.dtype(NUMPY_NAMES[dtype])

@@ -2,7 +2,8 @@
 
 analysis        the transfer function; meanings: step of control flow -> the function that interprets it
 interpretation  the state that these functions see: the knowledge about each node
-application     operators: a rule applied, its result checked, typed and named; folding evaluates constants
+application     operators: a rule applied, its result checked, typed and named; folding evaluates constants by
+                reference
 summaries       what one application gives, with holes for fresh symbols
 readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give

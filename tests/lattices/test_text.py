@@ -24,8 +24,8 @@ from absint.lattices.text import (
     format_relation,
     parse,
     parse_relation,
+    parser,
     read_dim_param,
-    reading,
 )
 from absint.lattices.text.syntax import Names
 from tests import reference
@@ -464,12 +464,12 @@ def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One exported EfficientNet writes 21 long texts at 548 values."""
     parsed: list[str] = []
 
-    class Counting(reading.Parser):
+    class Counting(parser.Parser):
         def __init__(self, text: str, names: Names = None, relation: bool = False, total: bool = False) -> None:
             parsed.append(text)
             super().__init__(text, names, relation, total)
 
-    monkeypatch.setattr(reading, "Parser", Counting)
+    monkeypatch.setattr(parser, "Parser", Counting)
     texts = [f"({name} + 7)//8*8" for name in ("once_a", "once_b")]
     for _ in range(100):
         for text in texts:
