@@ -1,0 +1,209 @@
+"""Nodes and graphs of an ONNX file as plain objects, with the names that protobuf gives their fields; never changed.
+
+Fields that no analysis looks at have no place here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
+from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
+from absint.model.wire.types import NO_TYPE, ValueInfo
+
+UNDEFINED: Final = 0
+FLOAT: Final = 1
+INT: Final = 2
+STRING: Final = 3
+TENSOR: Final = 4
+GRAPH: Final = 5
+FLOATS: Final = 6
+INTS: Final = 7
+STRINGS: Final = 8
+SPARSE_TENSOR: Final = 11
+TYPE_PROTO: Final = 13
+LAST_TYPE: Final = 14
+"""The types of attributes, as AttributeProto.AttributeType numbers them."""
+
+
+class Opset:
+    """The version of a domain's operators."""
+
+    __slots__ = ("domain", "version")
+
+    def __init__(self, domain: str, version: int) -> None:
+        self.domain = domain
+        self.version = version
+
+
+class Attribute:
+    """An attribute of a node, or the default of one of a function."""
+
+    __slots__ = (
+        "_content",
+        "f",
+        "floats",
+        "g",
+        "i",
+        "ints",
+        "name",
+        "ref_attr_name",
+        "s",
+        "sparse_tensor",
+        "strings",
+        "t",
+        "tp",
+        "type",
+    )
+
+    def __init__(self) -> None:
+        self.name: str = ""
+        self.ref_attr_name: str = ""
+        self.type = UNDEFINED
+        self.i = 0
+        self.f = 0.0
+        self.s = b""
+        self.ints: Sequence[int] = ()
+        self.floats: Sequence[float] = ()
+        self.strings: Sequence[bytes] = ()
+        self.t = NO_TENSOR
+        self.g = NO_GRAPH
+        self.tp = NO_TYPE
+        self.sparse_tensor = NO_SPARSE
+        self._content = b""
+
+    def HasField(self, name: str) -> bool:  # noqa: N802
+        """It has a tensor `t`, or a graph `g`."""
+        return self.t is not NO_TENSOR if name == "t" else self.g is not NO_GRAPH
+
+    def SerializeToString(self) -> bytes:  # noqa: N802
+        """Its bytes in the file; if it holds a graph or a large tensor, bytes that no other attribute has."""
+        return self._content
+
+    def keep(self, content: bytes) -> None:
+        """Note its bytes."""
+        self._content = content
+
+    def renamed(self, name: str) -> Attribute:
+        """A copy under another name."""
+        copy = Attribute()
+        for slot in Attribute.__slots__:
+            setattr(copy, slot, getattr(self, slot))
+        copy.name = name
+        copy.keep(self._content + delimited(1, content_of(name)))
+        return copy
+
+
+class Tail:
+    """All of a node but its name, inputs and outputs. Nodes with equal bytes there share one."""
+
+    __slots__ = ("attribute", "domain", "is_closed", "op_type", "overload")
+
+    def __init__(self, op_type: str, domain: str, overload: str, attribute: Sequence[Attribute]) -> None:
+        self.op_type = op_type
+        self.domain = domain
+        self.overload = overload
+        self.attribute = attribute
+        self.is_closed = not any(item.ref_attr_name for item in attribute)
+        """No attribute refers to one of the function around it."""
+
+
+class Node:
+    """An operator instance."""
+
+    __slots__ = ("input", "name", "output", "tail")
+
+    def __init__(self, input: list[str], output: tuple[str, ...], name: str, tail: Tail) -> None:
+        self.input = input
+        self.output = output
+        self.name = name
+        self.tail = tail
+
+    @property
+    def op_type(self) -> str:
+        """The operator."""
+        return self.tail.op_type
+
+    @property
+    def domain(self) -> str:
+        """The domain of the operator, as written."""
+        return self.tail.domain
+
+    @property
+    def overload(self) -> str:
+        """The overload of the function that it calls."""
+        return self.tail.overload
+
+    @property
+    def attribute(self) -> Sequence[Attribute]:
+        """The attributes, in the order of the file."""
+        return self.tail.attribute
+
+
+class Graph:
+    """A graph: that of the model, or the body of an operator."""
+
+    __slots__ = ("initializer", "input", "node", "output", "sparse_initializer", "value_info")
+
+    def __init__(
+        self,
+        node: Sequence[Node] = (),
+        initializer: Sequence[Tensor] = (),
+        sparse_initializer: Sequence[SparseTensor] = (),
+        input: Sequence[ValueInfo] = (),
+        output: Sequence[ValueInfo] = (),
+        value_info: Sequence[ValueInfo] = (),
+    ) -> None:
+        self.node = node
+        self.initializer = initializer
+        self.sparse_initializer = sparse_initializer
+        self.input = input
+        self.output = output
+        self.value_info = value_info
+
+
+NO_GRAPH: Final = Graph()
+
+
+class Function:
+    """A function of the model."""
+
+    __slots__ = (
+        "attribute_proto",
+        "domain",
+        "input",
+        "name",
+        "node",
+        "opset_import",
+        "output",
+        "overload",
+        "value_info",
+    )
+
+    def __init__(self) -> None:
+        self.name = self.domain = self.overload = ""
+        self.input: Sequence[str] = ()
+        self.output: Sequence[str] = ()
+        self.attribute_proto: Sequence[Attribute] = ()
+        self.node: Sequence[Node] = ()
+        self.opset_import: Sequence[Opset] = ()
+        self.value_info: Sequence[ValueInfo] = ()
+
+
+class Model:
+    """A model, as far as an analysis looks at it."""
+
+    __slots__ = ("functions", "graph", "ir_version", "metadata_props", "opset_import")
+
+    def __init__(self) -> None:
+        self.ir_version = 0
+        self.opset_import: Sequence[Opset] = ()
+        self.metadata_props: Sequence[Entry] = ()
+        self.graph = NO_GRAPH
+        self.functions: Sequence[Function] = ()
+
+    def HasField(self, _: str) -> bool:  # noqa: N802
+        """It has a `graph`."""
+        return self.graph is not NO_GRAPH

@@ -1,0 +1,125 @@
+"""Reading attributes, and the tails of nodes: all but their names, inputs and outputs. Equal tails are one object."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from itertools import count
+from math import prod
+from typing import Final, TypeAlias
+
+from absint.lattices.contents import MAX_ELEMENTS
+from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field
+from absint.model.wire.graphs import LAST_TYPE, Attribute, Graph, Tail
+from absint.model.wire.read_tensors import read_sparse, read_tensor
+from absint.model.wire.read_types import read_type
+from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, signed, signed32, text
+
+ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
+"""Reads a graph at a depth."""
+
+MAX_KEPT: Final = 1 << 12
+"""Most tails kept; then all are forgotten."""
+
+MAX_TAIL: Final = 1 << 10
+"""Bytes of the longest tail that is kept."""
+
+KEPT: Final[dict[bytes, Tail]] = {}
+"""Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
+
+_UNIQUE: Final = count()
+
+
+def forget() -> None:
+    """Forget all tails; models keep theirs."""
+    KEPT.clear()
+
+
+def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: ReadGraph) -> Tail:
+    """The tail that these fields of a node make; `depth` is that of the node."""
+    content = b""
+    if sum(field.end - field.tag for field in found) <= MAX_TAIL:
+        content = b"".join(data[field.tag : field.end] for field in found)
+        if content in KEPT:
+            return KEPT[content]
+    texts = {4: "", 7: "", 8: ""}
+    attributes = []
+    for field in found:
+        if field.number == 5:
+            attributes.append(read_attribute(data, ((field.start, field.end),), depth + 1, read_graph))
+        else:
+            texts[field.number] = text(data[field.start : field.end])
+    tail = Tail(texts[4], texts[7], texts[8], attributes)
+    if content and not any(attribute.HasField("g") for attribute in attributes):
+        if len(KEPT) >= MAX_KEPT:
+            forget()
+        KEPT[content] = tail
+    return tail
+
+
+def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGraph) -> Attribute:
+    """An attribute without what is large in its tensors."""
+    attribute = Attribute()
+    found: dict[int, list[Field]] = {}
+    for field in each(data, parts, depth):
+        number, wire = field.number, field.wire
+        if wire == DELIMITED and number == 1:
+            attribute.name = text(data[field.start : field.end])
+        elif wire == DELIMITED and number == 4:
+            attribute.s = data[field.start : field.end]
+        elif wire == DELIMITED and number == 21:
+            attribute.ref_attr_name = text(data[field.start : field.end])
+        elif wire == VARINT and number == 3:
+            attribute.i = signed(field.value)
+        elif wire == VARINT and number == 20:
+            attribute.type = _known(field.value, attribute.type)
+        elif wire == FIXED32 and number == 2:
+            attribute.f = struct.unpack("<f", data[field.start : field.end])[0]
+        else:
+            found.setdefault(number, []).append(field)
+    _read_numbers(attribute, data, found.get(7, ()), found.get(8, ()))
+    inner = {
+        number: [(field.start, field.end) for field in same if field.wire == DELIMITED]
+        for number, same in found.items()
+    }
+    _read_messages(attribute, data, {number: same for number, same in inner.items() if same}, depth + 1, read_graph)
+    attribute.keep(_identity(attribute, data, parts))
+    return attribute
+
+
+def _known(number: int, before: int) -> int:
+    """The type of an attribute; one that protobuf does not know is no type."""
+    return kind if 0 <= (kind := signed32(number)) <= LAST_TYPE else before
+
+
+def _read_numbers(attribute: Attribute, data: Content, of_floats: Sequence[Field], of_ints: Sequence[Field]) -> None:
+    if of_floats:
+        attribute.floats = floats(data, of_floats, 4)
+    if of_ints:
+        attribute.ints = [signed(number) for number in integers(data, of_ints)]
+
+
+def _read_messages(
+    attribute: Attribute, data: Content, inner: dict[int, list[tuple[int, int]]], depth: int, read_graph: ReadGraph
+) -> None:
+    if 9 in inner:
+        attribute.strings = [data[start:end] for start, end in inner[9]]
+    if 5 in inner:
+        attribute.t = read_tensor(data, inner[5], depth)
+    if 6 in inner:
+        attribute.g = read_graph(data, inner[6], depth)
+    if 14 in inner:
+        attribute.tp = read_type(data, inner[14], depth)
+    if 22 in inner:
+        attribute.sparse_tensor = read_sparse(data, inner[22], depth)
+
+
+def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
+    """The bytes of an attribute; of one with a graph or a long tensor, bytes that no other attribute has."""
+    is_long = sum(end - start for start, end in parts) > 2 * LARGE
+    if attribute.HasField("g") or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and attribute.HasField("t")):
+        return f"attribute {next(_UNIQUE)}".encode()
+    return b"".join(data[start:end] for start, end in parts)
+
+
+__all__ = ["KEPT", "MAX_KEPT", "MAX_TAIL", "ReadGraph", "forget", "read_attribute", "read_tail"]

@@ -1,0 +1,73 @@
+"""Reading the nodes of a graph: the loop in which most of the time of reading goes.
+
+Most nodes begin with inputs, outputs and a name, all ASCII and shorter than 128 bytes, and end in a tail that some
+node before had too. If the bytes up to the tail are ASCII, every length among them is a single byte, so a step from one
+field to the next needs no test. All other nodes are read field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from absint.model.wire.fields import DELIMITED, Field
+from absint.model.wire.graphs import Node
+from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
+from absint.model.wire.scalars import Content, each, text
+
+_INPUT: Final = 1 << 3 | DELIMITED
+_OUTPUT: Final = 2 << 3 | DELIMITED
+_NAME: Final = 3 << 3 | DELIMITED
+_TAIL: Final = frozenset({4, 5, 7, 8})
+"""op_type, attribute, domain and overload."""
+
+
+def read_nodes(data: Content, spans: Iterable[tuple[int, int]], depth: int, read_graph: ReadGraph) -> list[Node]:
+    """The nodes at these places."""
+    return [
+        (_usual(data[start:end]) if end - start <= 2 * MAX_TAIL else None) or _any(data, start, end, depth, read_graph)
+        for start, end in spans
+    ]
+
+
+def _usual(content: bytes) -> Node | None:
+    """A node of the usual form; None for any other."""
+    texts = content.decode("latin-1")
+    inputs, outputs, name, at = [], [], "", 0
+    try:
+        tag = content[0]
+        while tag == _INPUT:
+            start, at = at + 2, at + 2 + content[at + 1]
+            inputs.append(texts[start:at])
+            tag = content[at]
+        while tag == _OUTPUT:
+            start, at = at + 2, at + 2 + content[at + 1]
+            outputs.append(texts[start:at])
+            tag = content[at]
+        if tag == _NAME:
+            start, at = at + 2, at + 2 + content[at + 1]
+            name = texts[start:at]
+    except IndexError:
+        return None
+    tail = KEPT.get(content[at:])
+    return Node(inputs, tuple(outputs), name, tail) if tail is not None and texts[:at].isascii() else None
+
+
+def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph) -> Node:
+    inputs, outputs, name = [], [], ""
+    tail: list[Field] = []
+    for field in each(data, ((start, end),), depth):
+        if field.wire != DELIMITED:
+            continue
+        if field.number in _TAIL:
+            tail.append(field)
+        elif field.number == 1:
+            inputs.append(text(data[field.start : field.end]))
+        elif field.number == 2:
+            outputs.append(text(data[field.start : field.end]))
+        elif field.number == 3:
+            name = text(data[field.start : field.end])
+    return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
+
+
+__all__ = ["read_nodes"]

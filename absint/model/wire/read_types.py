@@ -1,0 +1,149 @@
+"""Reading declared types. Models repeat them, so equal bytes give one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from absint.model.wire.fields import DELIMITED, VARINT
+from absint.model.wire.scalars import LARGE, Content, Parts, each, signed, signed32, text
+from absint.model.wire.types import (
+    NO_TYPE,
+    Dim,
+    Dims,
+    ElementType,
+    MapType,
+    TensorType,
+    Type,
+    ValueInfo,
+)  # fmt: skip
+
+MAX_KEPT: Final = 1 << 12
+"""Most types kept; then all are forgotten."""
+
+_NAME: Final = 1 << 3 | DELIMITED
+_TYPE: Final = 2 << 3 | DELIMITED
+_KINDS: Final = {
+    1: "tensor_type",
+    4: "sequence_type",
+    5: "map_type",
+    7: "opaque_type",
+    8: "sparse_tensor_type",
+    9: "optional_type",
+}
+_KEPT: Final[dict[bytes, Type]] = {}
+
+
+def forget() -> None:
+    """Forget all types; models keep theirs."""
+    _KEPT.clear()
+
+
+def read_infos(data: Content, spans: Iterable[tuple[int, int]], depth: int) -> list[ValueInfo]:
+    """The declared types of values, at these places."""
+    return [_usual(data[start:end]) or _any(data, start, end, depth) for start, end in spans]
+
+
+def _usual(content: bytes) -> ValueInfo | None:
+    """A short name and a type that was read before, and nothing else; None for any other form."""
+    try:
+        at = 2 + content[1]
+        if content[0] != _NAME or content[at] != _TYPE or content[at + 1] != len(content) - at - 2:
+            return None
+    except IndexError:
+        return None
+    found = _KEPT.get(content[at + 2 :])
+    return (
+        ValueInfo(text(content[2:at]), found) if found is not None and max(content[1], content[at + 1]) < 128 else None
+    )
+
+
+def _any(data: Content, start: int, end: int, depth: int) -> ValueInfo:
+    name, parts = "", []
+    for field in each(data, ((start, end),), depth):
+        if field.wire == DELIMITED and field.number == 1:
+            name = text(data[field.start : field.end])
+        elif field.wire == DELIMITED and field.number == 2:
+            parts.append((field.start, field.end))
+    return ValueInfo(name, read_type(data, parts, depth + 1) if parts else NO_TYPE)
+
+
+def read_type(data: Content, parts: Parts, depth: int) -> Type:
+    """The type of a value; one object for equal bytes."""
+    content = b"".join(data[start:end] for start, end in parts)
+    found = _KEPT.get(content)
+    if found is None:
+        found = _type(data, parts, depth, content)
+        if len(_KEPT) >= MAX_KEPT:
+            forget()
+        if len(content) <= LARGE:
+            _KEPT[content] = found
+    return found
+
+
+def _type(data: Content, parts: Parts, depth: int, content: bytes) -> Type:
+    """Of several kinds the last one counts; if it occurs several times in a row, these are merged."""
+    last = 0
+    inner: list[tuple[int, int]] = []
+    for field in each(data, parts, depth):
+        if field.wire == DELIMITED and field.number in _KINDS:
+            if field.number != last:
+                last, inner = field.number, []
+            inner.append((field.start, field.end))
+    if last in (1, 8):
+        return Type(_KINDS[last], _tensor_type(data, inner, depth + 1), content)
+    if last in (4, 9):
+        return Type(_KINDS[last], _element_type(data, inner, depth + 1), content)
+    if last == 5:
+        return Type(_KINDS[last], _map_type(data, inner, depth + 1), content)
+    return Type(_KINDS.get(last), None, content)
+
+
+def _tensor_type(data: Content, parts: Parts, depth: int) -> TensorType:
+    elem_type, dims = 0, []
+    for field in each(data, parts, depth):
+        if field.number == 1 and field.wire == VARINT:
+            elem_type = signed32(field.value)
+        elif field.number == 2 and field.wire == DELIMITED:
+            dims.append((field.start, field.end))
+    return TensorType(elem_type, _dims(data, dims, depth + 1)) if dims else TensorType(elem_type)
+
+
+def _dims(data: Content, parts: Parts, depth: int) -> Dims:
+    return Dims(
+        tuple(
+            _dim(data, field.start, field.end, depth + 1)
+            for field in each(data, parts, depth)
+            if field.number == 1 and field.wire == DELIMITED
+        )
+    )
+
+
+def _dim(data: Content, start: int, end: int, depth: int) -> Dim:
+    dim = Dim()
+    for field in each(data, ((start, end),), depth):
+        if field.number == 1 and field.wire == VARINT:
+            dim = Dim("dim_value", size=signed(field.value))
+        elif field.number == 2 and field.wire == DELIMITED:
+            dim = Dim("dim_param", text=text(data[field.start : field.end]))
+    return dim
+
+
+def _element_type(data: Content, parts: Parts, depth: int) -> ElementType:
+    inner = [
+        (field.start, field.end) for field in each(data, parts, depth) if field.number == 1 and field.wire == DELIMITED
+    ]
+    return ElementType(read_type(data, inner, depth + 1) if inner else NO_TYPE)
+
+
+def _map_type(data: Content, parts: Parts, depth: int) -> MapType:
+    key, inner = 0, []
+    for field in each(data, parts, depth):
+        if field.number == 1 and field.wire == VARINT:
+            key = signed32(field.value)
+        elif field.number == 2 and field.wire == DELIMITED:
+            inner.append((field.start, field.end))
+    return MapType(key, read_type(data, inner, depth + 1) if inner else NO_TYPE)
+
+
+__all__ = ["MAX_KEPT", "forget", "read_infos", "read_type"]
