@@ -183,7 +183,7 @@ def analysed(
     bind = _bindings(sizes)
     with profile.phase("load") if profile is not None else nullcontext():
         loaded = load(model)
-    with _progress(len(loaded.proto.graph.node)) as advance:
+    with _progress(len(loaded.model.graph.node)) as advance:
         result = analyze(
             loaded,
             assume=assume,

@@ -175,7 +175,7 @@ def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, 
     """Compare the arrays with the claims, before a run and after it."""
     from absint.report.feeds import Fed
 
-    named = {info.name for info in result.model.graph.input}
+    named = {info.name for info in result.loaded.model.graph.input}
     inputs = {name: array for name, array in arrays.items() if name in named}
     others = {name: array for name, array in arrays.items() if name not in named}
     comparison = result.compare(inputs, others)

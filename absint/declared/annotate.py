@@ -124,7 +124,7 @@ def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Itera
     """The main graph, and every body of control flow outside of functions."""
     lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    pending = [(analysed.model.graph, _Body(copy.graph, original.graph, lowered.program.main, ""))]
+    pending = [(analysed.loaded.model.graph, _Body(copy.graph, original.graph, lowered.program.main, ""))]
     while pending:
         lowered_graph, body = pending.pop()
         yield body

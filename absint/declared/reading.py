@@ -11,8 +11,7 @@ from absint.program.declarations import Declaration, declarations
 from absint.program.steps import LoopHead, Operand
 
 if TYPE_CHECKING:
-    from onnx import TensorShapeProto, TypeProto
-
+    from absint.model.messages import DimMessage, TypeMessage
     from absint.solution.analysed import Analysed
 
 Stated = int | str | None
@@ -80,7 +79,7 @@ class Inferred:
         return self._restored[value]
 
 
-def dims(proto: TypeProto, value: Value) -> Dims | None:
+def dims(proto: TypeMessage, value: Value) -> Dims | None:
     """The declared dims of a tensor of known rank; those of the elements of a non-empty sequence or optional."""
     while True:
         kind = proto.WhichOneof("value")
@@ -102,7 +101,7 @@ def dims(proto: TypeProto, value: Value) -> Dims | None:
     return Dims(tuple(map(stated_dim, tensor.shape.dim)), value)
 
 
-def stated_dim(proto: TensorShapeProto.Dimension) -> Stated:
+def stated_dim(proto: DimMessage) -> Stated:
     """A size, a text, or None for an unknown dim: one that is absent, empty or negative.
 
     Raises ModelError for a text that is not valid UTF-8.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from onnx import TensorShapeProto, TypeProto
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import ModelError
 from absint.lattices.dtype import DType
@@ -14,6 +12,10 @@ from absint.lattices.terms.kept import Kept
 from absint.lattices.text.dim_params import read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of
+
+if TYPE_CHECKING:
+    from absint.model.messages import DimMessage, TensorTypeMessage, TypeMessage
+
 
 FIELDS: Final = {
     Tensor: "tensor_type",
@@ -31,7 +33,7 @@ MAX_KEPT: Final = 1 << 20
 _types: Final[Kept[tuple[bytes, bool], Value]] = Kept(MAX_KEPT)
 
 
-def read_type(proto: TypeProto, *, total: bool = False) -> Value:
+def read_type(proto: TypeMessage, *, total: bool = False) -> Value:
     """The value that a TypeProto describes; an absent dim is an unknown size.
 
     A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
@@ -42,7 +44,7 @@ def read_type(proto: TypeProto, *, total: bool = False) -> Value:
     return _types.add((content, total), len(content), _read(proto, total)) if found is None else found
 
 
-def _read(proto: TypeProto, total: bool) -> Value:
+def _read(proto: TypeMessage, total: bool) -> Value:
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type, total))
@@ -57,13 +59,13 @@ def _read(proto: TypeProto, total: bool) -> Value:
     return TOP
 
 
-def _shape(proto: TypeProto.Tensor | TypeProto.SparseTensor, total: bool) -> Shape:
+def _shape(proto: TensorTypeMessage, total: bool) -> Shape:
     if not proto.HasField("shape"):
         return Shape(None)
     return Shape([read_dim(dim, total=total) for dim in proto.shape.dim])
 
 
-def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
+def read_dim(proto: DimMessage, *, total: bool = False) -> Dim:
     """A declared dim; unknown if it is absent or negative."""
     kind = proto.WhichOneof("value")
     if kind == "dim_value" and proto.dim_value >= 0:
@@ -73,7 +75,7 @@ def read_dim(proto: TensorShapeProto.Dimension, *, total: bool = False) -> Dim:
     return UNKNOWN_SIZE
 
 
-def dim_text(proto: TensorShapeProto.Dimension) -> str:
+def dim_text(proto: DimMessage) -> str:
     """The text of a declared dim. Raises ModelError if it is not valid UTF-8, which protobuf hands out as bytes."""
     text = proto.dim_param
     if not isinstance(text, str):
@@ -81,7 +83,7 @@ def dim_text(proto: TensorShapeProto.Dimension) -> str:
     return text
 
 
-def problem(proto: TypeProto, value: Value) -> str | None:
+def problem(proto: TypeMessage, value: Value) -> str | None:
     """The reason why no value of the inferred kind and element type has the declared type; None if one may."""
     kind = proto.WhichOneof("value")
     found = FIELDS.get(type(value))

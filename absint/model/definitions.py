@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.definitions import read_definitions
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from absint.lattices.terms.expr import Dim
+    from absint.model.messages import ModelMessage
 
 KEY: Final = "absint.definitions"
 
 
-def definition_texts(model: ModelProto) -> dict[str, str]:
+def definition_texts(model: ModelMessage) -> dict[str, str]:
     """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name."""
-    content = next((item.value for item in model.metadata_props if item.key == KEY), "")
+    content: object = next((item.value for item in model.metadata_props if item.key == KEY), "")
     if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
         return {}
     import json
@@ -54,9 +55,9 @@ def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
         model.metadata_props.add(key=KEY, value=json_text(dict(texts)))
 
 
-def _names_of_inputs(model: ModelProto) -> set[str]:
+def _names_of_inputs(model: ModelMessage) -> set[str]:
     """Every word in the dims of the inputs."""
-    texts = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
+    texts: Iterator[object] = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
     return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}
 
 

@@ -29,9 +29,14 @@ class ModelFile(NamedTuple):
     state: tuple[int, int, int, int]
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str]) -> ModelFile:
-        """The file as it is now. Raises OSError, and ValueError for an invalid path."""
-        return cls(os.path.abspath(path), _state(os.stat(path)))
+    def of(cls, path: str | os.PathLike[str], number: int) -> ModelFile:
+        """The file that is open under a descriptor."""
+        return cls(os.path.abspath(path), _state(os.fstat(number)))
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.state[2]
 
     @contextmanager
     def opened(self) -> Iterator[Opened]:

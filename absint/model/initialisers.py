@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isfinite, prod
 from pathlib import Path
-from typing import Final
-
-from onnx import TensorProto
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES, DType
@@ -20,11 +18,15 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.model.opening import read_beside
+from absint.model.wire.tensors import EXTERNAL
+
+if TYPE_CHECKING:
+    from absint.model.messages import TensorMessage
+
 
 MAX_FLOATS: Final = 64
 """Floats matter for scales and ranges only, so fewer of them are decoded."""
 
-_EXTERNAL: Final = TensorProto.EXTERNAL
 _OFFSET: Final = re.compile(r"[0-9]{1,18}")
 _DTYPES: Final = {int(d): d for d in DType}
 _FORMATS: Final = {
@@ -48,7 +50,7 @@ def dtype_of(code: int) -> DType:
     return _DTYPES.get(code, DType.UNDEFINED)
 
 
-def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
+def decode(tensor: TensorMessage, folder: Path | None = None) -> Tensor:
     """The abstract value of a tensor; without its shape if a size is negative, as none is.
 
     External data are read only for small tensors, from below `folder`.
@@ -57,14 +59,14 @@ def decode(tensor: TensorProto, folder: Path | None = None) -> Tensor:
     plain, count = _plain(tensor.data_type, dims)
     if count < 0:
         return plain
-    if tensor.HasField("raw_data") and tensor.data_location != _EXTERNAL:
+    if tensor.HasField("raw_data") and tensor.data_location != EXTERNAL:
         return _of_bytes(plain.dtype, dims, tensor.raw_data)
     return _of_numbers(plain.dtype, dims, _numbers(tensor, plain.dtype, count, folder))
 
 
-def is_decoded(tensor: TensorProto) -> bool:
+def is_decoded(tensor: TensorMessage) -> bool:
     """The elements are few and in the model itself: `decode` reads them."""
-    return tensor.data_location != _EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
+    return tensor.data_location != EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
 
 
 @lru_cache(maxsize=1 << 12)
@@ -103,8 +105,10 @@ def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
     return lambda number: Real.constant(number) if isfinite(number) else OPAQUE
 
 
-def _numbers(tensor: TensorProto, dtype: DType, count: int, folder: Path | None) -> Sequence[int | float | bool] | None:
-    if tensor.data_location != _EXTERNAL:
+def _numbers(
+    tensor: TensorMessage, dtype: DType, count: int, folder: Path | None
+) -> Sequence[int | float | bool] | None:
+    if tensor.data_location != EXTERNAL:
         return _typed_numbers(tensor, dtype, count)
     raw = _external_bytes(tensor, struct.calcsize(f"<{count}{_FORMATS[dtype]}"), folder)
     return None if raw is None else _unpacked(dtype, count, raw)
@@ -115,7 +119,7 @@ def _unpacked(dtype: DType, count: int, raw: bytes) -> Sequence[int | float | bo
     return None if len(raw) != struct.calcsize(layout) else struct.unpack(layout, raw)
 
 
-def _typed_numbers(tensor: TensorProto, dtype: DType, count: int) -> Sequence[int | float | bool] | None:
+def _typed_numbers(tensor: TensorMessage, dtype: DType, count: int) -> Sequence[int | float | bool] | None:
     if dtype is DType.INT64:
         numbers: list[int] | list[float] = list(tensor.int64_data)
     elif dtype is DType.FLOAT:
@@ -141,7 +145,7 @@ def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
     return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
 
 
-def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> bytes | None:
+def _external_bytes(tensor: TensorMessage, size: int, folder: Path | None) -> bytes | None:
     """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
     entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
     location, offset = entries.get("location"), entries.get("offset", "0")

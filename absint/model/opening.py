@@ -14,12 +14,8 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 MAX_FILE: Final = (1 << 31) - 1
-"""Bytes of the largest model file: protobuf reads no more."""
+"""Bytes of the largest message: protobuf reads no more."""
 
-_LOOKED_THROUGH: Final = 64 << 20
-"""A larger file is scanned field by field before it is read."""
-
-_MAX_FIELDS: Final = 10_000
 _FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not block
@@ -59,26 +55,18 @@ def reason_of(error: OSError | ValueError) -> str:
     return f"is no path: {error}"
 
 
-def read_model(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a model file. Raises RefusedError, OSError, or ValueError for an invalid path."""
-    with _opened(os.open(path, _FLAGS)) as number:
-        size = _size(number)
-        if size > _LOOKED_THROUGH:
-            _look_through(number, size)
-        if size > MAX_FILE:
-            raise RefusedError(
-                f"holds {size:,} bytes: protobuf reads at most {MAX_FILE:,}; keep weights in an external file"
-            )
-        return _all_of(number, size, MAX_FILE)
-
-
 def read_file(path: str | os.PathLike[str], limit: int = MAX_FILE) -> bytes:
-    """The bytes of another file. Raises as `read_model` does."""
+    """The bytes of another file. Raises RefusedError, OSError, or ValueError for an invalid path."""
     with _opened(os.open(path, _FLAGS)) as number:
         size = _size(number)
         if size > limit:
             raise RefusedError(f"holds {size:,} bytes: at most {limit:,} are read")
         return _all_of(number, size, limit)
+
+
+def read_opened(number: int, size: int) -> bytes:
+    """The bytes of a file that is open under a descriptor and has this size."""
+    return _all_of(number, size, MAX_FILE)
 
 
 @contextmanager
@@ -163,39 +151,6 @@ def _all_of(number: int, size: int, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _look_through(number: int, size: int) -> None:
-    """Raises RefusedError if the fields of the outermost message do not fit the file.
-
-    This detects a sparse file, or another format, without reading it.
-    """
-    at = 0
-    for _ in range(_MAX_FIELDS):
-        if at >= size:
-            break
-        os.lseek(number, at, os.SEEK_SET)
-        head = os.read(number, 20)
-        tag, length = _varint(head)
-        kind, value = tag & 7, 0
-        if kind in (0, 2):
-            value, more = _varint(head[length:])
-            length += more
-        step = {0: 0, 1: 8, 2: value, 5: 4}.get(kind, -1)
-        if tag < 8 or step < 0 or at + length + step > size:
-            raise RefusedError(f"is not an ONNX model, or truncated ({size:,} bytes do not parse as protobuf)")
-        at += length + step
-    os.lseek(number, 0, os.SEEK_SET)
-
-
-def _varint(content: bytes) -> tuple[int, int]:
-    """A number and the count of its bytes; 0 for none."""
-    number = 0
-    for at, byte in enumerate(content[:10]):
-        number |= (byte & 127) << (7 * at)
-        if byte < 128:
-            return number, at + 1
-    return 0, 1
-
-
 __all__ = [
-    "MAX_FILE", "RefusedError", "check_file", "opened_file", "read_beside", "read_file", "read_model", "reason_of",
+    "MAX_FILE", "RefusedError", "check_file", "opened_file", "read_beside", "read_file", "read_opened", "reason_of",
 ]  # fmt: skip

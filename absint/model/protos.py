@@ -4,50 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
-from typing import Final
-
-import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of
+from absint.model.wire import kinds
+from absint.model.wire.graphs import Attribute
+from absint.model.wire.tensors import EXTERNAL
 from absint.transfer.op import AttributeValue
 
+if TYPE_CHECKING:
+    from absint.model.messages import (
+        AttributeMessage,
+        FunctionMessage,
+        GraphMessage,
+        NodeMessage,
+        TensorMessage,
+        TypeMessage,
+        ValueInfoMessage,
+    )
+
+Declaring: TypeAlias = Literal["input", "output", "value_info"]
+DECLARING: Final[tuple[Declaring, ...]] = ("input", "output", "value_info")
+"""The fields of a graph that declare types."""
+
 _ALIASES: Final = {"ai.onnx": ""}
-_TENSOR: Final = int(AttributeProto.TENSOR)
-_GRAPH: Final = int(AttributeProto.GRAPH)
 
 
-def decode_attribute(attribute: AttributeProto, constant: Callable[[TensorProto], Tensor]) -> AttributeValue:
+def decode_attribute(attribute: AttributeMessage, constant: Callable[[TensorMessage], Tensor]) -> AttributeValue:
     """The value of an attribute as rules see it; `constant` reads a tensor."""
     kind = attribute.type
-    if kind == _TENSOR:
+    if kind == kinds.TENSOR:
         return constant(attribute.t)
     read = _READ.get(kind)
     return None if read is None else read(attribute)
 
 
-def _sparse(attribute: AttributeProto) -> Tensor:
+def _sparse(attribute: AttributeMessage) -> Tensor:
     sparse = attribute.sparse_tensor
     return Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
 
 
-_READ: Final[Mapping[int, Callable[[AttributeProto], AttributeValue]]] = {
-    AttributeProto.INT: lambda attribute: attribute.i,
-    AttributeProto.FLOAT: lambda attribute: attribute.f,
-    AttributeProto.STRING: lambda attribute: attribute.s.decode("utf-8", "replace"),
-    AttributeProto.INTS: lambda attribute: list(attribute.ints),
-    AttributeProto.FLOATS: lambda attribute: list(attribute.floats),
-    AttributeProto.STRINGS: lambda attribute: [s.decode("utf-8", "replace") for s in attribute.strings],
-    AttributeProto.SPARSE_TENSOR: _sparse,
-    AttributeProto.TYPE_PROTO: lambda attribute: read_type(attribute.tp),
+_READ: Final[Mapping[int, Callable[[AttributeMessage], AttributeValue]]] = {
+    kinds.INT: lambda attribute: attribute.i,
+    kinds.FLOAT: lambda attribute: attribute.f,
+    kinds.STRING: lambda attribute: attribute.s.decode("utf-8", "replace"),
+    kinds.INTS: lambda attribute: list(attribute.ints),
+    kinds.FLOATS: lambda attribute: list(attribute.floats),
+    kinds.STRINGS: lambda attribute: [s.decode("utf-8", "replace") for s in attribute.strings],
+    kinds.SPARSE_TENSOR: _sparse,
+    kinds.TYPE_PROTO: lambda attribute: read_type(attribute.tp),
 }
 
 
-def name_of(node: NodeProto, number: int) -> str:
+def name_of(node: NodeMessage, number: int) -> str:
     """The name of a node, or its number in its body."""
     return node.name or f"#{number}"
 
@@ -57,12 +70,22 @@ def domain_of(domain: str) -> str:
     return _ALIASES.get(domain, domain)
 
 
-def overload_of(function: FunctionProto) -> str:
+def overload_of(function: FunctionMessage) -> str:
     """The overload of a function; empty in files too old to have any."""
     return getattr(function, "overload", "")
 
 
-def declared_rank(declared: onnx.TypeProto) -> int | None:
+def declared_types(graph: GraphMessage | FunctionMessage, field: Declaring) -> Sequence[ValueInfoMessage]:
+    """The declared types of the inputs, the outputs or the values of a graph; a function names its inputs and outputs
+    only.
+    """
+    if field != "value_info" and hasattr(graph, "opset_import"):
+        return ()
+    found: Sequence[ValueInfoMessage] = getattr(graph, field, ())
+    return found
+
+
+def declared_rank(declared: TypeMessage) -> int | None:
     """The rank that a tensor's type gives."""
     return len(declared.tensor_type.shape.dim) if declared.tensor_type.HasField("shape") else None
 
@@ -71,20 +94,20 @@ class Captures:
     """Names that nodes read, including those that their bodies take from outside; each body is scanned once."""
 
     def __init__(self) -> None:
-        self._free: dict[int, tuple[GraphProto, frozenset[str]]] = {}  # by id: the graphs outlive this
+        self._free: dict[int, tuple[GraphMessage, frozenset[str]]] = {}  # by id: the graphs outlive this
 
-    def reads(self, node: NodeProto) -> set[str]:
+    def reads(self, node: NodeMessage) -> set[str]:
         """Names that the node reads, its subgraphs' outer references included."""
         return {*node.input, *self.of(node)}
 
-    def of(self, node: NodeProto) -> set[str]:
+    def of(self, node: NodeMessage) -> set[str]:
         """Names that the subgraphs of a node read and do not define."""
         found: set[str] = set()
         for graph in _bodies(node):
             found |= self._of_graph(graph)
         return found
 
-    def _of_graph(self, graph: GraphProto) -> frozenset[str]:
+    def _of_graph(self, graph: GraphMessage) -> frozenset[str]:
         stack = [(graph, False)]
         while stack:
             graph, is_open = stack.pop()
@@ -105,40 +128,46 @@ class Captures:
         return self._free[id(graph)][1]
 
 
-def _bodies(node: NodeProto) -> list[GraphProto]:
-    return [a.g for a in node.attribute if a.type == _GRAPH]
+def _bodies(node: NodeMessage) -> list[GraphMessage]:
+    return [a.g for a in node.attribute if a.type == kinds.GRAPH]
 
 
 def attribute_key(
-    op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeProto]
+    op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeMessage]
 ) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
     parts: list[object] = [op_type, family, outputs]
     for attribute in attributes:
         kind = attribute.type
-        if kind == _TENSOR and prod(attribute.t.dims[:]) > MAX_ELEMENTS:
+        if kind == kinds.TENSOR and prod(attribute.t.dims[:]) > MAX_ELEMENTS:
             parts.append((attribute.name, attribute.t.data_type, tuple(attribute.t.dims)))
-        elif kind == _GRAPH:
+        elif kind == kinds.GRAPH:
             parts.append(attribute.name)
         else:
             parts.append(attribute.SerializeToString())
     return tuple(parts)
 
 
-def is_elsewhere(attribute: AttributeProto) -> bool:
+def is_elsewhere(attribute: AttributeMessage) -> bool:
     """The attribute is a tensor whose elements are in another file."""
-    return attribute.type == _TENSOR and attribute.t.data_location == TensorProto.EXTERNAL
+    return attribute.type == kinds.TENSOR and attribute.t.data_location == EXTERNAL
 
 
-def resolved(attributes: Sequence[AttributeProto], given: Mapping[str, AttributeProto]) -> list[AttributeProto]:
+def resolved(attributes: Sequence[AttributeMessage], given: Mapping[str, AttributeMessage]) -> list[AttributeMessage]:
     """Attributes of a function's node with references to the function's attributes replaced by what the call gives."""
     result = []
     for attribute in attributes:
         if not attribute.ref_attr_name:
             result.append(attribute)
         elif attribute.ref_attr_name in given:
-            copy = AttributeProto()
-            copy.CopyFrom(given[attribute.ref_attr_name])
-            copy.name = attribute.name
-            result.append(copy)
+            result.append(_renamed(given[attribute.ref_attr_name], attribute.name))
     return result
+
+
+def _renamed(attribute: AttributeMessage, name: str) -> AttributeMessage:
+    if isinstance(attribute, Attribute):
+        return attribute.renamed(name)
+    copy = type(attribute)()
+    copy.CopyFrom(attribute)  # type: ignore[attr-defined]  # a message of protobuf
+    copy.name = name  # type: ignore[misc]
+    return copy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnx import TensorProto, ValueInfoProto
+from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Expr
@@ -11,17 +11,20 @@ from absint.model.declared_types import read_type
 from absint.model.initialisers import is_decoded
 from absint.model.largest import oversize
 
+if TYPE_CHECKING:
+    from absint.model.messages import TensorMessage, ValueInfoMessage
 
-def input_fault(info: ValueInfoProto, value: Value) -> str:
+
+def input_fault(info: ValueInfoMessage, value: Value) -> str:
     """The reason why no runtime accepts an input as declared, which is read as `value`; empty if one may."""
     if isinstance(value, Tensor):
-        if info.type.tensor_type.elem_type == TensorProto.UNDEFINED:
+        if info.type.tensor_type.elem_type == DType.UNDEFINED:
             return "it must have an element type, found none"
         return oversize(value) or ""
     return "it must have a type, found none" if info.type.WhichOneof("value") is None else ""
 
 
-def initialiser_fault(tensor: TensorProto, value: Tensor, declared: ValueInfoProto | None) -> str:
+def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     if value.dtype is DType.UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"

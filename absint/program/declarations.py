@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
+from absint.model.protos import declared_types
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, GraphProto, TypeProto, ValueInfoProto
-
     from absint.lattices.value import Value
+    from absint.model.messages import FunctionMessage, GraphMessage, TypeMessage, ValueInfoMessage
     from absint.program.lowered import Declaring, Lowered
 
 
@@ -26,7 +26,7 @@ class Declaration(NamedTuple):
     """`input`, `output` or `value_info`."""
     name: str
     operand: Operand
-    type: TypeProto
+    type: TypeMessage
     gate: int
     """The gate of the graph that declares it; -1 for the main graph."""
 
@@ -64,14 +64,12 @@ def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
                 yield Declaration(path, kind, info.name, operand, info.type, gate)
 
 
-def _infos(graph: GraphProto | FunctionProto, *, inner: bool) -> Iterator[tuple[str, ValueInfoProto]]:
-    """The declared types of a graph; the inputs and outputs of a function are only names."""
-    is_function = hasattr(graph, "opset_import")
-    if inner and not is_function:
-        yield from (("input", info) for info in graph.input)
-    yield from (("value_info", info) for info in getattr(graph, "value_info", ()))
-    if not is_function:
-        yield from (("output", info) for info in graph.output)
+def _infos(graph: GraphMessage | FunctionMessage, *, inner: bool) -> Iterator[tuple[str, ValueInfoMessage]]:
+    """The declared types of a graph."""
+    if inner:
+        yield from (("input", info) for info in declared_types(graph, "input"))
+    yield from (("value_info", info) for info in declared_types(graph, "value_info"))
+    yield from (("output", info) for info in declared_types(graph, "output"))
 
 
 def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from absint.model.protos import domain_of
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, NodeProto
+    from absint.model.messages import FunctionMessage, NodeMessage
+
 
 Name = tuple[str, str, str]
 """The function that a call names: domain, name, overload."""
@@ -17,12 +18,12 @@ _ENDLESS: Final = 1 << 62
 """Counts stop here."""
 
 
-def called(node: NodeProto) -> Name:
+def called(node: NodeMessage) -> Name:
     """The function that a node calls, if there is one of that name."""
     return domain_of(node.domain), node.op_type, getattr(node, "overload", "")
 
 
-def expanded_sizes(functions: Mapping[Name, FunctionProto]) -> dict[Name, int]:
+def expanded_sizes(functions: Mapping[Name, FunctionMessage]) -> dict[Name, int]:
     """The nodes that a call of each function becomes. A call that is recursive counts as one node."""
     own: dict[Name, int] = {}
     calls: dict[Name, list[Name]] = {}
@@ -47,7 +48,7 @@ def expanded_sizes(functions: Mapping[Name, FunctionProto]) -> dict[Name, int]:
     return sizes
 
 
-def _all_nodes(nodes: Iterable[NodeProto]) -> Iterable[NodeProto]:
+def _all_nodes(nodes: Iterable[NodeMessage]) -> Iterable[NodeMessage]:
     """The nodes and those of their bodies."""
     stack = [iter(nodes)]
     while stack:

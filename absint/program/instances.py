@@ -15,13 +15,13 @@ from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, NodeProto, TensorProto
+    from absint.model.messages import AttributeMessage, NodeMessage, TensorMessage
 
 
 class Instances:
     """Gives operator instances their operations."""
 
-    def __init__(self, lookup: Lookup, report: Report, constant: Callable[[TensorProto], Tensor]) -> None:
+    def __init__(self, lookup: Lookup, report: Report, constant: Callable[[TensorMessage], Tensor]) -> None:
         """`constant` reads a tensor of the file."""
         self._lookup = lookup
         self._report = report
@@ -29,8 +29,8 @@ class Instances:
 
     def operation(
         self,
-        node: NodeProto,
-        attributes: Sequence[AttributeProto],
+        node: NodeMessage,
+        attributes: Sequence[AttributeMessage],
         version: int,
         key: Hashable,
         place: Callable[[], str],
@@ -57,7 +57,7 @@ class Instances:
         return operation
 
     def _made(
-        self, node: NodeProto, attributes: Sequence[AttributeProto], version: int, place: str
+        self, node: NodeMessage, attributes: Sequence[AttributeMessage], version: int, place: str
     ) -> Operation | None:
         domain, op_type = domain_of(node.domain), node.op_type
         rule = self._lookup.rule(domain, op_type, version)
@@ -89,7 +89,7 @@ class Instances:
             types=schemas.signature(domain, op_type, version, rule),
         )
 
-    def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
+    def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return {a.name: decode_attribute(a, self._constant) for a in attributes}
 

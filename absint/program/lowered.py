@@ -18,8 +18,7 @@ from absint.program.operations import Operation
 from absint.program.steps import Operand, Step
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
-
+    from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
     from absint.program.limits import Watch
     from absint.transfer.op import AttributeValue
 
@@ -40,7 +39,7 @@ class Declaring(NamedTuple):
     """A graph whose values have declared types."""
 
     path: str
-    graph: GraphProto | FunctionProto
+    graph: GraphMessage | FunctionMessage
     scope: Scope
     gate: int
     """Of its nodes; -1 where they always run."""
@@ -55,7 +54,7 @@ class Lowered:
     diagnostics: list[Diagnostic]
     declaring: list[Declaring]
     """Every graph that declares types of its values, the main graph first."""
-    bodies: list[tuple[GraphProto, Scope, str]]
+    bodies: list[tuple[GraphMessage, Scope, str]]
     """Subgraphs that were lowered outside of functions, with their names and paths."""
     refused: list[tuple[int, str]]
     """Inputs and initialisers that keep every runtime from loading the model, and why."""
@@ -101,14 +100,14 @@ class Frame:
 
     def __init__(
         self,
-        nodes: Iterable[NodeProto],
+        nodes: Iterable[NodeMessage],
         scope: Scope,
         path: Path,
         gate: int,
         imports: Mapping[str, int],
         operations: dict[object, Operation | None],
         done: Callable[[], None],
-        attributes: Mapping[str, AttributeProto] | None = None,
+        attributes: Mapping[str, AttributeMessage] | None = None,
         stack: tuple[str, ...] = (),
     ) -> None:
         self.nodes = iter(nodes)
@@ -126,9 +125,9 @@ class Frame:
 class Call(NamedTuple):
     """An operator instance that lowers to more than one node."""
 
-    node: NodeProto
+    node: NodeMessage
     number: int
-    attributes: Sequence[AttributeProto]
+    attributes: Sequence[AttributeMessage]
     operands: list[Operand]
     outputs: tuple[str, ...]
     frame: Frame
@@ -144,7 +143,7 @@ class Call(NamedTuple):
         return place_of(self.node, self.number, self.frame)
 
 
-def place_of(node: NodeProto, number: int, frame: Frame) -> str:
+def place_of(node: NodeMessage, number: int, frame: Frame) -> str:
     """An operator instance, in words of the model."""
     where = str(frame.path)
     return f"{node.op_type} {where + '/' if where else ''}{name_of(node, number)}"
@@ -164,7 +163,7 @@ class Lowerer(Protocol):
 
     def body(
         self,
-        graph: GraphProto,
+        graph: GraphMessage,
         frame: Frame,
         label: str,
         gate: int,
@@ -174,7 +173,7 @@ class Lowerer(Protocol):
         """Schedule the lowering of a subgraph whose inputs are bound; `done` then gets its outputs."""
         ...
 
-    def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
+    def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         ...
 

@@ -9,10 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Final
-
-import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import ModelError
 from absint.lattices.value import TOP
@@ -26,6 +23,8 @@ from absint.model.protos import (
     overload_of,
     resolved,
 )
+from absint.model.wire import kinds
+from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
 from absint.program.graph import Node, Path, Program, Scope
 from absint.program.inlined_size import called, expanded_sizes
@@ -39,6 +38,15 @@ from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step
 from absint.rules.lookup import Lookup
 from absint.transfer.op import AttributeValue
+
+if TYPE_CHECKING:
+    from absint.model.messages import (
+        AttributeMessage,
+        FunctionMessage,
+        GraphMessage,
+        NodeMessage,
+        OpsetMessage,
+    )  # fmt: skip
 
 MAX_NODES: Final = 1_000_000
 """A model that lowers to more nodes keeps its innermost calls opaque."""
@@ -70,10 +78,10 @@ class Lowerer:
         self._instances = Instances(lookup, self._report, self._sources.constant)
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []
-        self._bodies: list[tuple[GraphProto, Scope, str]] = []
+        self._bodies: list[tuple[GraphMessage, Scope, str]] = []
         self._operations: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
-        proto = loaded.proto
-        self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in proto.functions}
+        functions = loaded.model.functions
+        self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in functions}
         self._sizes = expanded_sizes(self._functions)
         self._root = Path()
         self._captures = Captures()
@@ -83,7 +91,7 @@ class Lowerer:
         try:
             lowered = self._lowered()
         except (TypeError, AttributeError, UnicodeDecodeError):
-            self._check_texts(list(unreadable_texts(self.loaded.proto)))
+            self._check_texts(list(unreadable_texts(self.loaded.model)))
             raise
         program = self.program
         for scope in program.scopes.values():
@@ -99,30 +107,30 @@ class Lowerer:
             raise ModelError(f"{self.loaded.origin}: a name in it is not valid UTF-8: {text!r}")
 
     def _lowered(self) -> Lowered:
-        proto = self.loaded.proto
-        imports = self._imports(proto.opset_import)
-        self._declaring.append(Declaring("", proto.graph, self.program.main, -1))
-        self._sources.bind_inputs(proto.graph)
+        model = self.loaded.model
+        imports = self._imports(model.opset_import)
+        self._declaring.append(Declaring("", model.graph, self.program.main, -1))
+        self._sources.bind_inputs(model.graph)
         if self._watch is not None and self._watch.max_nodes is not None:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
-        self._push(proto.graph.node, self.program.main, self._root, -1, imports, lambda: None)
+        self._push(model.graph.node, self.program.main, self._root, -1, imports, lambda: None)
         while self._frames:
             frame = self._frames[-1]
             if not self._advance(frame):
                 self._frames.pop()
                 frame.done()
         sources, diagnostics = self._sources, self._report.diagnostics
-        sources.bind_outputs(proto.graph)
+        sources.bind_outputs(model.graph)
         diagnostics += self._lookup.diagnostics
         signature, refused = sources.signature, sources.refused
         program, declaring = self.program, self._declaring
         program.read_declared = partial(declared_shapes, declaring, signature.inputs)
-        texts = definition_texts(self.loaded.proto)
+        texts = definition_texts(model)
         return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
 
     # Declarations
 
-    def _imports(self, entries: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    def _imports(self, entries: Sequence[OpsetMessage]) -> dict[str, int]:
         imports = {domain_of(entry.domain): entry.version for entry in entries}
         version = imports.setdefault("", 1)
         if not 1 <= version <= schemas.NEWEST:
@@ -136,13 +144,13 @@ class Lowerer:
 
     def _push(
         self,
-        nodes: Iterable[NodeProto],
+        nodes: Iterable[NodeMessage],
         scope: Scope,
         path: Path,
         gate: int,
         imports: Mapping[str, int],
         done: Callable[[], None],
-        attributes: Mapping[str, AttributeProto] | None = None,
+        attributes: Mapping[str, AttributeMessage] | None = None,
         stack: tuple[str, ...] = (),
     ) -> None:
         key = tuple(sorted(imports.items()))
@@ -151,7 +159,7 @@ class Lowerer:
             nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
         self._frames.append(Frame(nodes, scope, path, gate, imports, operations, done, attributes, stack))
 
-    def _resort(self, frame: Frame, node: NodeProto, name: str) -> bool:
+    def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
         rest = [node, *frame.nodes]
         if not any(name in later.output for later in rest):
@@ -166,23 +174,22 @@ class Lowerer:
         """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
         names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
         operations, formals = frame.operations, frame.attributes
-        nodes, frames, functions = self.program.nodes, self._frames, self._functions
+        nodes, frames = self.program.nodes, self._frames
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
-            op_type, outputs = node.op_type, tuple(node.output[:])  # one slice is faster than single reads
-            # Two overloads of a function are two operators.
-            family = (node.domain, getattr(node, "overload", "")) if functions else node.domain
-            attributes: Sequence[AttributeProto] = node.attribute
-            if attributes:
-                if formals is not None:
-                    attributes = resolved(attributes, formals)
-                key = attribute_key(op_type, family, len(outputs), attributes)
+            outputs = tuple(node.output[:])  # one slice is faster than single reads
+            attributes: Sequence[AttributeMessage] = node.attribute
+            key: Hashable
+            if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
+                key = (node.tail, len(outputs))
             else:
-                key = (op_type, family, len(outputs))
+                if attributes and formals is not None:
+                    attributes = resolved(attributes, formals)
+                key = self._key(node, attributes)
             try:
                 operation = operations[key]
             except KeyError:
-                operation = operations[key] = self._operation(node, attributes, key, frame, number)
+                operation = operations[key] = self._operation(node, attributes, frame, number)
             inputs = node.input[:]
             try:
                 operands = list(map(own, inputs))
@@ -212,22 +219,28 @@ class Lowerer:
                     return True
         return False
 
-    def _undefined(self, name: str, node: NodeProto, number: int, frame: Frame) -> Operand:
+    def _undefined(self, name: str, node: NodeMessage, number: int, frame: Frame) -> Operand:
         self.error("undefined-input", place_of(node, number, frame), f"input {name!r} is not computed by any node")
         item = self._sources.add(name, TOP, frame.scope.names)
         return (item, 0)
 
-    def _duplicate(self, name: str, node: NodeProto, number: int, frame: Frame) -> None:
+    def _duplicate(self, name: str, node: NodeMessage, number: int, frame: Frame) -> None:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
+    def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage]) -> Hashable:
+        """All that the operation of a node depends on, except the version."""
+        # Two overloads of a function are two operators.
+        family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain
+        return attribute_key(node.op_type, family, len(node.output), attributes)
+
     def _operation(
-        self, node: NodeProto, attributes: Sequence[AttributeProto], key: Hashable, frame: Frame, number: int
+        self, node: NodeMessage, attributes: Sequence[AttributeMessage], frame: Frame, number: int
     ) -> Operation | None:
         """The operation of an operator instance; None for an instance that is lowered to more than one node."""
         domain = domain_of(node.domain)
         if self._function(node) is not None or (not domain and node.op_type in LOWERED):
             return None
-        version = frame.imports.get(domain, 1)
+        version, key = frame.imports.get(domain, 1), self._key(node, attributes)
         return self._instances.operation(node, attributes, version, key, lambda: place_of(node, number, frame))
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
@@ -239,12 +252,12 @@ class Lowerer:
         self.program.scopes[str(path)] = scope
         return path
 
-    def _function(self, node: NodeProto) -> FunctionProto | None:
+    def _function(self, node: NodeMessage) -> FunctionMessage | None:
         if not self._functions:
             return None
         return self._functions.get((domain_of(node.domain), node.op_type, getattr(node, "overload", "")))
 
-    def decoded(self, attributes: Sequence[AttributeProto]) -> dict[str, AttributeValue]:
+    def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
         """Attributes as rules see them."""
         return self._instances.decoded(attributes)
 
@@ -278,12 +291,12 @@ class Lowerer:
                 self._sources.refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
 
-    def _grown(self, node: NodeProto, function: FunctionProto) -> int:
+    def _grown(self, node: NodeMessage, function: FunctionMessage) -> int:
         """The size of the graph after a call has been inlined."""
         return len(self.program.nodes) + self._sizes.get(called(node), len(function.node))
 
     def _control(self, call: Call) -> None:
-        graphs = {a.name: a.g for a in call.attributes if a.type == AttributeProto.GRAPH}
+        graphs = {a.name: a.g for a in call.attributes if a.type == kinds.GRAPH}
         missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
         if missing:
             self.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
@@ -325,7 +338,7 @@ class Lowerer:
                 names[output] = (item, index)
         return item
 
-    def _inline(self, call: Call, function: FunctionProto, key: str) -> None:
+    def _inline(self, call: Call, function: FunctionMessage, key: str) -> None:
         frame = call.frame
         scope = Scope()
         for index, formal in enumerate(function.input):
@@ -348,7 +361,7 @@ class Lowerer:
 
     def body(
         self,
-        graph: GraphProto,
+        graph: GraphMessage,
         frame: Frame,
         label: str,
         gate: int,
@@ -385,7 +398,7 @@ def _name(call: Call) -> str:
     return call.node.name or f"#{call.number}"
 
 
-def _excess(call: Call, function: FunctionProto) -> str:
+def _excess(call: Call, function: FunctionMessage) -> str:
     """The excess of a call over the inputs or outputs of its function, in words; empty if it fits."""
     given = max((at for at, operand in enumerate(call.operands, 1) if operand != ABSENT), default=0)
     for what, here, declared in (("inputs", given, function.input), ("outputs", len(call.outputs), function.output)):

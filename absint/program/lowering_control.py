@@ -28,10 +28,10 @@ from absint.program.steps import (
 )
 
 if TYPE_CHECKING:
-    from onnx import GraphProto
+    from absint.model.messages import GraphMessage
 
 
-def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
     """Lower an instance of one of `absint.program.steps.LOWERED`; `graphs` are its graph attributes."""
     if call.node.op_type == "If":
         _lower_if(lowerer, call, graphs)
@@ -43,7 +43,7 @@ def lower_control(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]
         _lower_map(lowerer, call, graphs["body"])
 
 
-def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) -> None:
+def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
     condition = call.operands[0] if call.operands else ABSENT
     gates = Gate(taken=True), Gate(taken=False)
     then_gate, else_gate = (lowerer.add_step(call, [condition], gate, inner=True) for gate in gates)
@@ -73,7 +73,7 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphProto]) ->
     lowerer.body(graphs["then_branch"], call.frame, f"{call.label}/then_branch", then_gate, {}, after_then)
 
 
-def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     operands = call.operands + [ABSENT] * (2 - len(call.operands))
     carried = len(operands) - 2
     if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
@@ -98,7 +98,7 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 
 
-def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     batched = call.frame.imports.get("", 1) < 9
     operands = call.operands[1:] if batched else call.operands
     try:
@@ -122,7 +122,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
     lowerer.body(body, call.frame, f"{call.label}/body", head, bindings, done)
 
 
-def _lower_map(lowerer: Lowerer, call: Call, body: GraphProto) -> None:
+def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     if len(body.input) != len(call.operands) or len(body.output) != len(call.outputs):
         lowerer.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
         lowerer.opaque(call)

@@ -9,12 +9,12 @@ from absint.errors import ModelError
 from absint.model.protos import name_of
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
+    from absint.model.messages import NodeMessage
 
 
 def sorted_nodes(
-    nodes: Sequence[NodeProto], reads: Callable[[NodeProto], Iterable[str]], where: str
-) -> list[NodeProto]:
+    nodes: Sequence[NodeMessage], reads: Callable[[NodeMessage], Iterable[str]], where: str
+) -> list[NodeMessage]:
     """Kahn's algorithm, stable. `reads` gives the names that a node needs, those of its subgraphs included.
 
     Raises ModelError naming a node on the cycle, if there is one.

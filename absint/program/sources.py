@@ -19,7 +19,7 @@ from absint.program.report import Report
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, TensorProto, ValueInfoProto
+    from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
 
 
 class Sources:
@@ -36,7 +36,7 @@ class Sources:
         self.refused: list[tuple[int, str]] = []
         """Inputs and initialisers that every runtime rejects, each with the reason."""
 
-    def bind_inputs(self, graph: GraphProto) -> None:
+    def bind_inputs(self, graph: GraphMessage) -> None:
         """Add the inputs and initialisers of the main graph."""
         names = self._program.main.names
         initialisers = {tensor.name for tensor in graph.initializer}
@@ -57,14 +57,14 @@ class Sources:
 
     def bind_initialisers(
         self,
-        graph: GraphProto,
+        graph: GraphMessage,
         names: dict[str, Operand],
-        declared: Mapping[str, ValueInfoProto] = MappingProxyType({}),
+        declared: Mapping[str, ValueInfoMessage] = MappingProxyType({}),
         gate: int = -1,
     ) -> None:
         """Add the initialisers of a graph. `declared` are those that are inputs too."""
         nodes, root = self._program.nodes, self._root
-        fixed = self._loaded.proto.ir_version < 4  # there every initialiser has to be an input
+        fixed = self._loaded.model.ir_version < 4  # there every initialiser has to be an input
         for tensor in graph.initializer:
             name, value = tensor.name, self.constant(tensor)
             self.refuse(len(nodes), initialiser_fault(tensor, value, declared.get(name)))
@@ -79,7 +79,7 @@ class Sources:
             value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
             self.add(sparse.values.name, value, names, gate)
 
-    def bind_outputs(self, graph: GraphProto) -> None:
+    def bind_outputs(self, graph: GraphMessage) -> None:
         """Note the outputs of the main graph."""
         for info in graph.output:
             self.signature.outputs.append(info.name)
@@ -97,7 +97,7 @@ class Sources:
         if reason:
             self.refused.append((node, reason))
 
-    def constant(self, tensor: TensorProto) -> Tensor:
+    def constant(self, tensor: TensorMessage) -> Tensor:
         """The value of a tensor of the file."""
         value = decode(tensor, self._loaded.folder)
         if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:

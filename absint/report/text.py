@@ -118,10 +118,10 @@ def _profile(profile: Profile, width: int) -> Iterator[Line]:
 
 
 def _title(analysed: Analysed) -> Iterator[Line]:
-    proto = analysed.model
-    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    model = analysed.loaded.model
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
     versions = ", ".join(f"{plain(domain)} {version}" for domain, version in opsets.items())
-    nodes = len(proto.graph.node)
+    nodes = len(model.graph.node)
     yield Line(
         f"{plain(analysed.origin)}: {nodes:,} {'node' if nodes == 1 else 'nodes'}, opset {versions or 'unknown'}",
         "bold",

@@ -12,8 +12,7 @@ from absint.transfer.rule import Rule
 from absint.transfer.table import NEWEST, Table
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto
-
+    from absint.model.messages import AttributeMessage
     from absint.rules.plugins import Plugins
 
 
@@ -53,7 +52,7 @@ class Lookup:
             self._note("rule-replaced", where, text)
         return found
 
-    def last_resort(self, domain: str, name: str, version: int, attributes: Sequence[AttributeProto]) -> Rule | None:
+    def last_resort(self, domain: str, name: str, version: int, attributes: Sequence[AttributeMessage]) -> Rule | None:
         """The inference function of the onnx schema as a rule."""
         if not self._uses_schemas:
             return None

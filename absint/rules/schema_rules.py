@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
@@ -34,6 +34,9 @@ from absint.model import schemas
 from absint.model.initialisers import dtype_of
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
+
+if TYPE_CHECKING:
+    from absint.model.messages import AttributeMessage
 
 _RANKS: Final = [*((rank,) for rank in range(5)), *(tuple((rank + k) % 5 for k in range(5)) for rank in range(5))]
 """Ranks to try for unknown ones, input by input: equal ones, then different ones."""
@@ -52,7 +55,7 @@ _CHOICES: Final = (
 """Sizes of the symbols, in order and around again."""
 
 
-def schema_rule(domain: str, name: str, version: int, attributes: Sequence[AttributeProto]) -> Rule | None:
+def schema_rule(domain: str, name: str, version: int, attributes: Sequence[AttributeMessage]) -> Rule | None:
     """The rule that the schema in force gives for an operator with these attributes, if it infers anything."""
     known = schemas.schema(domain, name, version)
     found = None if known is None else onnx.defs.get_schema(name, known.since, domain)
@@ -79,11 +82,11 @@ def _formals(formals: Iterable[onnx.defs.OpSchema.FormalParameter]) -> Iterator[
         yield f"{formal.name}*" if is_open else formal.name
 
 
-def _is_small(attribute: AttributeProto) -> bool:
+def _is_small(attribute: AttributeMessage) -> bool:
     """The attribute is small: equal operator instances share one rule, and only small attributes are compared."""
     if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
         return False
-    return attribute.type != AttributeProto.TENSOR or prod(attribute.t.dims) <= MAX_ELEMENTS
+    return attribute.type != int(AttributeProto.TENSOR) or prod(attribute.t.dims) <= MAX_ELEMENTS
 
 
 class _Output(NamedTuple):
@@ -115,7 +118,7 @@ class _Choice:
 class _Schema:
     """One operator instance, for the inference function of its schema."""
 
-    def __init__(self, schema: onnx.defs.OpSchema, version: int, attributes: Sequence[AttributeProto]) -> None:
+    def __init__(self, schema: onnx.defs.OpSchema, version: int, attributes: Sequence[AttributeMessage]) -> None:
         self._schema = schema
         self._attributes = attributes
         self._imports = [helper.make_opsetid(schema.domain, version)]
@@ -169,7 +172,7 @@ class _Schema:
         names = ["" if value is None else f"x{k}" for k, value in enumerate(inputs)]
         outputs = [f"y{k}" for k in range(op.outputs)]
         node = NodeProto(op_type=self._schema.name, domain=self._schema.domain, input=names, output=outputs)
-        node.attribute.extend(self._attributes)
+        node.attribute.extend(AttributeProto.FromString(a.SerializeToString()) for a in self._attributes)
         types, data = {}, {}
         for name, value, shape in zip(names, inputs, choice.shapes, strict=True):
             if value is not None:

@@ -118,7 +118,7 @@ def compare(analysed: Analysed, inputs: Mapping[str, object], outputs: Mapping[s
     Raises UsageError for an unknown name, and for a value that is no tensor. Tensors that contradict a claim are rows
     of the result.
     """
-    check_names("the model has no input", inputs, [info.name for info in analysed.model.graph.input])
+    check_names("the model has no input", inputs, [info.name for info in analysed.loaded.model.graph.input])
     check_names("the main graph has no value", outputs, list(analysed.values))
     reader = Statements()
     actual = {name: read_actual(name, item) for name, item in {**inputs, **outputs}.items()}

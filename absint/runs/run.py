@@ -151,7 +151,7 @@ def run(
 
     Raises RunError if the run fails, UsageError for an unknown name, MissingRuntimeError without onnxruntime.
     """
-    check_names("the model has no input", feeds, [info.name for info in analysed.model.graph.input])
+    check_names("the model has no input", feeds, [info.name for info in analysed.loaded.model.graph.input])
     missing = [name for name in analysed.inputs if name not in feeds]
     if missing:
         raise UsageError(f"the run needs a value for input {', '.join(map(repr, missing))}")

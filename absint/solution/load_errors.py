@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.engine import fixpoint
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import problem, read_type
+from absint.model.protos import declared_types
 from absint.program.steps import ABSENT, LoopBody, LoopHead
 from absint.shapes.analysis import ShapeAnalysis
 
 if TYPE_CHECKING:
-    from onnx import TypeProto
-
+    from absint.model.messages import TypeMessage
     from absint.program.graph import Node
     from absint.program.lowered import Declaring, Lowered
     from absint.program.steps import Operand
@@ -142,12 +142,12 @@ def _value(analysed: Analysed, operand: Operand) -> Value:
     return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
-def _compared(analysed: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeProto]]:
+def _compared(analysed: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeMessage]]:
     """The declared types that a runtime compares with what it infers."""
     names, nodes = declaring.scope.names, analysed.nodes
     graph = declaring.graph
-    inputs = frozenset(info.name for info in graph.input)
-    for info in graph.input if declaring.path else ():
+    inputs = frozenset(info.name for info in declared_types(graph, "input"))
+    for info in declared_types(graph, "input") if declaring.path else ():
         operand = names.get(info.name)  # nothing is bound to inputs of an If's branches
         if (
             operand is not None
@@ -157,7 +157,8 @@ def _compared(analysed: Analysed, declaring: Declaring) -> Iterator[tuple[str, O
         ):
             yield info.name, operand, info.type
     # The last of several declarations of a value counts, but one of an output precedes all others.
-    types = {info.name: info.type for info in (*graph.value_info, *graph.output) if info.type.WhichOneof("value")}
+    infos = (*declared_types(graph, "value_info"), *declared_types(graph, "output"))
+    types = {info.name: info.type for info in infos if info.type.WhichOneof("value")}
     for name, proto in types.items():
         operand = names.get(name, (-1, 0))
         if operand[0] >= 0 and name not in inputs and _is_computed(nodes[operand[0]]):
@@ -169,7 +170,7 @@ def _is_computed(item: Node) -> bool:
     return item.value is None and (item.operation is None or item.operation.operator != "Constant")
 
 
-def _is_free(analysed: Analysed, operand: Operand, proto: TypeProto) -> bool:
+def _is_free(analysed: Analysed, operand: Operand, proto: TypeMessage) -> bool:
     """Runtimes do not compare the declared type of this input of a body: the condition of a loop without one, and
     optionals.
     """

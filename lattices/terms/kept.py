@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -12,21 +12,19 @@ V = TypeVar("V")
 class Kept(Generic[K, V]):
     """Results by key. Where the next would exceed the total length, all are dropped first."""
 
-    __slots__ = ("_found", "_left", "most")
+    __slots__ = ("_found", "_left", "get", "most")
 
     def __init__(self, most: int) -> None:
         """`most` is the greatest total length."""
         self.most = most
         self._found: dict[K, V] = {}
+        self.get: Callable[[K], V | None] = self._found.get
+        """The result of a key, if it is kept."""
         self._left = most
         _STORES.append(self)
 
     def __len__(self) -> int:
         return len(self._found)
-
-    def get(self, key: K) -> V | None:
-        """The result of a key, if it is kept."""
-        return self._found.get(key)
 
     def add(self, key: K, length: int, result: V) -> V:
         """Keep a result; it is given back."""
@@ -38,7 +36,7 @@ class Kept(Generic[K, V]):
 
     def forget(self) -> None:
         """Drop all results."""
-        self._found = {}
+        self._found.clear()
         self._left = self.most
 
 

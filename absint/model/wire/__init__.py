@@ -1,5 +1,14 @@
 """The wire format of protobuf, read where it stands: in bytes, or in a file that is mapped into memory.
 
 fields      varints and the fields of one message: number, wire type, span. Nothing here knows of ONNX
+scalars     texts, signed numbers, and numbers that repeat
 splicing    a message with changed fields, as spans of the original and new bytes
+
+A model without its weights:
+
+    types, tensors, graphs          messages as plain objects, with protobuf's names of their fields
+    read_types, read_tensors,       readers of these from a file; nodes with equal tails share one
+    read_attributes, read_nodes,
+    read_graphs
+    kinds                           the numbers of attribute types
 """

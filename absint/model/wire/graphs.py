@@ -13,20 +13,6 @@ from absint.model.wire.scalars import content_of
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
 from absint.model.wire.types import NO_TYPE, ValueInfo
 
-UNDEFINED: Final = 0
-FLOAT: Final = 1
-INT: Final = 2
-STRING: Final = 3
-TENSOR: Final = 4
-GRAPH: Final = 5
-FLOATS: Final = 6
-INTS: Final = 7
-STRINGS: Final = 8
-SPARSE_TENSOR: Final = 11
-TYPE_PROTO: Final = 13
-LAST_TYPE: Final = 14
-"""The types of attributes, as AttributeProto.AttributeType numbers them."""
-
 
 class Opset:
     """The version of a domain's operators."""
@@ -61,7 +47,7 @@ class Attribute:
     def __init__(self) -> None:
         self.name: str = ""
         self.ref_attr_name: str = ""
-        self.type = UNDEFINED
+        self.type = 0
         self.i = 0
         self.f = 0.0
         self.s = b""

@@ -9,8 +9,10 @@ from math import prod
 from typing import Final, TypeAlias
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.terms.kept import Kept
+from absint.model.wire import kinds
 from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field
-from absint.model.wire.graphs import LAST_TYPE, Attribute, Graph, Tail
+from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
 from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, signed, signed32, text
@@ -18,21 +20,16 @@ from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integ
 ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 """Reads a graph at a depth."""
 
-MAX_KEPT: Final = 1 << 12
-"""Most tails kept; then all are forgotten."""
+MAX_KEPT: Final = 1 << 20
+"""Bytes of the tails that are kept."""
 
 MAX_TAIL: Final = 1 << 10
 """Bytes of the longest tail that is kept."""
 
-KEPT: Final[dict[bytes, Tail]] = {}
+KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
 _UNIQUE: Final = count()
-
-
-def forget() -> None:
-    """Forget all tails; models keep theirs."""
-    KEPT.clear()
 
 
 def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: ReadGraph) -> Tail:
@@ -40,8 +37,9 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
     content = b""
     if sum(field.end - field.tag for field in found) <= MAX_TAIL:
         content = b"".join(data[field.tag : field.end] for field in found)
-        if content in KEPT:
-            return KEPT[content]
+        kept = KEPT.get(content)
+        if kept is not None:
+            return kept
     texts = {4: "", 7: "", 8: ""}
     attributes = []
     for field in found:
@@ -51,9 +49,7 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
             texts[field.number] = text(data[field.start : field.end])
     tail = Tail(texts[4], texts[7], texts[8], attributes)
     if content and not any(attribute.HasField("g") for attribute in attributes):
-        if len(KEPT) >= MAX_KEPT:
-            forget()
-        KEPT[content] = tail
+        KEPT.add(content, len(content), tail)
     return tail
 
 
@@ -89,7 +85,7 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
 
 def _known(number: int, before: int) -> int:
     """The type of an attribute; one that protobuf does not know is no type."""
-    return kind if 0 <= (kind := signed32(number)) <= LAST_TYPE else before
+    return kind if 0 <= (kind := signed32(number)) <= kinds.LAST else before
 
 
 def _read_numbers(attribute: Attribute, data: Content, of_floats: Sequence[Field], of_ints: Sequence[Field]) -> None:
@@ -122,4 +118,4 @@ def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
     return b"".join(data[start:end] for start, end in parts)
 
 
-__all__ = ["KEPT", "MAX_KEPT", "MAX_TAIL", "ReadGraph", "forget", "read_attribute", "read_tail"]
+__all__ = ["KEPT", "MAX_KEPT", "MAX_TAIL", "ReadGraph", "read_attribute", "read_tail"]

@@ -11,6 +11,7 @@ from math import prod
 from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, VARINT, Field, varint
 from absint.model.wire.scalars import (
     LARGE,
@@ -26,8 +27,8 @@ from absint.model.wire.scalars import (
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, SparseTensor, Tensor
 
 _MOST: Final = MAX_ELEMENTS + 1
-MAX_KEPT: Final = 1 << 12
-"""Most types with sizes kept; then all are forgotten."""
+MAX_KEPT: Final = 1 << 16
+"""Bytes of the types with sizes that are kept."""
 
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
 _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
@@ -42,13 +43,8 @@ _IS_EXTERNAL: Final = bytes([_LOCATION << 3 | VARINT, EXTERNAL])
 _HEAD: Final = re.compile(rb"((?:\x08[\x80-\xff]{0,9}+[\x00-\x7f])*+\x10[\x00-\x7f])\x42([\x00-\x7f])", re.DOTALL)
 """One dim to a field, the element type, and the length of a name below 128 bytes: so begin most tensors."""
 
-_HEADS: Final[dict[bytes, tuple[tuple[int, ...], int, bool]]] = {}
+_HEADS: Final[Kept[bytes, tuple[tuple[int, ...], int, bool]]] = Kept(MAX_KEPT)
 """The sizes, the element type and if elements are few, by the bytes of these fields."""
-
-
-def forget() -> None:
-    """Forget all types with sizes; tensors keep theirs."""
-    _HEADS.clear()
 
 
 def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
@@ -85,10 +81,7 @@ def _usual(data: Content, start: int, end: int) -> Tensor | None:
 
 def _read_head(content: bytes) -> tuple[tuple[int, ...], int, bool]:
     found = _any(content, ((0, len(content)),), 0)
-    if len(_HEADS) >= MAX_KEPT:
-        forget()
-    head = _HEADS[content] = tuple(found.dims), found.data_type, _is_small(found.dims)
-    return head
+    return _HEADS.add(content, len(content), (tuple(found.dims), found.data_type, _is_small(found.dims)))
 
 
 def _is_small(dims: Sequence[int]) -> bool:
@@ -163,4 +156,4 @@ def read_entry(data: Content, start: int, end: int, depth: int) -> Entry:
     return Entry(texts[1], texts[2])
 
 
-__all__ = ["MAX_KEPT", "forget", "read_entry", "read_sparse", "read_tensor"]
+__all__ = ["MAX_KEPT", "read_entry", "read_sparse", "read_tensor"]

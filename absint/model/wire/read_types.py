@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, VARINT
 from absint.model.wire.scalars import LARGE, Content, Parts, each, signed, signed32, text
 from absint.model.wire.types import (
@@ -18,8 +19,8 @@ from absint.model.wire.types import (
     ValueInfo,
 )  # fmt: skip
 
-MAX_KEPT: Final = 1 << 12
-"""Most types kept; then all are forgotten."""
+MAX_KEPT: Final = 1 << 20
+"""Bytes of the types that are kept."""
 
 _NAME: Final = 1 << 3 | DELIMITED
 _TYPE: Final = 2 << 3 | DELIMITED
@@ -31,12 +32,7 @@ _KINDS: Final = {
     8: "sparse_tensor_type",
     9: "optional_type",
 }
-_KEPT: Final[dict[bytes, Type]] = {}
-
-
-def forget() -> None:
-    """Forget all types; models keep theirs."""
-    _KEPT.clear()
+_KEPT: Final[Kept[bytes, Type]] = Kept(MAX_KEPT)
 
 
 def read_infos(data: Content, spans: Iterable[tuple[int, int]], depth: int) -> list[ValueInfo]:
@@ -74,10 +70,8 @@ def read_type(data: Content, parts: Parts, depth: int) -> Type:
     found = _KEPT.get(content)
     if found is None:
         found = _type(data, parts, depth, content)
-        if len(_KEPT) >= MAX_KEPT:
-            forget()
         if len(content) <= LARGE:
-            _KEPT[content] = found
+            _KEPT.add(content, len(content), found)
     return found
 
 
@@ -146,4 +140,4 @@ def _map_type(data: Content, parts: Parts, depth: int) -> MapType:
     return MapType(key, read_type(data, inner, depth + 1) if inner else NO_TYPE)
 
 
-__all__ = ["MAX_KEPT", "forget", "read_infos", "read_type"]
+__all__ = ["MAX_KEPT", "read_infos", "read_type"]
