@@ -4,6 +4,7 @@ The interface, for readers and for copiers:
 
     varint(data, at, end)           a number, and the place after it
     fields(data, start, end)        each field of a message, in order, as a `Field`
+    field_at(data, at, end)         the field that begins at a place
     encoded(number)                 the bytes of a number
     delimited(number, content)      the bytes of a field of a message: a text, bytes, an inner message
     MalformedError                  the data are no message: what is wrong, and at which byte
@@ -92,16 +93,19 @@ def fields(data: Data, start: int, end: int, depth: int = 0) -> Iterator[Field]:
     """
     at = start
     while at < end:
-        tag, value_at = varint(data, at, end, _SHORT)
-        if not 8 <= tag <= _MAX_TAG:
-            raise MalformedError(at, "a field has no number" if tag < 8 else "a field has a number over 2**29")
-        wire = tag & 7
-        if wire == GROUP:
-            field = Field(tag >> 3, wire, at, value_at, _end_of_group(data, value_at, end, tag >> 3, depth), 0)
-        else:
-            field = _field(data, at, value_at, end, tag)
+        field = field_at(data, at, end, depth)
         yield field
         at = field.end
+
+
+def field_at(data: Data, at: int, end: int, depth: int = 0) -> Field:
+    """The field that begins at a place, in a message that ends at `end`. Raises as `fields` does."""
+    tag, value_at = varint(data, at, end, _SHORT)
+    if not 8 <= tag <= _MAX_TAG:
+        raise MalformedError(at, "a field has no number" if tag < 8 else "a field has a number over 2**29")
+    if tag & 7 == GROUP:
+        return Field(tag >> 3, GROUP, at, value_at, _end_of_group(data, value_at, end, tag >> 3, depth), 0)
+    return _field(data, at, value_at, end, tag)
 
 
 def _field(data: Data, at: int, value_at: int, end: int, tag: int) -> Field:
@@ -160,5 +164,5 @@ def delimited(number: int, content: bytes) -> bytes:
 
 __all__ = [
     "DELIMITED", "FIXED32", "FIXED64", "GROUP", "GROUP_END", "MAX_DEPTH", "VARINT", "Data", "Field", "MalformedError",
-    "delimited", "encoded", "fields", "varint",
+    "delimited", "encoded", "field_at", "fields", "varint",
 ]  # fmt: skip

@@ -15,20 +15,21 @@ from absint.model.wire.fields import DELIMITED, FIXED32, VARINT, Field
 from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
-from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, signed, signed32, text
+from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, runs_of, signed, signed32, text
 
 ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 """Reads a graph at a depth."""
 
-MAX_KEPT: Final = 1 << 20
+MAX_KEPT: Final = 1 << 22
 """Bytes of the tails that are kept."""
 
-MAX_TAIL: Final = 1 << 10
+MAX_TAIL: Final = 1 << 13
 """Bytes of the longest tail that is kept."""
 
 KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
+_RUNS: Final = runs_of(floats=(7,), varints=(8,))
 _UNIQUE: Final = count()
 
 
@@ -57,7 +58,7 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
     """An attribute without what is large in its tensors."""
     attribute = Attribute()
     found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth):
+    for field in each(data, parts, depth, _RUNS):
         number, wire = field.number, field.wire
         if wire == DELIMITED and number == 1:
             attribute.name = text(data[field.start : field.end])

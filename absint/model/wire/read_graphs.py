@@ -10,7 +10,7 @@ from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import read_nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
-from absint.model.wire.read_types import read_infos
+from absint.model.wire.read_types import Claims, read_infos
 from absint.model.wire.scalars import Content, Parts, each, signed, text
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
@@ -53,7 +53,7 @@ def read_graph(data: Content, parts: Parts, depth: int) -> Graph:
         [read_sparse(data, (span,), below) for span in found[_SPARSE]],
         read_infos(data, found[_INPUT], below),
         read_infos(data, found[_OUTPUT], below),
-        read_infos(data, found[_VALUE_INFO], below),
+        Claims(data, found[_VALUE_INFO], below),
     )
 
 
@@ -109,7 +109,7 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     function.attribute_proto = [
         read_attribute(data, ((field.start, field.end),), below, read_graph) for field in found[11]
     ]
-    function.value_info = read_infos(data, [(field.start, field.end) for field in found[12]], below)
+    function.value_info = Claims(data, [(field.start, field.end) for field in found[12]], below)
     return function
 
 

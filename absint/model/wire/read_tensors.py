@@ -20,6 +20,7 @@ from absint.model.wire.scalars import (
     each,
     floats,
     integers,
+    runs_of,
     signed,
     signed32,
     text,
@@ -37,6 +38,8 @@ _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
     11: ("uint64_data", int),
 }
 _FLOATS: Final = {4: ("float_data", 4), 10: ("double_data", 8)}
+_RUNS: Final = runs_of((_DIMS, *_INTEGERS), (4,), (10,))
+_RUNS_OF_SPARSE: Final = runs_of((3,))
 _RAW_TAG: Final = _RAW << 3 | DELIMITED
 _EXTERNAL_TAG: Final = _EXTERNAL << 3 | DELIMITED
 _IS_EXTERNAL: Final = bytes([_LOCATION << 3 | VARINT, EXTERNAL])
@@ -92,7 +95,7 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
     name, data_type, location = "", 0, 0
     raw: Field | None = None
     found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth):
+    for field in each(data, parts, depth, _RUNS):
         number, wire = field.number, field.wire
         if number == _NAME and wire == DELIMITED:
             name = text(data[field.start : field.end])
@@ -135,7 +138,7 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
 def read_sparse(data: Content, parts: Parts, depth: int) -> SparseTensor:
     """A sparse tensor."""
     found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth):
+    for field in each(data, parts, depth, _RUNS_OF_SPARSE):
         found.setdefault(field.number, []).append(field)
     values, indices = (
         [(field.start, field.end) for field in found.get(number, ()) if field.wire == DELIMITED] for number in (1, 2)

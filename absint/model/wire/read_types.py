@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, overload
 
+from absint.errors import ModelError
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, VARINT
+from absint.model.wire.fields import DELIMITED, VARINT, MalformedError
 from absint.model.wire.scalars import LARGE, Content, Parts, each, signed, signed32, text
 from absint.model.wire.types import (
     NO_TYPE,
@@ -33,6 +34,44 @@ _KINDS: Final = {
     9: "optional_type",
 }
 _KEPT: Final[Kept[bytes, Type]] = Kept(MAX_KEPT)
+
+
+class Claims(Sequence[ValueInfo]):
+    """The types that a graph declares for the values inside of it. They are read when somebody looks at one."""
+
+    __slots__ = ("_contents", "_depth", "_read")
+
+    def __init__(self, data: Content, spans: Iterable[tuple[int, int]], depth: int) -> None:
+        self._contents: list[bytes] | None = [data[start:end] for start, end in spans]
+        self._depth = depth
+        self._read: list[ValueInfo] = []
+
+    def __len__(self) -> int:
+        return len(self._read if self._contents is None else self._contents)
+
+    @overload
+    def __getitem__(self, at: int) -> ValueInfo: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[ValueInfo]: ...
+    def __getitem__(self, at: int | slice) -> ValueInfo | list[ValueInfo]:
+        return self.read()[at]
+
+    def __iter__(self) -> Iterator[ValueInfo]:
+        return iter(self.read())
+
+    def read(self) -> list[ValueInfo]:
+        """All of them. Raises ModelError if one is damaged."""
+        if self._contents is not None:
+            try:
+                self._read = [
+                    _usual(content) or _any(content, 0, len(content), self._depth) for content in self._contents
+                ]
+            except MalformedError as error:
+                raise ModelError(
+                    f"a type in value_info does not parse as protobuf ({error}): the file is damaged"
+                ) from None
+            self._contents = None
+        return self._read
 
 
 def read_infos(data: Content, spans: Iterable[tuple[int, int]], depth: int) -> list[ValueInfo]:
@@ -140,4 +179,4 @@ def _map_type(data: Content, parts: Parts, depth: int) -> MapType:
     return MapType(key, read_type(data, inner, depth + 1) if inner else NO_TYPE)
 
 
-__all__ = ["MAX_KEPT", "read_infos", "read_type"]
+__all__ = ["MAX_KEPT", "Claims", "read_infos", "read_type"]

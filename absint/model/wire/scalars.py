@@ -1,11 +1,17 @@
-"""Scalar values of fields: texts, signed numbers, and numbers that repeat, one to a field or packed."""
+"""Scalar values of fields: texts, signed numbers, and numbers that repeat, one to a field or packed.
+
+Many writers give each number of a list a field of its own. Such a run of fields counts as one field here.
+"""
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from mmap import mmap
-from typing import Final, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from absint.model.wire.fields import (
     DELIMITED,
@@ -15,7 +21,7 @@ from absint.model.wire.fields import (
     VARINT,
     Field,
     MalformedError,
-    fields,
+    field_at,
     varint,
 )  # fmt: skip
 
@@ -25,18 +31,47 @@ Content: TypeAlias = bytes | mmap
 Parts: TypeAlias = Sequence[tuple[int, int]]
 """The places of a message: several if its field occurs several times, since a parser merges these."""
 
+Runs: TypeAlias = Mapping[int, re.Pattern[bytes]]
+"""Patterns of runs of fields, by their first byte."""
+
+RUN: Final = 8
+"""The wire type, beside protobuf's, of a run of fields of one number; its value begins with the first tag."""
+
 LARGE: Final = 1 << 13
 """Bytes of the largest value that is copied wherever it appears: 1024 numbers of 64 bits."""
 
-Number = TypeVar("Number", int, float)
+_NO_RUNS: Final[Runs] = MappingProxyType({})
+_LONGEST: Final = 11
+"""Bytes of the longest number, with a tag."""
+
+_VARINT: Final = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
+_OF_RUN: Final = re.compile(b".(" + _VARINT + b")", re.DOTALL)
+_PACKED: Final = re.compile(rb"[\x80-\xff]*+[\x00-\x7f]")
 
 
-def each(data: Content, parts: Parts, depth: int) -> Iterator[Field]:
+def runs_of(varints: Sequence[int] = (), floats: Sequence[int] = (), doubles: Sequence[int] = ()) -> Runs:
+    """The runs of fields of these numbers, all below 16."""
+    kinds = ((varints, VARINT, _VARINT), (floats, FIXED32, b".{4}"), (doubles, FIXED64, b".{8}"))
+    return {
+        (tag := number << 3 | wire): re.compile(b"(?:" + re.escape(bytes([tag])) + value + b")++", re.DOTALL)
+        for numbers, wire, value in kinds
+        for number in numbers
+    }
+
+
+def each(data: Content, parts: Parts, depth: int, runs: Runs = _NO_RUNS) -> Iterator[Field]:
     """The fields of a message, `depth` messages below the outermost one."""
     if depth > MAX_DEPTH:
         raise MalformedError(parts[0][0], f"more than {MAX_DEPTH} messages and groups inside each other")
-    for start, end in parts:
-        yield from fields(data, start, end, depth)
+    for at, end in parts:
+        while at < end:
+            tag = data[at]
+            if tag in runs and (run := runs[tag].match(data, at, end)) is not None:
+                field = Field(tag >> 3, RUN, at, at, run.end(), 0)
+            else:
+                field = field_at(data, at, end, depth)
+            yield field
+            at = field.end
 
 
 def text(content: bytes) -> str:
@@ -64,34 +99,48 @@ def signed32(number: int) -> int:
 
 
 def integers(data: Content, found: Sequence[Field], most: int | None = None) -> list[int]:
-    """The numbers of VARINT fields and packed ones, 64 bits without a sign each; only the first `most`."""
+    """The numbers of runs of VARINT fields and of packed ones, 64 bits without a sign each; only the first `most`."""
     numbers: list[int] = []
     for field in found:
-        if field.wire == VARINT:
-            numbers.append(field.value)
-        elif field.wire == DELIMITED:
-            at = field.start
-            while at < field.end and (most is None or len(numbers) < most):
-                number, at = varint(data, at, field.end)
-                numbers.append(number)
-        if most is not None and len(numbers) >= most:
-            break
-    return numbers
+        if field.wire in (RUN, DELIMITED) and (most is None or len(numbers) < most):
+            end = field.end if most is None else min(field.end, field.start + _LONGEST * most)
+            content = data[field.start : end]
+            if content and content[-1] > 127 and end == field.end:
+                raise MalformedError(field.start, "the last number is truncated")
+            if content.isascii():  # a byte each, after its tag in a run
+                numbers += content[1::2] if field.wire == RUN else content
+            else:
+                values = (_OF_RUN if field.wire == RUN else _PACKED).findall(content)
+                if field.wire == DELIMITED and max(map(len, values), default=0) >= _LONGEST:
+                    raise MalformedError(field.start, "a number has over 10 bytes")
+                numbers += map(_number, values)
+    return numbers if most is None else numbers[:most]
+
+
+@lru_cache(maxsize=1 << 10)
+def _number(content: bytes) -> int:
+    return varint(content, 0, len(content))[0]
 
 
 def floats(data: Content, found: Sequence[Field], size: int, most: int | None = None) -> list[float]:
-    """The floats of 4 bytes or doubles of 8 bytes, one to a field or packed; only the first `most`."""
-    wire, letter = (FIXED32, "f") if size == 4 else (FIXED64, "d")
+    """The floats of 4 bytes or doubles of 8 bytes of runs and packed fields; only the first `most`."""
+    letter = "f" if size == 4 else "d"
     numbers: list[float] = []
     for field in found:
-        length = field.end - field.start
-        if field.wire not in (wire, DELIMITED):
+        if field.wire not in (RUN, DELIMITED):
             continue
-        if length % size:
+        step = int(field.wire == RUN)
+        length = field.end - field.start
+        if length % (size + step):
             raise MalformedError(field.start, f"{length:,} bytes are no numbers of {size} bytes each")
-        count = length // size if most is None else min(length // size, most - len(numbers))
-        numbers += struct.unpack(f"<{count}{letter}", data[field.start : field.start + count * size])
+        count = length // (size + step)
+        count = count if most is None else min(count, most - len(numbers))
+        content = data[field.start : field.start + count * (size + step)]
+        numbers += (number for (number,) in struct.iter_unpack("<" + "x" * step + letter, content))
     return numbers
 
 
-__all__ = ["LARGE", "Content", "Parts", "content_of", "each", "floats", "integers", "signed", "signed32", "text"]
+__all__ = [
+    "LARGE", "RUN", "Content", "Parts", "Runs", "content_of", "each", "floats", "integers", "runs_of", "signed",
+    "signed32", "text",
+]  # fmt: skip

@@ -9,10 +9,12 @@ from typing import Any, Final
 import onnx
 from google.protobuf.message import DecodeError
 
+from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.model.wire import graphs, tensors, types
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.read_graphs import read_model
+from absint.model.wire.read_types import Claims
 
 KINDS: Final = ("tensor_type", "sparse_tensor_type", "sequence_type", "optional_type", "map_type")
 NUMBERS: Final = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data")
@@ -32,9 +34,20 @@ def parsed(content: bytes) -> onnx.ModelProto | None:
 def read(content: bytes) -> graphs.Model | None:
     """The model that the reader reads; None where it refuses."""
     try:
-        return read_model(content)
-    except MalformedError:
+        found = read_model(content)
+        _read_claims(found)
+    except (MalformedError, ModelError):
         return None
+    return found
+
+
+def _read_claims(model: graphs.Model) -> None:
+    """Read all that is read on demand."""
+    pending: list[graphs.Graph | graphs.Function] = [model.graph, *model.functions]
+    while pending:
+        graph = pending.pop()
+        list(graph.value_info)
+        pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
 
 
 def differences(found: object, proto: Any, where: str = "model") -> Iterator[str]:
@@ -43,7 +56,7 @@ def differences(found: object, proto: Any, where: str = "model") -> Iterator[str
         yield from _of_type(found, proto, where)
     elif isinstance(found, tensors.Tensor):
         yield from _of_tensor(found, proto, where)
-    elif isinstance(found, list | tuple):
+    elif isinstance(found, list | tuple | Claims):
         if len(found) != len(proto):
             yield f"{where}: {len(found)} of them, not {len(proto)}"
         for at, (one, other) in enumerate(zip(found, proto, strict=False)):
