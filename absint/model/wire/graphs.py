@@ -5,7 +5,7 @@ Fields that no analysis looks at have no place here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.model.wire.fields import delimited
@@ -61,8 +61,8 @@ class Attribute:
         self._content = b""
 
     def HasField(self, name: str) -> bool:  # noqa: N802
-        """It has a tensor `t`, or a graph `g`."""
-        return self.t is not NO_TENSOR if name == "t" else self.g is not NO_GRAPH
+        """It has a tensor `t`, a sparse tensor `sparse_tensor`, or a graph `g`."""
+        return getattr(self, name) is not _NOTHING[name]
 
     def SerializeToString(self) -> bytes:  # noqa: N802
         """Its bytes in the file; if it holds a graph or a large tensor, bytes that no other attribute has."""
@@ -151,6 +151,7 @@ class Graph:
 
 
 NO_GRAPH: Final = Graph()
+_NOTHING: Final[Mapping[str, object]] = {"g": NO_GRAPH, "t": NO_TENSOR, "sparse_tensor": NO_SPARSE}
 
 
 class Function:

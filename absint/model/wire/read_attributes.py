@@ -23,7 +23,7 @@ ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 MAX_KEPT: Final = 1 << 22
 """Bytes of the tails that are kept."""
 
-MAX_TAIL: Final = 1 << 13
+MAX_TAIL: Final = 1 << 14
 """Bytes of the longest tail that is kept."""
 
 KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
@@ -114,9 +114,13 @@ def _read_messages(
 def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:
     """The bytes of an attribute; of one with a graph or a long tensor, bytes that no other attribute has."""
     is_long = sum(end - start for start, end in parts) > 2 * LARGE
-    if attribute.HasField("g") or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and attribute.HasField("t")):
+    if attribute.HasField("g") or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
         return f"attribute {next(_UNIQUE)}".encode()
     return b"".join(data[start:end] for start, end in parts)
+
+
+def _holds_tensor(attribute: Attribute) -> bool:
+    return attribute.HasField("t") or attribute.HasField("sparse_tensor")
 
 
 __all__ = ["KEPT", "MAX_KEPT", "MAX_TAIL", "ReadGraph", "read_attribute", "read_tail"]

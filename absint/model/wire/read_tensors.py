@@ -79,7 +79,8 @@ def _usual(data: Content, start: int, end: int) -> Tensor | None:
         if at + 2 > end:
             return None
         tag = data[at]
-    return None if is_small or data[at:end] != _IS_EXTERNAL else Tensor(name, data_type, dims, None, EXTERNAL)
+    is_usual = not is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
+    return Tensor(name, data_type, dims, None, EXTERNAL) if is_usual else None
 
 
 def _read_head(content: bytes) -> tuple[tuple[int, ...], int, bool]:

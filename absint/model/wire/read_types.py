@@ -63,13 +63,10 @@ class Claims(Sequence[ValueInfo]):
         """All of them. Raises ModelError if one is damaged."""
         if self._contents is not None:
             try:
-                self._read = [
-                    _usual(content) or _any(content, 0, len(content), self._depth) for content in self._contents
-                ]
+                self._read = [_usual(item) or _any(item, 0, len(item), self._depth) for item in self._contents]
             except MalformedError as error:
-                raise ModelError(
-                    f"a type in value_info does not parse as protobuf ({error}): the file is damaged"
-                ) from None
+                damage = f"a type in value_info does not parse as protobuf ({error})"
+                raise ModelError(f"{damage}: the file is damaged") from None
             self._contents = None
         return self._read
 
