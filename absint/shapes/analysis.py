@@ -95,8 +95,9 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         if observed or self.memo is None or type(self).transfer is not ShapeAnalysis.transfer:
             super().sweep(order, states)
             return
-        known = self.first_round if self.first_round is not None else self.memo if self.context is None else None
-        sweep(self.nodes, order, states, self.applied, self.transfer, known, None if self.inputs else self._stays)
+        memo = self.memo if self.context is None else None
+        stays = None if self.inputs else self._stays
+        sweep(self.nodes, order, states, self.applied, self.transfer, self.first_round, memo, stays)
 
     def _stays(self, value: Value) -> bool:
         """No fact changes the value of an input."""

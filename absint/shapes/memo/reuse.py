@@ -164,14 +164,15 @@ class FirstRound:
 
     def summary(self, node: int, operands: Sequence[Operand]) -> RuleSummary | None:
         """The node's summary over the new symbols; None if its rule has to run."""
-        first = self._applied.get(node)
-        if first is None or (self._changed and any(source in self._changed for source, _ in operands)):
+        first, changed = self._applied.get(node), self._changed
+        if first is None or (changed and not changed.isdisjoint([source for source, _ in operands])):
             return None
         return self._reuse.summary(first)
 
     def visited(self, node: int, state: State) -> None:
         """A node got its state from its rule or step: where that says more than before, its users run again too."""
-        if len(state) == len(self._states[node]) and all(map(self._reuse.is_replaced, self._states[node], state)):
+        before = self._states[node]
+        if len(state) == len(before) and all(map(self._reuse.is_replaced, before, state)):
             self._changed.discard(node)
         else:
             self._changed.add(node)

@@ -17,16 +17,15 @@ def sweep(
     states: list[State],
     applied: dict[int, RuleSummary],
     visit: Callable[[int, Sequence[State]], State],
-    known: FirstRound | Memo | None,
+    first: FirstRound | None,
+    memo: Memo | None,
     stays: Callable[[Value], bool] | None,
 ) -> None:
     """Write the state of each node in turn, and its rule summary.
 
-    `visit` computes the state of a node of which nothing is `known`. An input or initialiser whose value
-    `stays` has it in this round too.
+    `visit` computes the state of a node that neither the first round nor the memo knows. An input or initialiser whose
+    value `stays` has it in this round too.
     """
-    first = known if isinstance(known, FirstRound) else None
-    memo = known if isinstance(known, Memo) else None
     for node in order:
         item = nodes[node]
         operation = item.operation
@@ -35,13 +34,15 @@ def sweep(
                 states[node] = (item.value,)
                 continue
         elif item.gate < 0:
-            if memo is not None:
+            found = None if first is None else first.summary(node, item.operands)
+            is_again = found is None
+            if is_again and memo is not None:
                 found = memo[operation].get(tuple([states[p][i] if p >= 0 else None for p, i in item.operands]))
-            else:
-                found = None if first is None else first.summary(node, item.operands)
             if found is not None and not found.holes:
                 applied[node] = found
                 states[node] = found.outputs
+                if is_again and first is not None:
+                    first.visited(node, found.outputs)
                 continue
         states[node] = visit(node, states)
 
