@@ -65,6 +65,9 @@ def weak_topological_order(
         if task == "close":
             ends[nodes[0]] = len(order)
         elif task == "sort" and len(nodes) > 1:
+            if not _leads_back(nodes, successors, reverse):
+                order += sorted(nodes, reverse=reverse)
+                continue
             stack.extend(("place", part) for part in reversed(_components(nodes, successors, reverse)))
         elif nodes:
             head = max(nodes) if reverse else min(nodes)
@@ -92,6 +95,14 @@ def _regions(count: int, successors: Sequence[Sequence[int]], reverse: bool) -> 
         regions[-1].append(node)
         limit = max(limit, last[place])
     return regions
+
+
+def _leads_back(nodes: list[int], successors: Sequence[Sequence[int]], reverse: bool) -> bool:
+    """Some edge between the nodes leads to one that is no later."""
+    inside = set(nodes)
+    if reverse:
+        return any(child >= node and child in inside for node in nodes for child in successors[node])
+    return any(child <= node and child in inside for node in nodes for child in successors[node])
 
 
 def _components(nodes: list[int], successors: Sequence[Sequence[int]], reverse: bool) -> list[list[int]]:

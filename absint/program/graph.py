@@ -182,11 +182,27 @@ class Program:
         if not self._heads:
             return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
         neighbours: list[list[int]] = [[] for _ in range(count)]
-        for before, after in self.edges():
-            if reverse:
-                before, after = after, before
-            neighbours[before].append(after)
+        for number in self._in_loops():
+            node = self.nodes[number]
+            before = [producer for producer, _ in node.operands]
+            if node.step is not None:
+                before += node.step.after
+                if isinstance(node.step, LoopBody):
+                    before += [producer for producer, _ in node.step.back]
+            for producer in (*before, node.gate):
+                if producer >= 0:
+                    start, end = (number, producer) if reverse else (producer, number)
+                    neighbours[start].append(end)
         return weak_topological_order(count, neighbours, reverse=reverse)
+
+    def _in_loops(self) -> Iterator[int]:
+        """The nodes of the loops, inner ones included: only their edges lead back."""
+        done = -1
+        for head in sorted(self._heads):
+            step = self.nodes[head].step
+            if isinstance(step, LoopBody) and head > done:
+                done = step.last
+                yield from range(head, done + 1)
 
     def values(self) -> Iterator[tuple[str, Operand]]:
         """Every named value of the main graph, in order of appearance."""
