@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
 INTERRUPTED = 130
 
+ALLOCATED_BETWEEN_COLLECTIONS = 100_000
+"""Objects that modules and results are made of live to the end of the process; at Python's own threshold the collector
+walks over them a hundred times.
+"""
+
 
 def main() -> NoReturn:
     """Entry point of the `absint` command."""
+    gc.set_threshold(ALLOCATED_BETWEEN_COLLECTIONS)
     try:
         from absint.cli import run
 

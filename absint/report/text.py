@@ -56,10 +56,12 @@ def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
 
 def width_of(out: TextIO | None = None) -> int:
     """The width of a line: the terminal's, or no limit without one."""
+    out = out if out is not None else sys.stdout
+    if not out.isatty():
+        return _UNBROKEN
     import shutil
 
-    out = out if out is not None else sys.stdout
-    return max(shutil.get_terminal_size().columns, 40) if out.isatty() else _UNBROKEN
+    return max(shutil.get_terminal_size().columns, 40)
 
 
 def report(
