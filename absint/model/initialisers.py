@@ -69,6 +69,11 @@ def is_decoded(tensor: TensorMessage) -> bool:
     return tensor.data_location != EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
 
 
+def is_small(code: int, dims: tuple[int, ...]) -> bool:
+    """Elements of a tensor of this type and these dims are wanted."""
+    return _plain(code, dims)[1] >= 0
+
+
 @lru_cache(maxsize=1 << 12)
 def _plain(code: int, dims: tuple[int, ...]) -> tuple[Tensor, int]:
     """A tensor without its elements, and how many there are; -1 if they are not wanted."""
