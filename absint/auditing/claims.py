@@ -141,7 +141,7 @@ class _Reader:
         """The values that claims are about, with their graphs, by the names that sources use."""
         scopes = self._result.scopes
         found: dict[str, tuple[Operand, str]] = {}
-        for body in bodies(self._result.model):
+        for body in bodies(self._result.loaded.outline()):
             scope = scopes.get(body.path)
             for name, operand in scope.names.items() if scope is not None else ():
                 if operand[0] >= 0:

@@ -117,7 +117,7 @@ class Runs:
         self._every = True
         self._tried: dict[tuple[tuple[str, int], ...], str] = {}
         self._failure = ""
-        self._by_reference = result.model.ByteSize() <= MAX_BYTES_BY_REFERENCE
+        self._by_reference = result.loaded.size <= MAX_BYTES_BY_REFERENCE
         self.missing = ""
         """One line if onnxruntime is not installed."""
         self.observed: list[Observed] = []
@@ -258,8 +258,9 @@ class Runs:
 
     def _by_paths(self) -> tuple[bytes, list[str]]:
         """The model with the graph of each body named by its path."""
-        copy = type(self._result.model)()
-        copy.CopyFrom(self._result.model)
+        model = self._result.model
+        copy = type(model)()
+        copy.CopyFrom(model)
         calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
         for body in bodies(copy):
             if body.is_function or body.path.startswith(calls):
@@ -274,7 +275,7 @@ class Runs:
 
     def _called_once(self) -> dict[tuple[str, str], str]:
         calls: dict[tuple[str, str], list[str]] = {}
-        for body in bodies(self._result.model):
+        for body in bodies(self._result.loaded.outline()):
             if isinstance(body.graph, FunctionProto):
                 calls.setdefault((body.graph.domain, body.graph.name), []).append(body.path)
         return {function: paths[0] for function, paths in calls.items() if len(paths) == 1}

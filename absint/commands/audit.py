@@ -112,7 +112,7 @@ def _sources(
     from absint import auditing
 
     if declared or not (tools or policies):
-        yield "declared", partial(auditing.declared, result.model)
+        yield "declared", partial(auditing.declared, result.loaded.outline())
     for tool in dict.fromkeys(tools):
         yield tool, partial(auditing.peer, tool, result.model, Path(result.origin), seconds)
     for policy in dict.fromkeys(policies):

@@ -90,7 +90,7 @@ def constraints(
     else:
         from absint.model.writing import write_text
 
-        write_text(content, result.model, model, output)
+        write_text(content, result.loaded.outline(), model, output)
     return FINE
 
 

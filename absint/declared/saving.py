@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx import GraphProto, ModelProto
 
-from absint.declared.annotate import Annotated, MergePolicy, annotated
+from absint.declared.annotate import MergePolicy, annotated
 from absint.lattices.text.escapes import excerpt
 from absint.model.differences import differences
 from absint.model.inference import LeftOut
 from absint.model.outlines import outline
 from absint.model.wire.splicing import spliced
-from absint.model.writing import check_target, write_copy, write_model
+from absint.model.writing import check_target, write_copy
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -42,18 +42,11 @@ def save_annotated(
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     if target != STANDARD_OUTPUT:
         check_target("", target)
-    file = analysed.loaded.file
-    if file is None:
-        found = annotated(analysed, merge, outputs=outputs)
-        return _saved(found, target, write_model(found.model, analysed.folder, target))
-    with file.opened() as opened:
+    with analysed.loaded.opened() as opened:
         original = outline(opened.data)
         found = annotated(analysed, merge, outputs=outputs, model=original)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
-        return _saved(found, target, write_copy(opened, pieces, original, analysed.folder, target))
-
-
-def _saved(found: Annotated, target: str, weights: Iterable[str]) -> AnnotatedFile:
+        weights = write_copy(opened, pieces, original, analysed.folder, target)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
     return AnnotatedFile(target, values, found.left_out, tuple(weights))
 

@@ -10,8 +10,9 @@ from io import UnsupportedOperation
 from mmap import ACCESS_READ, mmap
 from typing import IO, Final, NamedTuple
 
-from absint.errors import UsageError
+from absint.errors import ModelError
 from absint.model.opening import opened_file, reason_of
+from absint.model.wire.fields import Data
 from absint.model.wire.splicing import Piece, Span
 
 _SMALL: Final = 1 << 16
@@ -40,46 +41,47 @@ class ModelFile(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[Opened]:
-        """The same file, mapped into memory. Raises UsageError if it has changed since it was read, or is not there."""
+        """The same file, mapped into memory. Raises ModelError if it has changed since it was read, or is not there."""
         with ExitStack() as stack:
             try:
                 number = stack.enter_context(opened_file(self.path))
                 is_same = _state(os.fstat(number)) == self.state
                 data = stack.enter_context(mmap(number, 0, access=ACCESS_READ)) if is_same else None
             except (OSError, ValueError) as error:
-                raise UsageError(f"{self.path} {reason_of(error)}") from None
+                raise ModelError(f"{self.path} {reason_of(error)}") from None
             if data is None:
-                raise UsageError(f"{self.path} has changed since it was read: analyse it again")
+                raise ModelError(f"{self.path} has changed since it was read: analyse it again")
             yield Opened(data, number)
 
 
 class Opened(NamedTuple):
-    """A file mapped into memory."""
+    """The bytes of a model: a file mapped into memory, or bytes."""
 
-    data: mmap
-    number: int
-    """Its descriptor."""
+    data: Data
+    number: int | None = None
+    """The descriptor of the file."""
 
     def copy(self, pieces: Sequence[Piece], target: IO[bytes]) -> None:
-        """Write the pieces to a file or a pipe. Large spans never come into the memory of this process."""
+        """Write the pieces to a file or a pipe. Large spans of a file never come into the memory of this process."""
         for piece in pieces:
             if isinstance(piece, bytes):
                 target.write(piece)
-            elif piece.end - piece.start <= _SMALL:
-                target.write(self.data[piece.start : piece.end])
+            elif self.number is None or piece.end - piece.start <= _SMALL:
+                target.write(memoryview(self.data)[piece.start : piece.end])
             else:
                 target.flush()
-                self._copy(piece, target)
+                _copy(self.number, piece, target)
 
-    def _copy(self, span: Span, target: IO[bytes]) -> None:
-        at = _copied_by_kernel(self.number, span, target) if hasattr(os, "copy_file_range") else span.start
-        os.lseek(self.number, at, os.SEEK_SET)
-        while at < span.end:
-            chunk = os.read(self.number, min(_CHUNK, span.end - at))
-            if not chunk:
-                raise OSError(errno.EIO, "the model became shorter while it was copied")
-            target.write(chunk)
-            at += len(chunk)
+
+def _copy(source: int, span: Span, target: IO[bytes]) -> None:
+    at = _copied_by_kernel(source, span, target) if hasattr(os, "copy_file_range") else span.start
+    os.lseek(source, at, os.SEEK_SET)
+    while at < span.end:
+        chunk = os.read(source, min(_CHUNK, span.end - at))
+        if not chunk:
+            raise OSError(errno.EIO, "the model became shorter while it was copied")
+        target.write(chunk)
+        at += len(chunk)
 
 
 def _copied_by_kernel(source: int, span: Span, target: IO[bytes]) -> int:

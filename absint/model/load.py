@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
-from absint.model.files import ModelFile
+from absint.model.files import ModelFile, Opened
 from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
 from absint.model.protos import DECLARING, declared_types
 from absint.model.wire import kinds
@@ -32,7 +33,7 @@ MAX_IN_MEMORY: Final = 1 << 24
 class Loaded:
     """A model, and if it came from a file, this file and the folder of its external data."""
 
-    __slots__ = ("_content", "_proto", "file", "folder", "model", "origin")
+    __slots__ = ("_content", "_given", "_proto", "file", "folder", "model", "origin")
 
     def __init__(
         self,
@@ -41,30 +42,63 @@ class Loaded:
         folder: Path | None = None,
         file: ModelFile | None = None,
         content: bytes | None = None,
-        proto: onnx.ModelProto | None = None,
+        given: onnx.ModelProto | onnx_ir.Model | None = None,
     ) -> None:
-        """`content` are the bytes that the model was read from, `proto` the message, if there is one."""
+        """`content` are the bytes that the model was read from, `given` the model in memory that it was read from."""
         self.model = model
         self.origin = origin
         self.folder = folder
         self.file = file
         self._content = content
-        self._proto = proto
+        self._given = given
+        self._proto: onnx.ModelProto | None = None
 
     @property
     def proto(self) -> onnx.ModelProto:
         """The model with its weights, parsed by protobuf when first asked for.
 
-        Raises ModelError for a file that protobuf does not read, and if a large file has changed since it was read.
+        Raises ModelError for a file that protobuf does not read, an onnx_ir model that cannot be serialised, and if a
+        large file has changed since it was read.
         """
+        if _is_proto(self._given):
+            return self._given
         if self._proto is None:
-            if self._content is not None:
-                self._proto = _parsed(self._content, self.origin)
+            if self._given is not None:
+                from absint.model.onnx_ir_models import whole
+
+                self._proto = whole(self._given)
             else:
-                assert self.file is not None
-                with self.file.opened() as opened:
+                with self.opened() as opened:
                     self._proto = _parsed(opened.data, self.origin)
         return self._proto
+
+    @contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """The bytes of the model: those of its file if there is one. Raises ModelError as `proto` does."""
+        if self._content is None and self.file is not None:
+            with self.file.opened() as opened:
+                yield opened
+        else:
+            yield Opened(_serialised(self.proto, self.origin) if self._content is None else self._content)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model. Raises ModelError as `proto` does."""
+        if self.file is not None:
+            return self.file.size
+        return len(self._content) if self._content is not None else int(self.proto.ByteSize())
+
+    def outline(self) -> onnx.ModelProto:
+        """The model as a message, which may lack the data of large tensors: they are not read for it.
+
+        Raises ModelError if a large file has changed since it was read.
+        """
+        if self._given is not None:
+            return cast("onnx.ModelProto", self.model)
+        from absint.model.outlines import outline
+
+        with self.opened() as opened:
+            return outline(opened.data)
 
 
 def load(model: ModelLike | Loaded) -> Loaded:
@@ -75,22 +109,19 @@ def load(model: ModelLike | Loaded) -> Loaded:
         return _checked(Loaded(_read(model, "the bytes given"), "the bytes given", content=model))
     if isinstance(model, (str, os.PathLike)):
         return _load_file(Path(model))
-    proto = _proto_of(model)
-    if proto is None:
-        found = f"cannot read a model from {type(model).__name__}"
-        raise ModelError(f"{found}: give a path, bytes, an onnx.ModelProto or an onnx_ir.Model")
-    return _checked(Loaded(proto, "the model", proto=proto))
-
-
-def _proto_of(model: object) -> onnx.ModelProto | None:
-    """The message that an object in memory is, or can be turned into. Who has one has imported its package."""
-    if isinstance(model, getattr(sys.modules.get("onnx"), "ModelProto", ())):
-        return cast("onnx.ModelProto", model)
+    if _is_proto(model):
+        return _checked(Loaded(model, "the model", given=model))
     if type(model).__module__.split(".")[0] == "onnx_ir":
-        import onnx_ir
+        from absint.model.onnx_ir_models import outline_of
 
-        return onnx_ir.to_proto(cast("onnx_ir.Model", model))
-    return None
+        return _checked(Loaded(outline_of(model), "the model", given=model))
+    found = f"cannot read a model from {type(model).__name__}"
+    raise ModelError(f"{found}: give a path, bytes, an onnx.ModelProto or an onnx_ir.Model")
+
+
+def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
+    """It is a message of onnx. Who has one has imported the package."""
+    return isinstance(model, getattr(sys.modules.get("onnx"), "ModelProto", ()))
 
 
 def _load_file(path: Path) -> Loaded:
@@ -120,7 +151,7 @@ def _read(data: bytes | mmap, origin: str) -> ModelMessage:
         raise _no_model(data, origin) from None
 
 
-def _parsed(data: bytes | mmap, origin: str) -> onnx.ModelProto:
+def _parsed(data: Data, origin: str) -> onnx.ModelProto:
     from google.protobuf.message import DecodeError
     from onnx import ModelProto
 
@@ -129,10 +160,18 @@ def _parsed(data: bytes | mmap, origin: str) -> onnx.ModelProto:
         raise ModelError(f"{origin} holds {len(data):,} bytes: {limits}")
     proto = ModelProto()
     try:
-        proto.ParseFromString(data)
+        proto.ParseFromString(data[:])
     except DecodeError:
         raise _no_model(data, origin) from None
     return proto
+
+
+def _serialised(proto: onnx.ModelProto, origin: str) -> bytes:
+    try:
+        content: bytes = proto.SerializeToString()
+    except Exception as error:  # protobuf's, for more than 2 GB
+        raise ModelError(f"{origin} cannot be serialised ({type(error).__name__}: {error})") from None
+    return content
 
 
 def _no_model(data: Data, origin: str) -> ModelError:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 Write: TypeAlias = Callable[[IO[bytes]], object]
 """Writes a content into a file."""
 
-_LIMIT = (1 << 31) - 1
-
 
 def check_target(source: str, target: str, force: bool | None = None) -> None:
     """Raises UsageError if the target cannot be written, or is the source and `force` does not allow that. If `force`
@@ -64,35 +62,21 @@ def write_file(text: str, target: str | os.PathLike[str]) -> None:
     _write(lambda file: file.write(content), target)
 
 
-def write_model(model: ModelProto, folder: Path | None, target: str) -> Sequence[str]:
-    """Write the model as `write_text` writes a text; to standard output if the target is `-`.
-
-    `folder` is that of its external data. The answer lists those that the target has not beside it. Raises UsageError
-    for a model that is too large for one file, and for a target that holds its weights.
-    """
-    try:
-        content = model.SerializeToString()
-    except Exception as error:
-        raise UsageError(f"the annotated model cannot be written ({type(error).__name__}: {error})") from None
-    if len(content) > _LIMIT:
-        raise UsageError("the annotated model is over 2 GB: keep its weights in an external file")
-    return _write_beside(lambda file: file.write(content), model, folder, target)
-
-
 def write_copy(
     original: Opened, pieces: Sequence[Piece], model: ModelProto, folder: Path | None, target: str
 ) -> Sequence[str]:
-    """Write pieces of a file and new ones as `write_model` writes a model, which may lack the data of its tensors."""
-    return _write_beside(lambda file: original.copy(pieces, file), model, folder, target)
+    """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
 
-
-def _write_beside(write: Write, model: ModelProto, folder: Path | None, target: str) -> Sequence[str]:
+    `model` is that of the pieces, which may lack the data of its tensors, and `folder` that of its external data. The
+    answer lists those that the target has not beside it. Raises UsageError for a target that holds its weights.
+    """
     if target == "-":
-        write(sys.stdout.buffer)
+        original.copy(pieces, sys.stdout.buffer)
         return ()
     weights = _locations(model)
     _check_weights(weights, folder, target)
-    if not _write(write, target) or folder is None or Path(os.path.realpath(target)).parent == folder.resolve():
+    is_file = _write(lambda file: original.copy(pieces, file), target)
+    if not is_file or folder is None or Path(os.path.realpath(target)).parent == folder.resolve():
         return ()
     return weights
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from absint.errors import AbsintError, UsageError
+from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.dtypes import numpy_dtype
-from absint.model.opening import check_file, reason_of
+from absint.model.opening import MAX_FILE, check_file, reason_of
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
@@ -230,16 +232,20 @@ def _run(
     }
 
 
+_GRAPH, _OUTPUT, _NAME = 7, 12, 1
+"""The numbers of fields: the graph of a model, the outputs of a graph, the name of an output."""
+
+
 def with_outputs(analysed: Analysed, names: Sequence[str]) -> bytes:
     """The model with further outputs. Protobuf reads two concatenated messages as one, their lists joined."""
-    more = type(analysed.model)()
-    for name in names:
-        more.graph.output.add(name=name)
+    outputs = b"".join(delimited(_OUTPUT, delimited(_NAME, content_of(name))) for name in names)
     try:
-        parts: list[bytes] = [analysed.model.SerializeToString(), more.SerializeToString()]
-    except Exception as error:  # protobuf's, for more than 2 GB
-        raise RunError(f"{analysed.origin} cannot be handed to onnxruntime: {error}") from None
-    return b"".join(parts)
+        with analysed.loaded.opened() as opened:
+            if len(opened.data) > MAX_FILE:
+                raise ModelError(f"{analysed.origin} holds {len(opened.data):,} bytes, and protobuf reads {MAX_FILE:,}")
+            return b"".join((opened.data, delimited(_GRAPH, outputs) if names else b""))
+    except ModelError as error:
+        raise RunError(f"the model cannot be handed to onnxruntime: {error}") from None
 
 
 def _in_process(

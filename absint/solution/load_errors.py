@@ -61,7 +61,7 @@ def _inferred(analysed: Analysed) -> Iterator[LoadError]:
 
     if len(analysed.nodes) > MAX_INFERRED:
         return
-    refused = {text.partition(": ")[0] for text in refusals(analysed.model) or ()}
+    refused = {text.partition(": ")[0] for text in refusals(analysed.loaded.outline()) or ()}
     for node, reasons in risks.items():
         item = analysed.nodes[node]
         name = "" if "#" in item.name else item.name

@@ -157,7 +157,7 @@ def claims_of(task: Task, result: Result) -> Claims:
 
     match task.source.kind:
         case "declared":
-            return declared(result.model)
+            return declared(result.loaded.outline())
         case "policy":
             return by_policy(task.source.name, task.path)  # its folder may hold external data
         case "tool":

@@ -32,6 +32,12 @@ def loaded(path: Path) -> ModelProto:
     return onnx.load(path, load_external_data=False)
 
 
+@pytest.fixture(autouse=True)
+def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are read as large ones are."""
+    monkeypatch.setattr("absint.model.load.MAX_IN_MEMORY", 0)
+
+
 def holds(model: ModelProto, folder: Path, random: Random) -> None:
     """The file that is written from a file of the model parses to what `annotate` gives for it."""
     is_plain = random.random() < 0.5
@@ -224,15 +230,23 @@ def test_models_without_a_file_are_written_too(way: Callable[[ModelProto], Any],
     assert saved.path == str(tmp_path / "out.onnx")
 
 
+def test_a_small_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    result = analysed(chain(), tmp_path)
+    (tmp_path / "model.onnx").unlink()
+    result.save_annotated(tmp_path / "out.onnx")
+    assert loaded(tmp_path / "out.onnx") == result.annotate()
+
+
 def test_a_file_that_changed_meanwhile_is_not_copied(tmp_path: Path) -> None:
     path, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
     result = analysed(chain(), tmp_path)
     path.write_bytes(everywhere().SerializeToString())
-    with pytest.raises(absint.UsageError) as raised:
+    with pytest.raises(absint.ModelError) as raised:
         result.save_annotated(out)
     assert str(raised.value) == f"{path} has changed since it was read: analyse it again"
     path.unlink()
-    with pytest.raises(absint.UsageError) as raised:
+    with pytest.raises(absint.ModelError) as raised:
         result.save_annotated(out)
     assert str(raised.value) == f"{path} does not exist"
     assert os.listdir(tmp_path) == []
