@@ -61,27 +61,52 @@ class Opened(NamedTuple):
     number: int | None = None
     """The descriptor of the file."""
 
-    def copy(self, pieces: Sequence[Piece], target: IO[bytes]) -> None:
-        """Write the pieces to a file or a pipe. Large spans of a file never come into the memory of this process."""
+    def copy(self, pieces: Sequence[Piece], target: IO[bytes], *, is_new: bool) -> None:
+        """Write the pieces to a file or a pipe. Large spans of a file never come into the memory of this process.
+
+        In a file that `is_new`, holes of the original stay holes.
+        """
         for piece in pieces:
             if isinstance(piece, bytes):
                 target.write(piece)
             elif self.number is None or piece.end - piece.start <= _SMALL:
                 target.write(memoryview(self.data)[piece.start : piece.end])
             else:
-                target.flush()
-                _copy(self.number, piece, target)
+                _copy(self.number, piece, target, is_new)
+        if is_new:
+            target.truncate()  # a hole at the end
 
 
-def _copy(source: int, span: Span, target: IO[bytes]) -> None:
-    at = _copied_by_kernel(source, span, target) if hasattr(os, "copy_file_range") else span.start
-    os.lseek(source, at, os.SEEK_SET)
-    while at < span.end:
-        chunk = os.read(source, min(_CHUNK, span.end - at))
-        if not chunk:
-            raise OSError(errno.EIO, "the model became shorter while it was copied")
-        target.write(chunk)
-        at += len(chunk)
+def _copy(source: int, span: Span, target: IO[bytes], is_new: bool) -> None:
+    at = span.start
+    for start, end in _written(source, span) if is_new else [span]:
+        target.flush()
+        if start > at:
+            target.seek(start - at, os.SEEK_CUR)
+        at = _copied_by_kernel(source, Span(start, end), target) if hasattr(os, "copy_file_range") else start
+        os.lseek(source, at, os.SEEK_SET)
+        while at < end:
+            chunk = os.read(source, min(_CHUNK, end - at))
+            if not chunk:
+                raise OSError(errno.EIO, "the model became shorter while it was copied")
+            target.write(chunk)
+            at += len(chunk)
+    if at < span.end:
+        target.seek(span.end - at, os.SEEK_CUR)
+
+
+def _written(source: int, span: Span) -> Iterator[Span]:
+    """The parts of a span that were ever written; between them the file has holes."""
+    end = span.start
+    while end < span.end:
+        try:
+            start = min(os.lseek(source, end, os.SEEK_DATA), span.end)
+            end = min(os.lseek(source, start, os.SEEK_HOLE), span.end)
+        except (OSError, AttributeError) as error:
+            start, end = end, span.end
+            if isinstance(error, OSError) and error.errno == errno.ENXIO:  # a hole up to the end of the file
+                return
+        yield Span(start, end)
 
 
 def _copied_by_kernel(source: int, span: Span, target: IO[bytes]) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from absint.model.files import Opened
     from absint.model.wire.splicing import Piece
 
-Write: TypeAlias = Callable[[IO[bytes]], object]
-"""Writes a content into a file."""
+Write: TypeAlias = Callable[[IO[bytes], bool], object]
+"""Writes a content into a file, and gets to know if the file is a new one."""
 
 
 def check_target(source: str, target: str, force: bool | None = None) -> None:
@@ -59,7 +59,7 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
 def write_file(text: str, target: str | os.PathLike[str]) -> None:
     """Write the text to a temporary file beside the target, then rename it."""
     content = text.encode("utf-8", "backslashreplace")
-    _write(lambda file: file.write(content), target)
+    _write(lambda file, _: file.write(content), target)
 
 
 def write_copy(
@@ -71,11 +71,11 @@ def write_copy(
     answer lists those that the target has not beside it. Raises UsageError for a target that holds its weights.
     """
     if target == "-":
-        original.copy(pieces, sys.stdout.buffer)
+        original.copy(pieces, sys.stdout.buffer, is_new=False)
         return ()
     weights = _locations(model)
     _check_weights(weights, folder, target)
-    is_file = _write(lambda file: original.copy(pieces, file), target)
+    is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
     if not is_file or folder is None or Path(os.path.realpath(target)).parent == folder.resolve():
         return ()
     return weights
@@ -113,7 +113,7 @@ def _write(write: Write, target: str | os.PathLike[str]) -> bool:
     try:
         if is_stream:
             with open(path, "wb") as file:
-                write(file)
+                write(file, False)
         else:
             _replace(Path(os.path.realpath(path)), write)
     except BrokenPipeError:
@@ -128,7 +128,7 @@ def _replace(path: Path, write: Write) -> None:
     file = open(temporary, "xb")  # noqa: SIM115 (a file that is already there is not ours to remove)
     try:
         with file:
-            write(file)
+            write(file, True)
         if path.exists():
             os.chmod(temporary, path.stat().st_mode & 0o7777)
         os.replace(temporary, path)

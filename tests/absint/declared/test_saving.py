@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -18,7 +20,7 @@ from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 import absint
 from absint.declared.annotate import POLICIES
 from absint.model.outlines import LARGE, outline
-from absint.model.wire.fields import fields
+from absint.model.wire.fields import DELIMITED, encoded, fields
 from tests.absint.wire.encodings import scrambled
 from tests.adversarial import MODELS
 from tests.real_models import PATHS
@@ -184,6 +186,45 @@ def test_unknown_fields_and_the_order_of_fields_survive(seed: int, tmp_path: Pat
     absint.analyze(path).save_annotated(out)
     assert parts(out.read_bytes()) == parts(data)
     assert [info.name for info in loaded(out).graph.value_info] == ["a"]
+
+
+PEAK = """
+import re, sys
+from absint.cli import run
+code = run(["annotate", "model.onnx", "-o", "out.onnx"])
+status = open("/proc/self/status").read()  # rusage counts from the process that forked this one
+print(int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]) // 1024, file=sys.stderr)
+sys.exit(code)
+"""
+"""Annotates, and prints the peak memory in MB."""
+
+
+def test_weights_never_come_into_memory(tmp_path: Path) -> None:
+    """A file of 3 GB, most of it a hole, is annotated in little memory; the hole stays one."""
+    size = 3 << 30
+    model = chain()
+    weight = model.graph.initializer.pop()
+    weight.ClearField("raw_data")
+    weight.dims[:] = [size // 4]
+    head = weight.SerializeToString() + encoded(TensorProto.RAW_DATA_FIELD_NUMBER << 3 | DELIMITED) + encoded(size)
+    tensor = encoded(GraphProto.INITIALIZER_FIELD_NUMBER << 3 | DELIMITED) + encoded(len(head) + size) + head
+    rest = model.graph.SerializeToString()
+    graph = encoded(ModelProto.GRAPH_FIELD_NUMBER << 3 | DELIMITED) + encoded(len(tensor) + size + len(rest)) + tensor
+    model.ClearField("graph")
+    with open(tmp_path / "model.onnx", "wb") as file:
+        file.write(model.SerializeToString() + graph)
+        file.seek(size, os.SEEK_CUR)
+        file.write(rest)
+    out = tmp_path / "out.onnx"
+    done = subprocess.run([sys.executable, "-c", PEAK], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "out.onnx: value_info of 1 value\n", done.stderr
+    assert int(done.stderr) < 200
+    assert out.stat().st_size > size
+    assert out.stat().st_blocks * 512 < 1 << 20
+    with open(out, "rb") as file:
+        assert file.read(len(model.SerializeToString())) == model.SerializeToString()
+        file.seek(-len(rest) - 100, os.SEEK_END)
+        assert rest[:100] in file.read()
 
 
 # Targets and sources
