@@ -2,6 +2,7 @@
 
 load            a model from a path, bytes or a proto; opening guards against hostile files
 wire            the wire format of protobuf: messages where they stand, without their weights
+onnx_ir_models  models of onnx_ir as messages, without the data of large tensors
 files           the file of a model, opened again and copied; writing replaces a file as a whole
 held_files      external data that a model refers to
 outlines        messages without the data of large tensors; differences between a model and its annotated copy
