@@ -10,6 +10,7 @@ from math import inf
 from typing import Final
 
 from absint.lattices.deadline import on_time
+from absint.lattices.logic.definedness import truth
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, restrict
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, negation
@@ -255,7 +256,7 @@ class _Work:
             shorter = clause
             for part in sorted(alternatives(clause), key=lambda p: (-weight([p]), p.key)):
                 rest = [p for p in alternatives(shorter) if p is not part]
-                if rest and self.entails([*others, *found], disjunction(*rest)):
+                if rest and self.entails([*others, *found], truth(disjunction(*rest))):
                     shorter = disjunction(*rest)
             if shorter is not clause:
                 because = found.pop(clause)
@@ -295,7 +296,7 @@ class _Work:
             if (
                 weight(conjuncts(form)) < weight(clauses)
                 and all(self.entails([*context, form], clause) for clause in clauses)
-                and all(self.entails([*context, *clauses], part) for part in conjuncts(form))
+                and all(self.entails([*context, *clauses], truth(part)) for part in conjuncts(form))
             ):
                 return form
         return None

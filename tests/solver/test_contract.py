@@ -79,6 +79,8 @@ def clauses(found: Contract) -> list[str]:
          ["a % 4 == 0", "b % 4 == 0"]),
         (["(a//8)*(b//8) >= 20"], ["(a//8)*(b//8) >= 20"]),
         (["a + b == c or a + b == 1 or c == 1", "a + b != 1 or c == 1"], ["a + b == c or c == 1"]),
+        # an alternative that keeps another from dividing by zero
+        (["a*b % (2*((a + 1)//2)) == 0 or a == 0"], ["a*b % (2*((a + 1)//2)) == 0 or a == 0"]),
     ],
 )  # fmt: skip
 def test_clauses(requirements: Sequence[str], expected: Sequence[str]) -> None:
@@ -128,6 +130,8 @@ TEMPLATES = [
     "min({x}, {k}) == {y}", "max({x}, {y}) == {z}", "{x}*{y} == {m}*({x}//{m})*{y}", "{x}*{y} % {m} == 0",
     "{x}*{y} == {m}*3*({x}//{m})*({y}//3)", "{x}*{y} == {m}*4*({x}*({y}//{m})//4)", "{x}*{y} == {z}*{k}",
     "({x}//{m})*({y}//2) >= {k}", "{x}*{y} == {x}*{y}*{z}//{m}", "{x}//{y} == {k}", "{x}*(12//{y}) == 12",
+    "{x} % {y} == 0 or {y} == 0", "{x}*{y} % (2*(({x} + 1)//2)) == 0 or {x} == 0",
+    "{x}*{y} % ({z}//2) == 0 or {z} <= {k}",
 ]  # fmt: skip
 literals = st.builds(
     lambda text, names, m, k: text.format(x=names[0], y=names[1], z=names[2], m=m, k=k),
