@@ -20,7 +20,6 @@ from absint.shapes.analysis import Trace
 from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
 from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
-from absint.shapes.profiling import Profile
 from absint.shapes.refinement import Rounds, run_rounds
 from absint.solution.analysed import Analysed
 from absint.transfer.families import shipped
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from absint.queries.provers import Given
     from absint.queries.size_boxes import Box
     from absint.runs.comparison import Comparison
+    from absint.shapes.profiling import Profile
     from absint.solution.claimed import Claimed
     from absint.solution.constraints import Recorded
     from absint.solver.constraints import Constraint, ConstraintSet

@@ -20,7 +20,8 @@ from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value
-from absint.program.steps import Gate, IfJoin, Operand
+from absint.program.constructs import Gate, IfJoin
+from absint.program.steps import Operand
 from tests.soundness.claims import against, learn, truth
 
 ort.set_default_logger_severity(4)

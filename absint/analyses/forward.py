@@ -15,7 +15,8 @@ from absint.engine import Analysis, Solution
 from absint.lattices.lattice import Lattice
 from absint.lattices.rows import Rows
 from absint.lattices.value import BOTTOM
-from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, Operand, ScanExit, ScanHead
+from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
+from absint.program.steps import Operand
 
 if TYPE_CHECKING:
     from absint.program.steps import Step

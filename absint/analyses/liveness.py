@@ -25,11 +25,12 @@ from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM
+from absint.program.constructs import LoopExit
 from absint.program.graph import Node
-from absint.program.steps import LoopBody, LoopExit, Operand
+from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
-    from absint.program.steps import MapExit, ScanExit
+    from absint.program.constructs import MapExit, ScanExit
     from absint.solution.analysed import Analysed
 
 Moments = tuple[int, ...]

@@ -14,7 +14,8 @@ from absint.costs.loop_sums import largest_over
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation, conjunction
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Monomial, expr_of
-from absint.program.steps import Gate, IfJoin, LoopBody, Operand
+from absint.program.constructs import Gate, IfJoin
+from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text
 from absint.program.declarations import Declaration, declarations
-from absint.program.steps import LoopHead, Operand
+from absint.program.steps import LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.model.messages import DimMessage, TypeMessage
@@ -68,7 +68,7 @@ class Inferred:
         state = self._base[node] if node in self._inputs else self._last[node]
         value = state[at] if at < len(state) else BOTTOM
         loop = self._nodes[node].step
-        if at == 1 and isinstance(loop, LoopHead):
+        if at == 1 and isinstance(loop, LoopBody) and loop.operator == "Loop":
             from absint.shapes.loops.head_values import condition_at_runtime
 
             return condition_at_runtime(value)

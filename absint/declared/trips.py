@@ -11,7 +11,8 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import Tensor, Value
-from absint.program.steps import LoopBody, LoopHead, ScanHead
+from absint.program.constructs import LoopHead, ScanHead
+from absint.program.steps import LoopBody
 from absint.shapes.loops.body import BodySymbols
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
     graph       Program, Node, Scope; digraph is the program for NetworkX
     operations  what equal operator instances share, interned
-    steps       what If, Loop, Scan and SequenceMap become: gates, heads, joins and exits. Data only
+    steps       what If, Loop, Scan and SequenceMap become, as data; constructs: their gates, heads, joins and exits
 
 From a model to a program:
 

@@ -10,22 +10,20 @@ from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
-from absint.program.lowered import Call, Lowerer
-from absint.program.steps import (
-    ABSENT,
+from absint.program.constructs import (
     Gate,
     IfJoin,
-    LoopBody,
     LoopExit,
     LoopHead,
     MapExit,
     MapHead,
-    Operand,
     ScanError,
     ScanExit,
     ScanHead,
     ScanSettings,
 )
+from absint.program.lowered import Call, Lowerer
+from absint.program.steps import ABSENT, LoopBody, Operand
 
 if TYPE_CHECKING:
     from absint.model.messages import GraphMessage

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 Requirement = Literal["shapes", "ranks", "rules"]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A value with the operator that computes it; `path` is that of its subgraph, empty in the main graph."""
 
     path: str
@@ -31,8 +29,7 @@ class Row:
         return f"{self.path}/{self.name}" if self.path else self.name
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(NamedTuple):
     """Counts over every value that a node computes, in the main graph, subgraphs and inlined functions."""
 
     values: int

@@ -7,6 +7,7 @@ An operator is interpreted by its rule (`absint.shapes.application`), a step of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from absint.engine import Analysis
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -20,8 +21,10 @@ from absint.shapes.interpretation import STATES, Interpretation
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.sweep import sweep
-from absint.shapes.profiling import Profile
 from absint.shapes.summaries import RuleSummary, State
+
+if TYPE_CHECKING:
+    from absint.shapes.profiling import Profile
 
 Trace = Callable[[int, State], None]
 

@@ -27,8 +27,8 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
+from absint.program.constructs import Gate, IfJoin
 from absint.program.graph import Node
-from absint.program.steps import Gate, IfJoin
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement

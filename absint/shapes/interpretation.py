@@ -22,12 +22,12 @@ from absint.program.steps import ABSENT, Operand
 from absint.shapes.memo.cache import Memo
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
-from absint.shapes.profiling import Profile
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.op import Caveat, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants
+    from absint.shapes.profiling import Profile
 
 STATES: Final = Rows(VALUES)
 """States are rows of values."""

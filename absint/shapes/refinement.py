@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.engine import fixpoint
 from absint.lattices.contents import Element, element_symbols
@@ -33,9 +33,11 @@ from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
-from absint.shapes.profiling import Profile
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
+
+if TYPE_CHECKING:
+    from absint.shapes.profiling import Profile
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""

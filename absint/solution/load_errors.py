@@ -14,7 +14,7 @@ from absint.engine import fixpoint
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types
-from absint.program.steps import ABSENT, LoopBody, LoopHead
+from absint.program.steps import ABSENT, LoopBody
 from absint.shapes.analysis import ShapeAnalysis
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _is_free(analysed: Analysed, operand: Operand, proto: TypeMessage) -> bool:
     item = analysed.nodes[operand[0]]
     if not isinstance(item.step, LoopBody):
         return True
-    if isinstance(item.step, LoopHead) and operand[1] == 1 and item.operands[1] == ABSENT:
+    if item.step.operator == "Loop" and operand[1] == 1 and item.operands[1] == ABSENT:
         return True
     return isinstance(_value(analysed, operand), OptionalOf) != isinstance(read_type(proto), OptionalOf)
 

@@ -16,8 +16,9 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, const, expr_of
 from absint.lattices.value import BOTTOM
+from absint.program.constructs import LoopHead
 from absint.program.graph import Node
-from absint.program.steps import LoopHead, Operand
+from absint.program.steps import Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols

@@ -7,7 +7,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.value import BOTTOM, Tensor, Value
-from absint.program.steps import LoopHead
+from absint.program.constructs import LoopHead
 
 
 def counter(head: LoopHead, number: Element) -> Tensor:

@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.value import Tensor, Value
+from absint.program.constructs import IfJoin, LoopHead, ScanHead
 from absint.program.graph import Node
 from absint.program.operations import Operation
-from absint.program.steps import ABSENT, IfJoin, LoopHead, Operand, ScanHead
+from absint.program.steps import ABSENT, Operand
 from absint.transfer.application import apply
 from absint.transfer.op import Op
 

@@ -34,8 +34,9 @@ from absint.lattices.terms.expr import (
 )
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.program.constructs import LoopExit, LoopHead
 from absint.program.graph import Node
-from absint.program.steps import LoopBody, LoopExit, LoopHead, Operand
+from absint.program.steps import LoopBody, Operand
 from absint.shapes.branches import condition_of, integer_of, single
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols

@@ -11,8 +11,9 @@ from absint.lattices.logic.truth import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.program.constructs import ScanExit, ScanHead, ScanSettings
 from absint.program.graph import Node
-from absint.program.steps import Operand, ScanExit, ScanHead, ScanSettings
+from absint.program.steps import Operand
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols

@@ -9,8 +9,8 @@ from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
+from absint.program.constructs import MapExit, MapHead
 from absint.program.graph import Node
-from absint.program.steps import MapExit, MapHead
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.premises import premises

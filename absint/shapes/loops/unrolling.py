@@ -18,7 +18,8 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
-from absint.program.steps import LoopBody, LoopHead, Operand
+from absint.program.constructs import LoopHead
+from absint.program.steps import LoopBody, Operand
 from absint.shapes.branches import condition_of
 from absint.shapes.interpretation import STATES, Budget, Interpretation
 from absint.shapes.loops.body import BodySymbols
