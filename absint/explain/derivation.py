@@ -175,6 +175,8 @@ class Derivation:
     def _why(self, slot: Slot, item: Node) -> str:
         """The reason why there is no expression."""
         assert item.operation is not None
+        if item.operation.body is not None:
+            return "a node of the function that is called decides it"
         if item.operation.rule is None:
             return "the operator has no rule"
         if item.operation.rule.inferred:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
+from absint.model import schemas
 from absint.model.files import ModelFile, Opened
 from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
-from absint.model.protos import DECLARING, declared_types
+from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.wire import kinds
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
@@ -99,6 +100,17 @@ class Loaded:
 
         with self.opened() as opened:
             return outline(opened.data)
+
+    def imports(self) -> dict[str, int]:
+        """The version of each domain that the model imports. Raises ModelError for an unknown one of ai.onnx."""
+        found = {domain_of(entry.domain): entry.version for entry in self.model.opset_import}
+        version = found.setdefault("", 1)
+        if not 1 <= version <= schemas.NEWEST:
+            raise ModelError(
+                f"{self.origin}: opset {version} of ai.onnx is not supported "
+                f"(the installed onnx package knows 1 to {schemas.NEWEST}; a newer one may know it)"
+            )
+        return found
 
 
 def load(model: ModelLike | Loaded) -> Loaded:

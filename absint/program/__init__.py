@@ -10,7 +10,8 @@ From a model to a program:
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
     instances         which operation an operator instance gets
-    sorting           nodes in any order; inlined_size: how large a call becomes
+    sorting           nodes in any order
+    folded            calls that stay one node, with a program of their own; inlined_size: how large a call becomes
     limits, report    deadlines and node budgets; diagnostics of lowering
 
 Beside it: declarations, the types that the author gives values.

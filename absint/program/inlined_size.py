@@ -23,28 +23,32 @@ def called(node: NodeMessage) -> Name:
     return domain_of(node.domain), node.op_type, getattr(node, "overload", "")
 
 
-def expanded_sizes(functions: Mapping[Name, FunctionMessage]) -> dict[Name, int]:
-    """The nodes that a call of each function becomes. A call that is recursive counts as one node."""
-    own: dict[Name, int] = {}
-    calls: dict[Name, list[Name]] = {}
+def called_by(functions: Mapping[Name, FunctionMessage]) -> dict[Name, tuple[int, list[Name]]]:
+    """For each function its nodes, those of its bodies included, and the functions that they call."""
+    found = {}
     for key, function in functions.items():
         nodes = list(_all_nodes(function.node))
-        own[key] = len(nodes)
-        calls[key] = [called(node) for node in nodes if called(node) in functions]
+        found[key] = len(nodes), [name for name in map(called, nodes) if name in functions]
+    return found
+
+
+def expanded_sizes(calls: Mapping[Name, tuple[int, list[Name]]]) -> dict[Name, int]:
+    """The nodes that a call of each function becomes. A call that is recursive counts as one node."""
     sizes: dict[Name, int] = {}
-    for root in functions:
+    for root in calls:
         open_calls: set[Name] = set()
         stack = [root]
         while stack:
             key = stack[-1]
+            own, inner = calls[key]
             if key in sizes:
                 stack.pop()
             elif key in open_calls:
-                sizes[key] = min(own[key] + sum(sizes.get(inner, 1) for inner in calls[key]), _ENDLESS)
+                sizes[key] = min(own + sum(sizes.get(name, 1) for name in inner), _ENDLESS)
                 stack.pop()
             else:
                 open_calls.add(key)
-                stack.extend(inner for inner in set(calls[key]) if inner not in sizes and inner not in open_calls)
+                stack.extend(name for name in set(inner) if name not in sizes and name not in open_calls)
     return sizes
 
 

@@ -12,10 +12,10 @@ from absint.diagnostics import Diagnostic
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
-from absint.model.protos import name_of
+from absint.model.protos import domain_of, name_of
 from absint.program.graph import Path, Program, Scope
 from absint.program.operations import Operation
-from absint.program.steps import Operand, Step
+from absint.program.steps import ABSENT, Operand, Step
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
@@ -141,6 +141,28 @@ class Call(NamedTuple):
     def place(self) -> str:
         """Its name in diagnostics."""
         return place_of(self.node, self.number, self.frame)
+
+    @property
+    def name(self) -> str:
+        """Its name in its body."""
+        return name_of(self.node, self.number)
+
+    def given(self, function: FunctionMessage) -> dict[str, AttributeMessage]:
+        """The attributes of a call, and the function's defaults of the others."""
+        return {a.name: a for a in (*function.attribute_proto, *self.attributes)}
+
+    def imported(self, function: FunctionMessage) -> dict[str, int]:
+        """The opsets of the function's body."""
+        return {**self.frame.imports, **{domain_of(e.domain): e.version for e in function.opset_import}}
+
+    def excess(self, function: FunctionMessage) -> str:
+        """The excess of a call over the inputs or outputs of its function, in words; empty if it fits."""
+        given = max((at for at, operand in enumerate(self.operands, 1) if operand != ABSENT), default=0)
+        outputs = len(self.outputs)
+        for what, here, declared in (("inputs", given, function.input), ("outputs", outputs, function.output)):
+            if here > len(declared):
+                return f"it has {here} {what}, and function {function.name!r} declares {len(declared)}"
+        return ""
 
 
 def place_of(node: NodeMessage, number: int, frame: Frame) -> str:

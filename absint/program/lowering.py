@@ -11,23 +11,18 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from absint.diagnostics import Diagnostic
 from absint.errors import ModelError
 from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
-from absint.model.protos import (
-    Captures,
-    attribute_key,
-    domain_of,
-    overload_of,
-    resolved,
-)
+from absint.model.protos import Captures, attribute_key, domain_of, overload_of, resolved
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
+from absint.program.folded import FOLDED, Body, Functions, Task
 from absint.program.graph import Node, Path, Program, Scope
-from absint.program.inlined_size import called, expanded_sizes
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
@@ -40,16 +35,10 @@ from absint.rules.lookup import Lookup
 from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
-    from absint.model.messages import (
-        AttributeMessage,
-        FunctionMessage,
-        GraphMessage,
-        NodeMessage,
-        OpsetMessage,
-    )  # fmt: skip
+    from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
 
 MAX_NODES: Final = 1_000_000
-"""A model that lowers to more nodes keeps its innermost calls opaque."""
+"""A model that lowers to more nodes keeps calls opaque that are not folded."""
 
 MAX_NESTING: Final = 2_000
 """Bodies and calls nested deeper than this are opaque."""
@@ -66,8 +55,11 @@ class Lowerer:
         defaults: bool = False,
         premises: bool = True,
         watch: Watch | None = None,
+        functions: Functions | None = None,
     ) -> None:
-        """`defaults` assumes that no caller replaces an initialiser that is an input too."""
+        """`defaults` assumes that no caller replaces an initialiser that is an input too. `functions` are those of the
+        model, if one of them is to be lowered.
+        """
         self.loaded = loaded
         self._lookup = lookup
         self._watch = watch
@@ -80,9 +72,12 @@ class Lowerer:
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphMessage, Scope, str]] = []
         self._operations: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
-        functions = loaded.model.functions
-        self._functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in functions}
-        self._sizes = expanded_sizes(self._functions)
+        self._may_fold = watch is None or watch.max_nodes is None
+        self._is_body = functions is not None
+        if functions is None:
+            functions = Functions({(domain_of(f.domain), f.name, overload_of(f)): f for f in loaded.model.functions})
+        self._called = functions
+        self._functions = functions.protos
         self._root = Path()
         self._captures = Captures()
 
@@ -108,37 +103,48 @@ class Lowerer:
 
     def _lowered(self) -> Lowered:
         model = self.loaded.model
-        imports = self._imports(model.opset_import)
+        program, imports = self.program, self.loaded.imports()
         self._declaring.append(Declaring("", model.graph, self.program.main, -1))
         self._sources.bind_inputs(model.graph)
         if self._watch is not None and self._watch.max_nodes is not None:
             self._most = min(MAX_NODES, len(self.program.nodes) + self._watch.max_nodes)
         self._push(model.graph.node, self.program.main, self._root, -1, imports, lambda: None)
+        self._walk()
+        sources, diagnostics = self._sources, self._report.diagnostics
+        sources.bind_outputs(model.graph)
+        while self._called.pending:
+            inner = Lowerer(self.loaded, self._lookup, premises=program.premises, functions=self._called)
+            diagnostics += inner.lower_body(*self._called.pending.pop())
+        diagnostics += self._lookup.diagnostics
+        signature, refused, declaring = sources.signature, sources.refused, self._declaring
+        program.read_declared = partial(declared_shapes, declaring, signature.inputs)
+        texts = definition_texts(model)
+        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
+
+    def _walk(self) -> None:
         while self._frames:
             frame = self._frames[-1]
             if not self._advance(frame):
                 self._frames.pop()
                 frame.done()
-        sources, diagnostics = self._sources, self._report.diagnostics
-        sources.bind_outputs(model.graph)
-        diagnostics += self._lookup.diagnostics
-        signature, refused = sources.signature, sources.refused
-        program, declaring = self.program, self._declaring
-        program.read_declared = partial(declared_shapes, declaring, signature.inputs)
-        texts = definition_texts(model)
-        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
 
-    # Declarations
-
-    def _imports(self, entries: Sequence[OpsetMessage]) -> dict[str, int]:
-        imports = {domain_of(entry.domain): entry.version for entry in entries}
-        version = imports.setdefault("", 1)
-        if not 1 <= version <= schemas.NEWEST:
-            raise ModelError(
-                f"{self.loaded.origin}: opset {version} of ai.onnx is not supported "
-                f"(the installed onnx package knows 1 to {schemas.NEWEST}; a newer one may know it)"
-            )
-        return imports
+    def lower_body(self, body: Body, task: Task) -> list[Diagnostic]:
+        """Lower the body of a function, for calls that are folded; the diagnostics."""
+        function, scope = task.function, self.program.main
+        for formal, present in zip(function.input, task.present, strict=True):
+            if present:
+                self._sources.add(formal, TOP, scope.names)
+            else:
+                scope.names[formal] = ABSENT
+        body.inputs = tuple(scope.names[formal][0] for formal in function.input)
+        path = Path(None, function.name)
+        self._push(function.node, scope, path, -1, task.imports, lambda: None, task.attributes, (task.key,))
+        self._walk()
+        found = [scope.find(formal) or self._missing(formal, str(path), scope) for formal in function.output]
+        body.outputs = tuple(found[: task.outputs])
+        body.program = self.program
+        body.refused = next((reason for _, reason in self._sources.refused), "")
+        return self._report.diagnostics
 
     # Bodies
 
@@ -274,15 +280,21 @@ class Lowerer:
         if function is None:
             function = schemas.function_body(domain, node.op_type, frame.imports.get(domain, 1))
             assert function is not None
+        fits = len(self.program.nodes) + self._called.size(node, function) <= self._most
         if key in frame.stack:
             self.error(
                 "recursive-function", call.place, f"function {node.op_type!r} calls itself; the call is left opaque"
             )
             self.opaque(call)
-        elif excess := _excess(call, function):
+        elif excess := call.excess(function):
             self.error("call-arity", call.place, f"{excess}; the call is left opaque")
             self.opaque(call)
-        elif len(self._frames) >= MAX_NESTING or self._grown(node, function) > self._most:
+        elif self._may_fold and self._called.folds(call, function, fits, inside=self._is_body):
+            operation = self._called.operation(call, function, key)
+            if not self._is_body:
+                self._report.note("folded-call", call.place, FOLDED.format(self._called.size(node, function)))
+            self._add(call, Node(call.name, frame.path, call.operands, call.outputs, frame.gate, operation))
+        elif len(self._frames) >= MAX_NESTING or not fits:
             self._too_deep(call)
         else:
             if len(call.outputs) < len(function.output) and self._function(node) is not None and function.node:
@@ -290,10 +302,6 @@ class Lowerer:
                 text = f"a call of function {function.name!r} must name {found}; an unused one has an empty name"
                 self._sources.refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
-
-    def _grown(self, node: NodeMessage, function: FunctionMessage) -> int:
-        """The size of the graph after a call has been inlined."""
-        return len(self.program.nodes) + self._sizes.get(called(node), len(function.node))
 
     def _control(self, call: Call) -> None:
         graphs = {a.name: a.g for a in call.attributes if a.type == kinds.GRAPH}
@@ -317,7 +325,7 @@ class Lowerer:
         """Add the instance as one node; only its output types are known."""
         domain = domain_of(call.node.domain)
         operation = Operation(domain, call.node.op_type, call.frame.imports.get(domain, 1), None, {}, len(call.outputs))
-        self._add(call, Node(_name(call), call.frame.path, call.operands, call.outputs, call.frame.gate, operation))
+        self._add(call, Node(call.name, call.frame.path, call.operands, call.outputs, call.frame.gate, operation))
 
     def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
@@ -325,7 +333,7 @@ class Lowerer:
             step = replace(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
         return self._add(
             call,
-            Node(_name(call), call.frame.path, operands, () if inner else call.outputs, call.frame.gate, step=step),
+            Node(call.name, call.frame.path, operands, () if inner else call.outputs, call.frame.gate, step=step),
         )
 
     def _add(self, call: Call, node: Node) -> int:
@@ -343,9 +351,7 @@ class Lowerer:
         scope = Scope()
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
-        given = {a.name: a for a in function.attribute_proto}
-        given.update((a.name, a) for a in call.attributes)
-        imports = {**frame.imports, **{domain_of(e.domain): e.version for e in function.opset_import}}
+        given, imports = call.given(function), call.imported(function)
         path = self._enter(frame.path, call.label, scope)
 
         if getattr(function, "value_info", ()):
@@ -381,27 +387,16 @@ class Lowerer:
             results = []
             for info in graph.output:
                 found = scope.find(info.name)
-                if found is None:
-                    self.error("undefined-output", str(path), f"output {info.name!r} is not computed by any node")
-                    found = (self._sources.add(info.name, TOP, scope.names), 0)
-                results.append(found)
+                results.append(found if found is not None else self._missing(info.name, str(path), scope))
             done(results)
 
         self._push(graph.node, scope, path, gate, frame.imports, finish, frame.attributes, frame.stack)
 
+    def _missing(self, name: str, where: str, scope: Scope) -> Operand:
+        """A value in place of an output of a body that no node computes."""
+        self.error("undefined-output", where, f"output {name!r} is not computed by any node")
+        return self._sources.add(name, TOP, scope.names), 0
+
     def error(self, code: str, where: str, message: str) -> None:
         """Report a fault of the model."""
         self._report.error(code, where, message)
-
-
-def _name(call: Call) -> str:
-    return call.node.name or f"#{call.number}"
-
-
-def _excess(call: Call, function: FunctionMessage) -> str:
-    """The excess of a call over the inputs or outputs of its function, in words; empty if it fits."""
-    given = max((at for at, operand in enumerate(call.operands, 1) if operand != ABSENT), default=0)
-    for what, here, declared in (("inputs", given, function.input), ("outputs", len(call.outputs), function.output)):
-        if here > len(declared):
-            return f"it has {here} {what}, and function {function.name!r} declares {len(declared)}"
-    return ""

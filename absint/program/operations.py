@@ -7,6 +7,7 @@ models that a process reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from absint.model.schemas import Form
@@ -18,12 +19,22 @@ MAX_OPERATIONS: Final = 1 << 12
 """Most operations kept; then all are forgotten."""
 
 
+@dataclass(eq=False)
+class Callee:
+    """The function that a folded call calls."""
+
+    name: str
+    nodes: int
+    """The nodes that a call stands for."""
+
+
 class Operation:
     """The common part of equal operator instances: operator, version, rule, decoded attributes, arity."""
 
     __slots__ = (
         "__weakref__",
         "attributes",
+        "body",
         "domain",
         "form",
         "is_interned",
@@ -50,6 +61,7 @@ class Operation:
         is_standard: bool = False,
         form: Form | None = None,
         types: Signature | None = None,
+        body: Callee | None = None,
     ) -> None:
         self.domain = domain
         self.op_type = op_type
@@ -67,6 +79,8 @@ class Operation:
         """The form that the schema of the operator demands of its nodes."""
         self.types = types
         """The types that the operator takes and gives; None for a rule of the user."""
+        self.body = body
+        """The function that a folded call calls; it has no rule."""
         self.is_interned = False
         """It is kept for later models."""
 
@@ -104,4 +118,4 @@ class Operations:
 INTERNED: Final = Operations()
 
 
-__all__ = ["INTERNED", "MAX_OPERATIONS", "Operation", "Operations"]
+__all__ = ["INTERNED", "MAX_OPERATIONS", "Callee", "Operation", "Operations"]

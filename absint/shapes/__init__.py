@@ -5,6 +5,7 @@ interpretation  the state that these functions see: the knowledge about each nod
 application     operators: a rule applied, its result checked, typed and named; folding evaluates constants by
                 reference
 summaries       what one application gives, with holes for fresh symbols
+calls           the summary of a folded call, whose body is a program of its own
 readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap

@@ -10,10 +10,12 @@ from absint.lattices.logic.relation import FALSE
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.largest import oversize
+from absint.program.folded import Body
 from absint.program.graph import Node
-from absint.program.operations import Operation
+from absint.program.operations import Callee, Operation
+from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
-from absint.shapes.interpretation import Interpretation
+from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
@@ -92,6 +94,8 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
         if wrong is not None:  # no runtime loads the node, whatever its inputs
             refused = Statement(FALSE, wrong, "required")
             return name_unknowns(_unknown(operation, inputs), (refused,), rejected=wrong, refusal="ill-formed")
+    if operation.body is not None:
+        return _called(run, node, operation.body, inputs, facts, count)
     if rule is None:
         return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
     version, name, premises = operation.version, operation.op_type, run.program.premises
@@ -127,6 +131,16 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
 def _unknown(operation: Operation, inputs: Inputs) -> State:
     """Outputs of which only the types are known."""
     return typed(operation, inputs, (TOP,) * operation.outputs)
+
+
+def _called(run: Interpretation, node: int, body: Callee, inputs: Inputs, facts: Facts, outputs: int) -> RuleSummary:
+    """The summary of a folded call. A failure of a rule in its body is recorded at the node."""
+    assert isinstance(body, Body)
+    calls = run.calls or Calls()
+    summary = summary_of(run, calls, body, inputs, facts, outputs)
+    if calls.crash:
+        run.crashes[node] = calls.crash
+    return summary
 
 
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:

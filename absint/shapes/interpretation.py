@@ -5,6 +5,7 @@ Steps and operations are data that no analysis changes. Knowledge about them is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -18,8 +19,9 @@ from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Program
+from absint.program.operations import Callee, Operation
 from absint.program.steps import ABSENT, Operand
-from absint.shapes.memo.cache import Memo
+from absint.shapes.memo.cache import Memo, Results
 from absint.shapes.memo.known_facts import assuming
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State, name_unknowns, own_symbols
@@ -41,6 +43,33 @@ class Budget:
     """Nodes that a trial may still visit."""
 
     left: int
+
+
+class Calls:
+    """Summaries of folded calls during one application of the outermost one, and the calls under way.
+
+    They are forgotten with it, so that no answer depends on an earlier one.
+    """
+
+    def __init__(self) -> None:
+        self.summaries: dict[object, RuleSummary] = {}
+        """By body, inputs and facts."""
+        self.analysed: Counter[Callee] = Counter()
+        """The number of inputs for which each body was analysed."""
+        self.results = _OwnResults()
+        """Of the rules in bodies."""
+        self.depth = 0
+        self.crash = ""
+        """The failure of a rule in a body, if one failed."""
+
+
+class _OwnResults(Memo):
+    """Results of rules that no other analysis sees."""
+
+    def __missing__(self, operation: Operation) -> Results:
+        found: Results = {}
+        self[operation] = found
+        return found
 
 
 class Interpretation:
@@ -90,6 +119,8 @@ class Interpretation:
         """Rules actually run, memo hits not counted."""
         self.budget: Budget | None = None
         """Of a trial."""
+        self.calls: Calls | None = None
+        """Summaries of folded calls, in the body of one."""
 
     def _context(self) -> object:
         context: object = None if self.facts.narrows_only else self.facts.key
@@ -118,10 +149,24 @@ class Interpretation:
             memo=None if knowing else self.memo,
         )
         other.guards = dict(self.guards)
-        other.budget = self.budget
+        other.budget, other.calls = self.budget, self.calls
         if knowing:
             other.applied, other.trips = dict(self.applied), dict(self.trips)
             other.invariants = {head: found.copy() for head, found in self.invariants.items()}
+        return other
+
+    def of_body(self, program: Program, facts: Facts, inputs: Mapping[int, Value], calls: Calls) -> Interpretation:
+        """An interpretation of the body of a folded call."""
+        other = Interpretation(
+            program,
+            facts,
+            self._interpret,
+            inputs=inputs,
+            simplify=self.simplify,
+            policy=self.policy,
+            memo=calls.results,
+        )
+        other.calls = calls
         return other
 
     # Values

@@ -196,7 +196,7 @@ class Analysed:
     def unruled(self) -> Counter[str]:
         """Operators without a rule, and the number of their nodes."""
         operations = (node.operation for node in self.nodes)
-        return Counter(k.operator for k in operations if k is not None and k.rule is None)
+        return Counter(k.operator for k in operations if k is not None and k.rule is None and k.body is None)
 
     @cached_property
     def inferred(self) -> Counter[str]:

@@ -6,7 +6,7 @@ as a premise. Nothing here searches: an answer costs a few normal forms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from absint.lattices.deadline import on_time
@@ -85,6 +85,11 @@ class Facts:
     def assume(self, *relations: Relation) -> Facts:
         """These facts and the given ones."""
         return Facts((*self.relations, *relations), self.order) if relations else self
+
+    def about(self, includes: Callable[[Symbol], bool]) -> Facts:
+        """The facts that mention no other symbols."""
+        kept = [relation for relation in self.relations if all(map(includes, relation.symbols))]
+        return self if len(kept) == len(self.relations) else Facts(kept, self.order)
 
     def _learn(self, relation: Relation) -> None:
         relation = relation.substitute(self._mapping) if self._mapping else relation

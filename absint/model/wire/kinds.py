@@ -10,6 +10,7 @@ GRAPH: Final = 5
 FLOATS: Final = 6
 INTS: Final = 7
 STRINGS: Final = 8
+GRAPHS: Final = 10
 SPARSE_TENSOR: Final = 11
 TYPE_PROTO: Final = 13
 LAST: Final = 14

@@ -296,6 +296,27 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "module('tempfile').mkdtemp(), 'm'), (rows, -1))).shapes['y'] for rows in (2, 3)])",
         "pytest tests/absint/test_memo.py",
     ),
+    # Folded calls
+    mutant(
+        "folded-call-shares-symbols",
+        "a size of the caller is one that the body invents",
+        "absint.shapes.calls",
+        "if symbol.kind is not SymbolKind.INPUT and symbol not in names:",
+        "if symbol.kind is None:",
+        "module('tests.absint.test_folded_calls').all_folded("
+        "module('tests.absint.test_folded_calls').nonzero_of_nonzero())",
+        "pytest tests/absint/test_folded_calls.py",
+    ),
+    mutant(
+        "folded-call-requires-on-all-paths",
+        "what one path of a body requires is required by the call",
+        "absint.shapes.calls",
+        "is_certain = item.gate < 0 and bool(self._body.needed[number])",
+        "is_certain = True",
+        "module('tests.absint.test_folded_calls').all_folded("
+        "module('tests.absint.test_folded_calls').product_in_a_loop())",
+        "pytest tests/absint/test_folded_calls.py",
+    ),
     # The fixpoint
     mutant(
         "fixpoint-stops-after-one-round",

@@ -1,0 +1,156 @@
+"""Folded calls: a call that stands for very many nodes, most of them alike, stays one node.
+
+A function that calls another twice, which calls a third twice, and so on, is short in a file and endless in a graph.
+The body of such a function is lowered once, as a program of its own; the analysis visits it once for equal inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from absint.model.protos import attribute_key, domain_of
+from absint.model.wire import kinds
+from absint.program.inlined_size import Name, called, called_by, expanded_sizes
+from absint.program.lowered import Call
+from absint.program.operations import Callee, Operation
+from absint.program.steps import ABSENT, Operand
+
+if TYPE_CHECKING:
+    from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
+    from absint.program.graph import Program
+
+LARGE: Final = 20_000
+"""A call in the graph that becomes no more nodes is inlined."""
+
+LARGE_INSIDE: Final = 500
+"""The same in the body of a folded call."""
+
+ALIKE: Final = 8
+"""A call is folded if it becomes at least so many times the nodes of its function and of those that it reaches."""
+
+
+_GRAPHS: Final = frozenset({kinds.GRAPH, kinds.GRAPHS})
+"""Attribute types of graphs, which may use names of the caller."""
+
+FOLDED: Final = "it stands for {:,} nodes, which are analysed as one: values, costs and memory inside are not listed"
+
+
+class Task(NamedTuple):
+    """The lowering of a body: the function, with all that a call gives it but its operands."""
+
+    function: FunctionMessage
+    key: str
+    attributes: Mapping[str, AttributeMessage]
+    imports: Mapping[str, int]
+    present: tuple[bool, ...]
+    """A flag for each input of the function: the call has it."""
+    outputs: int
+
+
+@dataclass(eq=False)
+class Body(Callee):
+    """The body of a function as a program of its own, for calls that are folded."""
+
+    program: Program | None = None
+    """None until it has been lowered."""
+    inputs: tuple[int, ...] = ()
+    """The node of each input; -1 for one that the calls leave out."""
+    outputs: tuple[Operand, ...] = ()
+    refused: str = ""
+    """The reason why no runtime loads the model, if there is one."""
+
+    @cached_property
+    def needed(self) -> bytes:
+        """A flag for each node on which every output depends: a run that needs the call needs it."""
+        assert self.program is not None
+        nodes = self.program.nodes
+        reach = [0] * len(nodes)
+        for index, (node, _) in enumerate(self.outputs):
+            if node >= 0:
+                reach[node] |= 1 << index
+        for number in range(len(nodes) - 1, -1, -1):
+            item = nodes[number]
+            for before in (*(producer for producer, _ in item.operands), item.gate):
+                if before >= 0:
+                    reach[before] |= reach[number]
+        every = (1 << len(self.outputs)) - 1
+        return bytes(found == every for found in reach)
+
+
+@dataclass(eq=False)
+class Functions:
+    """The functions of a model, and their folded bodies."""
+
+    protos: Mapping[Name, FunctionMessage]
+    pending: list[tuple[Body, Task]] = field(default_factory=list)
+    """Bodies that are still to be lowered."""
+    _operations: dict[Hashable, Operation] = field(default_factory=dict)
+    _reached: dict[Name, int] = field(default_factory=dict)
+
+    @cached_property
+    def _calls(self) -> Mapping[Name, tuple[int, list[Name]]]:
+        return called_by(self.protos)
+
+    @cached_property
+    def _sizes(self) -> Mapping[Name, int]:
+        return expanded_sizes(self._calls)
+
+    def size(self, node: NodeMessage, function: FunctionMessage) -> int:
+        """The nodes that a call becomes."""
+        return self._sizes.get(called(node), len(function.node))
+
+    def is_repetitive(self, node: NodeMessage) -> bool:
+        """Most nodes that a call becomes are copies of others. A function that may reach itself is not."""
+        name = called(node)
+        if name not in self.protos:
+            return False
+        if name not in self._reached:
+            self._reached[name] = self._distinct(name)
+        return self._sizes[name] >= ALIKE * self._reached[name]
+
+    def _distinct(self, name: Name) -> int:
+        """The nodes of the function and of all that it reaches; more than any call has if one of them is recursive."""
+        seen: dict[Name, bool] = {}  # is its search under way
+        stack, total = [name], 0
+        while stack:
+            key = stack[-1]
+            if key not in seen:
+                own, inner = self._calls[key]
+                seen[key], total = True, total + own
+                if any(seen.get(other, False) for other in inner):
+                    return 1 << 63
+                stack.extend({other for other in inner if other not in seen})
+            else:
+                seen[key] = False
+                stack.pop()
+        return total
+
+    def folds(self, call: Call, function: FunctionMessage, fits: bool, *, inside: bool) -> bool:
+        """The call is to be folded: it stands for very many nodes, most of them alike. `fits`: the graph may hold them;
+        `inside`: it is in the body of a folded call.
+        """
+        size = self.size(call.node, function)
+        if size <= LARGE_INSIDE or (size <= LARGE and fits and not inside):
+            return False
+        return not any(a.type in _GRAPHS for a in call.attributes) and self.is_repetitive(call.node)
+
+    def operation(self, call: Call, function: FunctionMessage, key: str) -> Operation:
+        """The operation of a folded call, one for equal calls. `key` names the function."""
+        given, imports = call.given(function), call.imported(function)
+        present = tuple(at < len(call.operands) and call.operands[at] != ABSENT for at in range(len(function.input)))
+        outputs = len(call.outputs)
+        equal = (attribute_key(key, "", outputs, call.attributes), present, tuple(sorted(imports.items())))
+        found = self._operations.get(equal)
+        if found is None:
+            body = Body(function.name, self.size(call.node, function))
+            self.pending.append((body, Task(function, key, given, imports, present, outputs)))
+            domain, version = domain_of(call.node.domain), call.frame.imports.get(domain_of(call.node.domain), 1)
+            found = Operation(domain, call.node.op_type, version, None, {}, outputs, body=body)
+            self._operations[equal] = found
+        return found
+
+
+__all__ = ["ALIKE", "FOLDED", "LARGE", "LARGE_INSIDE", "Body", "Functions", "Task"]
