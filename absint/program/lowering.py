@@ -132,10 +132,7 @@ class Lowerer:
         """Lower the body of a function, for calls that are folded; the diagnostics."""
         function, scope = task.function, self.program.main
         for formal, present in zip(function.input, task.present, strict=True):
-            if present:
-                self._sources.add(formal, TOP, scope.names)
-            else:
-                scope.names[formal] = ABSENT
+            scope.names[formal] = (self._sources.add(formal, TOP, scope.names), 0) if present else ABSENT
         body.inputs = tuple(scope.names[formal][0] for formal in function.input)
         path = Path(None, function.name)
         self._push(function.node, scope, path, -1, task.imports, lambda: None, task.attributes, (task.key,))
