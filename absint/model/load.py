@@ -16,7 +16,7 @@ from absint.model.files import ModelFile, Opened
 from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
 from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.wire import kinds
-from absint.model.wire.fields import Data, MalformedError
+from absint.model.wire.fields import MalformedError
 from absint.model.wire.read_graphs import read_model
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Loaded:
         self._content = content
         self._given = given
         self._proto: onnx.ModelProto | None = None
+
+    def damaged(self) -> ModelError:
+        """The error for a model whose nodes are damaged, which shows when they are read."""
+        return _no_model(self.size, self.origin)
 
     @property
     def proto(self) -> onnx.ModelProto:
@@ -160,7 +164,7 @@ def _read(data: bytes | mmap, origin: str) -> ModelMessage:
     try:
         return read_model(data)
     except MalformedError:
-        raise _no_model(data, origin) from None
+        raise _no_model(len(data), origin) from None
 
 
 def _parsed(data: Data, origin: str) -> onnx.ModelProto:
@@ -174,7 +178,7 @@ def _parsed(data: Data, origin: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(data[:])
     except DecodeError:
-        raise _no_model(data, origin) from None
+        raise _no_model(len(data), origin) from None
     return proto
 
 
@@ -186,8 +190,8 @@ def _serialised(proto: onnx.ModelProto, origin: str) -> bytes:
     return content
 
 
-def _no_model(data: Data, origin: str) -> ModelError:
-    return ModelError(f"{origin}: not an ONNX model, or truncated ({len(data):,} bytes do not parse as protobuf)")
+def _no_model(size: int, origin: str) -> ModelError:
+    return ModelError(f"{origin}: not an ONNX model, or truncated ({size:,} bytes do not parse as protobuf)")
 
 
 def _checked(loaded: Loaded) -> Loaded:

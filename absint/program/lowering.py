@@ -19,6 +19,7 @@ from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
 from absint.model.protos import Captures, attribute_key, domain_of, overload_of, resolved
 from absint.model.wire import kinds
+from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
 from absint.program.declarations import declared_shapes
 from absint.program.folded import FOLDED, Body, Functions, Task
@@ -84,16 +85,22 @@ class Lowerer:
     def run(self) -> Lowered:
         """Lower the model. Raises ModelError if it has no meaning (a cycle, an unknown opset)."""
         try:
-            lowered = self._lowered()
-        except (TypeError, AttributeError, UnicodeDecodeError):
-            self._check_texts(list(unreadable_texts(self.loaded.model)))
-            raise
+            lowered = self._named()
+        except MalformedError:  # nodes are read when they are lowered
+            raise self.loaded.damaged() from None
         program = self.program
         for scope in program.scopes.values():
             self._check_texts(scope.names)
         self._check_texts(lowered.signature.outputs)
         self._check_texts([node.name for node in program.nodes])
         return lowered
+
+    def _named(self) -> Lowered:
+        try:
+            return self._lowered()
+        except (TypeError, AttributeError, UnicodeDecodeError):
+            self._check_texts(list(unreadable_texts(self.loaded.model)))
+            raise
 
     def _check_texts(self, texts: Collection[object]) -> None:
         """Protobuf hands out texts that are not valid UTF-8 as bytes."""

@@ -8,7 +8,7 @@ from typing import Final
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, fields, varint
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
-from absint.model.wire.read_nodes import read_nodes
+from absint.model.wire.read_nodes import Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
 from absint.model.wire.read_types import Claims, read_infos
 from absint.model.wire.scalars import Content, Parts, each, signed, text
@@ -48,7 +48,7 @@ def read_graph(data: Content, parts: Parts, depth: int) -> Graph:
     found = _delimited(data, parts, _OF_GRAPH, depth)
     below = depth + 1
     return Graph(
-        read_nodes(data, found[_NODE], below, read_graph),
+        Nodes(data, found[_NODE], below, read_graph),
         [read_tensor(data, (span,), below) for span in found[_INITIALISER]],
         [read_sparse(data, (span,), below) for span in found[_SPARSE]],
         read_infos(data, found[_INPUT], below),
@@ -104,7 +104,7 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     function.name, function.domain, function.overload = ((names[number] or [""])[-1] for number in (1, 10, 13))
     function.input, function.output = names[4], names[5]
     below = depth + 1
-    function.node = read_nodes(data, [(field.start, field.end) for field in found[7]], below, read_graph)
+    function.node = list(Nodes(data, [(field.start, field.end) for field in found[7]], below, read_graph))
     function.opset_import = [_read_opset(data, field, below) for field in found[9]]
     function.attribute_proto = [
         read_attribute(data, ((field.start, field.end),), below, read_graph) for field in found[11]

@@ -7,8 +7,8 @@ field to the next needs no test. All other nodes are read field by field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, overload
 
 from absint.model.wire.fields import DELIMITED, Field
 from absint.model.wire.graphs import Node
@@ -18,16 +18,53 @@ from absint.model.wire.scalars import Content, each, text
 _INPUT: Final = 1 << 3 | DELIMITED
 _OUTPUT: Final = 2 << 3 | DELIMITED
 _NAME: Final = 3 << 3 | DELIMITED
+_SHORT: Final = 2 * MAX_TAIL
+"""Bytes of the longest node that is not read at once."""
+
 _TAIL: Final = frozenset({4, 5, 7, 8})
 """op_type, attribute, domain and overload."""
 
 
-def read_nodes(data: Content, spans: Iterable[tuple[int, int]], depth: int, read_graph: ReadGraph) -> list[Node]:
-    """The nodes at these places."""
-    return [
-        (_usual(data[start:end]) if end - start <= 2 * MAX_TAIL else None) or _any(data, start, end, depth, read_graph)
-        for start, end in spans
-    ]
+class Nodes(Sequence[Node]):
+    """The nodes of a graph. Their bytes are kept, and each is read when an iteration comes to it: most are looked at
+    once, and thousands of objects that stay alive are slow to make.
+
+    Reading one raises MalformedError if it is damaged.
+    """
+
+    __slots__ = ("_depth", "_items", "_read_graph")
+
+    def __init__(self, data: Content, spans: Iterable[tuple[int, int]], depth: int, read_graph: ReadGraph) -> None:
+        self._items: list[bytes | Node] = [
+            data[start:end] if end - start <= _SHORT else _any(data, start, end, depth, read_graph)
+            for start, end in spans
+        ]
+        self._depth = depth
+        self._read_graph = read_graph
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> Node: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Node]: ...
+    def __getitem__(self, at: int | slice) -> Node | list[Node]:
+        return [self._at(place) for place in range(len(self))[at]] if isinstance(at, slice) else self._at(at)
+
+    def __iter__(self) -> Iterator[Node]:
+        for at, item in enumerate(self._items):
+            if isinstance(item, Node):
+                yield item
+            else:
+                yield _usual(item) or self._at(at)
+
+    def _at(self, at: int) -> Node:
+        """A node, which is kept: its graphs are the same objects each time."""
+        item = self._items[at]
+        if not isinstance(item, Node):
+            item = self._items[at] = _usual(item) or _any(item, 0, len(item), self._depth, self._read_graph)
+        return item
 
 
 def _usual(content: bytes) -> Node | None:
@@ -70,4 +107,4 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
 
 
-__all__ = ["read_nodes"]
+__all__ = ["Nodes"]

@@ -40,11 +40,13 @@ _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
 _FLOATS: Final = {4: ("float_data", 4), 10: ("double_data", 8)}
 _RUNS: Final = runs_of((_DIMS, *_INTEGERS), (4,), (10,))
 _RUNS_OF_SPARSE: Final = runs_of((3,))
+_PACKED_TAGS: Final = frozenset(number << 3 | DELIMITED for number in (*_INTEGERS, *_FLOATS))
+_NAME_TAG: Final = _NAME << 3 | DELIMITED
 _RAW_TAG: Final = _RAW << 3 | DELIMITED
 _EXTERNAL_TAG: Final = _EXTERNAL << 3 | DELIMITED
 _IS_EXTERNAL: Final = bytes([_LOCATION << 3 | VARINT, EXTERNAL])
-_HEAD: Final = re.compile(rb"((?:\x08[\x80-\xff]{0,9}+[\x00-\x7f])*+\x10[\x00-\x7f])\x42([\x00-\x7f])", re.DOTALL)
-"""One dim to a field, the element type, and the length of a name below 128 bytes: so begin most tensors."""
+_HEAD: Final = re.compile(rb"(?:\x08[\x80-\xff]{0,9}+[\x00-\x7f])*+\x10[\x00-\x7f]")
+"""One dim to a field, and the element type: so begin most tensors."""
 
 _HEADS: Final[Kept[bytes, tuple[tuple[int, ...], int, bool]]] = Kept(MAX_KEPT)
 """The sizes, the element type and if elements are few, by the bytes of these fields."""
@@ -53,32 +55,43 @@ _HEADS: Final[Kept[bytes, tuple[tuple[int, ...], int, bool]]] = Kept(MAX_KEPT)
 def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
     """A tensor without what is large in it."""
     if len(parts) == 1:
-        found = _usual(data, *parts[0])
-        if found is not None:
-            return found
+        start, end = parts[0]
+        head = _HEAD.match(data, start, end)
+        if head is not None:
+            try:
+                found = _usual(data, head[0], head.end(), end)
+            except IndexError:
+                found = None
+            if found is not None:
+                return found
     return _any(data, parts, depth)
 
 
-def _usual(data: Content, start: int, end: int) -> Tensor | None:
-    """A tensor of the usual form: its sizes, type and name, then raw data, or weights in another file; else None."""
-    head = _HEAD.match(data, start, end)
-    if head is None:
+def _usual(data: Content, head: bytes, at: int, end: int) -> Tensor | None:
+    """A tensor of the usual form: its sizes, type and name, before which there may be packed numbers, and behind which
+    raw data, or the place of weights in another file. None for any other form.
+    """
+    dims, data_type, is_small = _HEADS.get(head) or _read_head(head)
+    numbers: Field | None = None
+    tag, length = data[at], data[at + 1]
+    if tag in _PACKED_TAGS and is_small and length < 128:
+        numbers = Field(tag >> 3, DELIMITED, at, at + 2, at + 2 + length, 0)
+        at = numbers.end
+        tag, length = data[at], data[at + 1]
+    if tag != _NAME_TAG or length > 127 or at + 2 + length > end:
         return None
-    dims, data_type, is_small = _HEADS.get(head[1]) or _read_head(head[1])
-    at = head.end() + head[2][0]
+    name, at = text(data[at + 2 : at + 2 + length]), at + 2 + length
+    if numbers is not None:
+        return _of_numbers(data, name, data_type, dims, {numbers.number: (numbers,)}) if at == end else None
     if at + 2 > end:
         return None
-    name, tag = text(data[head.end() : at]), data[at]
-    if tag == _RAW_TAG:
+    if data[at] == _RAW_TAG:
         length, value_at = varint(data, at + 1, end, 5)
         if value_at + length != end:
             return None
         return Tensor(name, data_type, dims, data[value_at : min(end, value_at + LARGE + 1)] if is_small else b"")
-    while tag == _EXTERNAL_TAG and data[at + 1] < 128 and at + 4 <= end:
-        at += 2 + data[at + 1]
-        if at + 2 > end:
-            return None
-        tag = data[at]
+    while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128:
+        at += 2 + length
     is_usual = not is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
     return Tensor(name, data_type, dims, None, EXTERNAL) if is_usual else None
 
@@ -116,24 +129,31 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
     ]
     if not _is_small(dims):
         return Tensor(name, data_type, dims, None if raw is None else b"", location, entries)
-    return Tensor(
-        name,
-        data_type,
-        dims,
-        None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)],
-        location,
-        entries,
-        {
-            field: [read(number) for number in integers(data, found[number], _MOST)]
-            for number, (field, read) in _INTEGERS.items()
-            if number in found
-        },
-        {
-            field: floats(data, found[number], size, _MOST)
-            for number, (field, size) in _FLOATS.items()
-            if number in found
-        },
-    )
+    content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
+    return _of_numbers(data, name, data_type, dims, found, content, location, entries)
+
+
+def _of_numbers(
+    data: Content,
+    name: str,
+    data_type: int,
+    dims: tuple[int, ...],
+    found: Mapping[int, Sequence[Field]],
+    raw: bytes | None = None,
+    location: int = 0,
+    entries: Sequence[Entry] = (),
+) -> Tensor:
+    """A tensor of few elements, with those that are not raw."""
+    whole: dict[str, Sequence[int]] = {}
+    real: dict[str, Sequence[float]] = {}
+    for number, same in found.items():
+        if number in _INTEGERS:
+            field, read = _INTEGERS[number]
+            whole[field] = list(map(read, integers(data, same, _MOST)))
+        elif number in _FLOATS:
+            field, size = _FLOATS[number]
+            real[field] = floats(data, same, size, _MOST)
+    return Tensor(name, data_type, dims, raw, location, entries, whole, real)
 
 
 def read_sparse(data: Content, parts: Parts, depth: int) -> SparseTensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import onnx
@@ -14,7 +14,6 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.model.wire import graphs, tensors, types
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.read_graphs import read_model
-from absint.model.wire.read_types import Claims
 
 KINDS: Final = ("tensor_type", "sparse_tensor_type", "sequence_type", "optional_type", "map_type")
 NUMBERS: Final = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data")
@@ -56,7 +55,7 @@ def differences(found: object, proto: Any, where: str = "model") -> Iterator[str
         yield from _of_type(found, proto, where)
     elif isinstance(found, tensors.Tensor):
         yield from _of_tensor(found, proto, where)
-    elif isinstance(found, list | tuple | Claims):
+    elif isinstance(found, Sequence) and not isinstance(found, str | bytes):
         if len(found) != len(proto):
             yield f"{where}: {len(found)} of them, not {len(proto)}"
         for at, (one, other) in enumerate(zip(found, proto, strict=False)):
