@@ -16,7 +16,7 @@ from absint.model.files import ModelFile, Opened
 from absint.model.opening import MAX_FILE, RefusedError, opened_file, read_opened, reason_of
 from absint.model.protos import DECLARING, declared_types, domain_of
 from absint.model.wire import kinds
-from absint.model.wire.fields import MalformedError
+from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
 
 if TYPE_CHECKING:
