@@ -126,7 +126,7 @@ def test_a_file_that_is_mapped_into_memory_gives_the_same_answers(
     assert mapped.diagnostics == whole.diagnostics
     assert list(map(str, mapped.last.states)) == list(map(str, whole.last.states))
     assert str(mapped.shapes["y"]) == "[N]"
-    with pytest.raises(absint.UsageError, match=r"m\.onnx does not exist$"):
+    with pytest.raises(absint.ModelError, match=r"m\.onnx does not exist$"):
         _ = mapped.model
     assert whole.model.graph.output[0].name == "y"
 
