@@ -65,6 +65,8 @@ _MAX_PAIRED: Final = 12
 def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     """The dim of another axis, from any input that has elements, else the first; agreement is required."""
     first = shapes[0][axis]
+    if known and isinstance(first, Expr) and all(s[axis] is first for s in shapes):
+        return first
     distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
     filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op.facts, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):

@@ -45,7 +45,7 @@ class Instances:
         if interned is not None:
             return interned
         said = len(self._report.diagnostics)
-        operation = self._made(node, attributes, version, place())
+        operation = self._made(node, attributes, version, place)
         if (
             is_shipped
             and operation is not None
@@ -57,7 +57,7 @@ class Instances:
         return operation
 
     def _made(
-        self, node: NodeMessage, attributes: Sequence[AttributeMessage], version: int, place: str
+        self, node: NodeMessage, attributes: Sequence[AttributeMessage], version: int, place: Callable[[], str]
     ) -> Operation | None:
         domain, op_type = domain_of(node.domain), node.op_type
         rule = self._lookup.rule(domain, op_type, version)
@@ -72,9 +72,9 @@ class Instances:
         fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
         form = schemas.form(domain, op_type, version)
         for text in () if form is not None else fatal:
-            self._report.warn("malformed-node", place, f"{text}; runtimes refuse it")
+            self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
-            self._report.note("node-form", place, text)
+            self._report.note("node-form", place(), text)
         return Operation(
             domain,
             op_type,

@@ -72,8 +72,9 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
 def _are_trees(children: Mapping[Key, Sequence[Key]]) -> bool:
     """Each tree has one root, from which every node of it is reached once."""
     below = [child for pair in children.values() for child in pair]
-    roots = [key for key in children if key not in set(below)]
-    if len(set(below)) != len(below) or len({tree for tree, _ in roots}) != len(roots):
+    inner = set(below)
+    roots = [key for key in children if key not in inner]
+    if len(inner) != len(below) or len({tree for tree, _ in roots}) != len(roots):
         return False
     reached, waiting = 0, roots
     while waiting:

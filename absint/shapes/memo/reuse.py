@@ -68,10 +68,15 @@ class Reuse:
             return None
         if not summary.statements:
             return summary if known == summary.outputs else summary._replace(outputs=known)
-        statements = [Statement(self._relation(s.relation), s.reason, s.role) for s in summary.statements]
-        if any(s.relation in (FALSE, UNKNOWN_RELATION) for s in statements):
-            return None
-        return summary._replace(outputs=known, statements=tuple([s for s in statements if s.relation is not TRUE]))
+        statements = []
+        for statement in summary.statements:
+            relation = self._relation(statement.relation)
+            if relation is FALSE or relation is UNKNOWN_RELATION:
+                return None
+            if relation is not TRUE:
+                kept = relation is statement.relation
+                statements.append(statement if kept else Statement(relation, statement.reason, statement.role))
+        return summary._replace(outputs=known, statements=tuple(statements))
 
     def _value(self, value: Value) -> Value | None:
         if value not in self._values:
