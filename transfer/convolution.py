@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import divisible, eq, ge
+from absint.lattices.logic.relation import TRUE, divisible, eq, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -114,21 +114,23 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
 
 
 def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
-    if any(op.decide(ge(size, 1)) is not YES for size in kernel):
-        op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
+    for size in kernel:
+        if ge(size, 1) is not TRUE and op.decide(ge(size, 1)) is not YES:
+            op.may_fail("onnxruntime hangs on a kernel of size 0, unless there is nothing to convolve")
     found = windows(op, kernel)
     automatic = op.string("auto_pad", "NOTSET") or "NOTSET"
     if automatic != "NOTSET" and op.ints("pads"):
         op.ill_formed(f"pads must be left out if auto_pad is {automatic}")
-    if any(min(w.before, w.after) < 0 for w in found):
-        op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
-    if any(w.same and w.dilation != 1 for w in found):
-        op.may_fail("onnxruntime needs dilations of 1 with SAME padding")
+    for window in found:
+        if window.before < 0 or window.after < 0:
+            op.load_risk(f"pads must not be negative, found {op.ints('pads')}")
+        if window.same and window.dilation != 1:
+            op.may_fail("onnxruntime needs dilations of 1 with SAME padding")
     return found
 
 
 def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
-    op.require_equal(channels, inputs * group, "channels of X must equal those of W times group")
+    op.require_equal(channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group")
     op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
     op.require(divisible(outputs, group), "output channels must be a multiple of group")
 

@@ -124,7 +124,7 @@ class Op(Stating):
 
     def common_dtype(self, *names: str) -> DType:
         """The element type that these inputs share, known if one of them has a known type."""
-        return self.same_dtype(*map(self.dtype, names))
+        return self.same_dtype(*[self.dtype(name) for name in names])
 
     def same_dtype(self, *dtypes: DType) -> DType:
         """The element type that all of these must be; a conflict is noted and gives UNDEFINED."""

@@ -72,8 +72,9 @@ class Stating(Attributes):
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
         """Two dims must be equal; if one is unknown, the node may fail."""
-        relation = rel.eq(a, b)
-        self.require(relation, reason, found=f"{a} and {b}" if relation is FALSE else "")
+        if a is not b or not isinstance(a, Expr):
+            relation = rel.eq(a, b)
+            self.require(relation, reason, found=f"{a} and {b}" if relation is FALSE else "")
 
     def define(self, relation: Relation, reason: str) -> None:
         """The relation holds of the values that the node computes, whenever it runs."""

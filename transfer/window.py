@@ -82,9 +82,8 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
         op.reject(f"{name} must have {rank} values, found {len(values)}")
     if len(values) > rank:
         op.may_fail(f"{name} must have {rank} values, found {len(values)}")
-    for value in values:
-        if value <= 0:
-            op.reject(f"{name} must be positive, found {value}")
+    if min(values, default=1) <= 0:
+        op.reject(f"{name} must be positive, found {next(value for value in values if value <= 0)}")
     return values[:rank]
 
 
@@ -97,8 +96,9 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
         if len(weight) != len(given):
             op.reject(f"kernel_shape must have {len(weight)} values as the weight has spatial axes, found {len(given)}")
         for axis, (size, dim) in enumerate(zip(given, weight, strict=True)):
-            op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
-    if any(size <= 0 for size in given):
+            if dim is not const(size):
+                op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
+    if min(given) <= 0:
         op.reject(f"kernel_shape must be positive, found {given}")
     return [const(size) for size in given]
 
