@@ -130,7 +130,9 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
 
 
 def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
-    op.require_equal(channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group")
+    op.require_equal(
+        channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group"
+    )
     op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1))
     op.require(divisible(outputs, group), "output channels must be a multiple of group")
 

@@ -24,6 +24,7 @@ from absint.lattices.terms.expr import (
     const,
     expr_of,
     mul,
+    neg,
     polynomial,
     rebuild,
     sub,
@@ -31,7 +32,7 @@ from absint.lattices.terms.expr import (
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
 from absint.lattices.terms.rewriting import states
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.sign import nonneg, nonneg_of
 from absint.lattices.terms.substitution import rebuilt
 
 
@@ -117,15 +118,15 @@ def canonical(op: str, e: Expr) -> Relation:
     if op == ">=":
         if content > 1:
             e = cast(Expr, polynomial({m: (c // content) for m, c in e.terms}))
-        if (unrolled := _without_quotient(e)) is not None:
+        if e.is_composite and (unrolled := _without_quotient(e)) is not None:
             return canonical(op, unrolled)
         if nonneg(e):
             return TRUE
-        if nonneg(-e - 1):
+        if nonneg_of(e, -1, -1):
             return FALSE
-        if nonneg(-e):
+        if nonneg_of(e, -1, 0):
             return canonical("==", e)
-        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound):
+        for at_least_zero in (_bounded_extreme, _split_product, _chosen_bound) if e.is_composite else (_split_product,):
             bounded = at_least_zero(e)
             if bounded is not None:
                 return bounded
@@ -136,11 +137,11 @@ def canonical(op: str, e: Expr) -> Relation:
     scale = content if lead > 0 else -content
     if scale != 1:
         e = cast(Expr, polynomial({m: c // scale for m, c in e.terms}))
-    if nonneg(e - 1) or nonneg(-e - 1):
+    if nonneg_of(e, 1, -1) or nonneg_of(e, -1, -1):
         return FALSE if op == "==" else TRUE
-    if op == "!=" and (nonneg(e) or nonneg(-e)):
+    if op == "!=" and (nonneg(e) or nonneg_of(e, -1, 0)):
         return canonical(">=", cast(Expr, e - 1 if nonneg(e) else -e - 1))
-    for equal_zero in (_met_extreme, _empty_quotient, _zero_product, _whole_quotient, _whole_factors, _chosen_zero):
+    for equal_zero in _ZEROS_OF_OPERATIONS if e.is_composite else (_zero_product,):
         met = equal_zero(e)
         if met is not None:
             return met if op == "==" else negation(met)
@@ -155,10 +156,10 @@ def _open(op: str, e: Expr) -> Relation:
 
 def _split_product(e: Expr) -> Relation | None:
     """e >= 0 as a claim about factors, if it says that a product of natural numbers is positive, or is not."""
-    found = _positive_product(e)
-    if found is not None:
-        return found
-    opposite = _positive_product(cast(Expr, -e - 1))
+    constant = sum(coef for mono, coef in e.terms if not mono)
+    if constant == -1:
+        return _positive_product(add(e, const(1)))
+    opposite = None if constant else _positive_product(neg(e))
     return None if opposite is None else negation(opposite)
 
 
@@ -251,10 +252,9 @@ def _divided(a: Atom, quotient: Atom) -> int | None:
     return None
 
 
-def _positive_product(e: Expr) -> Relation | None:
-    """a*b - 1 >= 0 for natural a and b as "both are at least 1"."""
-    product = add(e, const(1))
-    if not isinstance(product, Expr) or () in dict(product.terms) or not nonneg(product):
+def _positive_product(product: Dim) -> Relation | None:
+    """a*b >= 1 for natural a and b as "both are at least 1"; the product has no constant part."""
+    if not isinstance(product, Expr) or not nonneg(product):
         return None
     factor = common_factor(product)
     if factor.const is not None or (len(product.terms) == 1 and len(product.terms[0][0]) == 1):
@@ -356,6 +356,17 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
         else:
             values[node] = rebuilt(node, values)
     return rebuild(e, values)
+
+
+_ZEROS_OF_OPERATIONS: Final = (
+    _met_extreme,
+    _empty_quotient,
+    _zero_product,
+    _whole_quotient,
+    _whole_factors,
+    _chosen_zero,
+)
+"""The rewrites of e == 0 in their order. An expression over symbols alone can only be a product."""
 
 
 def _without_quotient(e: Expr) -> Expr | None:

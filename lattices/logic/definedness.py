@@ -101,7 +101,7 @@ def _conditions(roots: Iterable[Atom], broadcasts: bool) -> dict[Atom, Relation]
                 asked = disjunction(truth(condition), falsity(condition))
             found[node] = conjunction(asked, chosen)
             continue
-        operands = cast("tuple[Expr, ...]", node.args) if node.children() else ()
+        operands = cast("tuple[Expr, ...]", node.args)
         parts = [of(operand) for operand in operands]
         divisor = _divisor(node)
         if divisor is not None and not broadcasts:

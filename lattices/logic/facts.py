@@ -24,6 +24,7 @@ from absint.lattices.terms.expr import (
     const,
     expr_of,
     mul,
+    neg,
     postorder,
     rebuild,
     sub,
@@ -31,7 +32,7 @@ from absint.lattices.terms.expr import (
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, sole_atom
-from absint.lattices.terms.sign import nonneg
+from absint.lattices.terms.sign import nonneg, nonneg_of
 from absint.lattices.terms.substitution import Substitution, substitute
 
 _MAX_CASES: Final = 64
@@ -314,7 +315,7 @@ class Facts:
         if not isinstance(e, Expr):
             return UNKNOWN
         if op == ">=":
-            answer = YES if self._shown(e) else NO if self._shown(-e - 1) else UNKNOWN
+            answer = YES if self._shown(e) else NO if self._shown(e, -1, -1) else UNKNOWN
         else:
             equal = self._equal_zero(e)
             answer = equal if op == "==" else ~equal
@@ -338,12 +339,18 @@ class Facts:
     def _equal_zero(self, e: Expr) -> Truth:
         if e.const is not None:
             return Truth.of(e.const == 0)
-        if self._shown(e - 1) or self._shown(-e - 1) or 0 not in self.congruence(e):
+        if self._shown(e, 1, -1) or self._shown(e, -1, -1) or 0 not in self.congruence(e):
             return NO
-        return YES if self._shown(e) and self._shown(-e) else UNKNOWN
+        return YES if self._shown(e) and self._shown(e, -1) else UNKNOWN
 
-    def _shown(self, e: Dim) -> bool:
-        return nonneg(e) or any(nonneg(sub(e, premise)) for premise in self._premises)
+    def _shown(self, e: Expr, sign: int = 1, shift: int = 0) -> bool:
+        """sign*e + shift >= 0 in every run that meets the facts."""
+        if nonneg_of(e, sign, shift):
+            return True
+        if not self._premises:
+            return False
+        least = add(e if sign > 0 else neg(e), const(shift))
+        return any(nonneg(sub(least, premise)) for premise in self._premises)
 
     def _by_cases(self, op: str, e: Expr, cases: int) -> Truth:
         """Enumerate the finite set of a symbol."""

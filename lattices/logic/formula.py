@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import chain
 from typing import Final, NamedTuple, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
@@ -41,6 +42,10 @@ def _algebra() -> Algebra:
     from absint.lattices import operators
 
     return operators
+
+
+COMPARING: Final = frozenset({"==", "!=", ">="})
+"""Comparisons of an expression with 0."""
 
 
 class Line(NamedTuple):
@@ -91,7 +96,7 @@ class Relation(Condition):
 
     def comparisons(self) -> Iterator[Relation]:
         """The comparisons it is built from, each once."""
-        return (r for r in self.subformulas() if r.op in ("==", "!=", ">="))
+        return (r for r in self.subformulas() if r.op in COMPARING)
 
     def subformulas(self) -> list[Relation]:
         """Every formula it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
@@ -110,8 +115,9 @@ class Relation(Condition):
         return list(done)
 
     def atoms(self) -> Iterator[Atom]:
-        for relation in self.comparisons():
-            yield from relation.expr.atoms()
+        if self.op in COMPARING:
+            return self.expr.atoms()
+        return chain.from_iterable([relation.expr.atoms() for relation in self.comparisons()])
 
     @cached_property
     def symbols(self) -> frozenset[Symbol]:

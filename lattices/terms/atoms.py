@@ -64,10 +64,12 @@ class Formula(Operand):
 class Atom(Interned):
     """A factor of a monomial. `args` are the operands of a composite atom, `key` orders atoms the same in every run."""
 
-    __slots__ = ("__weakref__", "args", "bounds", "key", "op", "size")
+    __slots__ = ("__weakref__", "args", "bounds", "children", "key", "op", "size")
 
     op: str
     args: tuple[Operand, ...]
+    children: tuple[Atom, ...]
+    """The atoms that occur directly in the operands, each once, in the order of their last places."""
     key: str
     bounds: Interval
     size: int
@@ -77,11 +79,6 @@ class Atom(Interned):
 
     def __reduce__(self) -> tuple[Callable[..., Atom], tuple[object, ...]]:
         return atom, (self.op, self.args, self.bounds)
-
-    def children(self) -> Iterator[Atom]:
-        """The atoms that occur directly in the operands."""
-        for arg in self.args:
-            yield from arg.atoms()
 
 
 class Symbol(Atom):
@@ -104,7 +101,7 @@ class Symbol(Atom):
     @classmethod
     def _build(cls, name: str, lo: int | None, hi: int | None) -> Symbol:
         self = object.__new__(cls)
-        self.op, self.args, self.name, self.size = "symbol", (), name, 1
+        self.op, self.args, self.children, self.name, self.size = "symbol", (), (), name, 1
         self.bounds = Interval(lo, hi)
         self.kind, self.origin = kind_of(name)
         # Symbols of one name and different bounds differ, and no name can pass for the key of an operation.
@@ -163,6 +160,8 @@ def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
     def build() -> Atom:
         self = object.__new__(Atom)
         self.op, self.args, self.bounds = op, args, bounds
+        below = [child for arg in args for child in arg.atoms()]
+        self.children = tuple(below) if len(below) < 2 else tuple(dict.fromkeys(reversed(below)))[::-1]
         self.size = 1 + sum(arg.size for arg in args)
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         return self
@@ -187,16 +186,16 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
     Atoms in `known` are left out, with all atoms that are reached through them alone.
     """
     done: dict[Atom, None] = {}
-    stack: list[tuple[Atom, bool]] = [(root, False) for root in roots]
+    stack = list(roots)
     while stack:
-        node, expanded = stack.pop()
-        if node in done or node in known:
-            continue
-        if expanded or not node.args:
+        node = stack[-1]
+        if node not in done and node not in known:
+            below = [child for child in node.children if child not in done and child not in known]
+            if below:
+                stack += below
+                continue
             done[node] = None
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in node.children() if child not in done)
+        stack.pop()
     return list(done)
 
 

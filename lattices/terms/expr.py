@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from math import gcd
 from typing import Final, cast
 
@@ -79,12 +80,14 @@ class Unknown(Dim):
 class Expr(Dim, Operand):
     """A polynomial in normal form: `terms` maps monomials (atoms sorted by key) to non-zero coefficients."""
 
-    __slots__ = ("__dict__", "__weakref__", "_bounds", "const", "size", "terms")
+    __slots__ = ("__dict__", "__weakref__", "_bounds", "const", "is_composite", "size", "terms")
 
     terms: tuple[tuple[Monomial, int], ...]
     const: int | None
     _bounds: Interval
     size: int
+    is_composite: bool
+    """An atom is an operation; otherwise all are symbols."""
 
     @property
     def is_concrete(self) -> bool:
@@ -108,8 +111,7 @@ class Expr(Dim, Operand):
 
     def atoms(self) -> Iterator[Atom]:
         """Every atom of every monomial, repeats included."""
-        for mono, _ in self.terms:
-            yield from mono
+        return chain.from_iterable([mono for mono, _ in self.terms])
 
     @cached_property
     def ordered(self) -> tuple[tuple[Monomial, int], ...]:
@@ -204,10 +206,11 @@ def polynomial(terms: dict[Monomial, int]) -> Dim:
     if found is not None:
         return found
     bounds = sum_bounds(items)
-    size = 1
+    size = factors = 1
     for mono, coef in items:
         if len(mono) > MAX_DEGREE or coef.bit_length() > MAX_BITS:
             return Unknown(bounds)
+        factors += len(mono)
         for factor in mono:
             size += factor.size
     if len(items) > MAX_TERMS or size > MAX_SIZE:
@@ -217,6 +220,7 @@ def polynomial(terms: dict[Monomial, int]) -> Dim:
     def build() -> Expr:
         self: Expr = object.__new__(Expr if constant is None else Constant)
         self.terms, self.size, self._bounds, self.const = items, size, bounds, constant
+        self.is_composite = size > factors
         return self
 
     return _EXPRS.add(key, build)

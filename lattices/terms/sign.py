@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import Monomial
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import MAX_TERMS, Expr
+from absint.lattices.terms.expr import MAX_TERMS, Expr, add, const, neg
 from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
@@ -35,11 +35,29 @@ def nonneg(e: Dim) -> bool:
     lo, hi = e.bounds
     if lo is not None and lo >= 0:
         return True
-    if not isinstance(e, Expr) or (hi is not None and hi < 0):
+    if not isinstance(e, Expr) or not e.is_composite or (hi is not None and hi < 0):
         return False
-    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (
-        _FEW <= e.size <= _MANY and any(atom.args for atom in e.atoms()) and _least_nonneg(e)
-    )
+    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (_FEW <= e.size <= _MANY and _least_nonneg(e))
+
+
+@lru_cache(maxsize=1 << 14)
+def nonneg_of(e: Expr, sign: int, shift: int) -> bool:
+    """nonneg(sign*e + shift) for a sign of 1 or -1; the sum is interned only if nothing simpler settles it."""
+    lo, hi = e.bounds
+    if sign < 0:
+        lo, hi = None if hi is None else -hi, None if lo is None else -lo
+    if lo is not None and lo + shift >= 0:
+        return True
+    if not e.is_composite or (hi is not None and hi + shift < 0):
+        return False
+    terms = {mono: sign * coef for mono, coef in e.terms}
+    terms[()] = terms.get((), 0) + shift
+    if not terms[()]:
+        del terms[()]
+    if _shown_nonneg(terms, [_STEPS], 1):
+        return True
+    moved = add(e if sign > 0 else neg(e), const(shift)) if _FEW <= e.size <= _MANY else None
+    return isinstance(moved, Expr) and _least_nonneg(moved)
 
 
 _FEW: Final = 9

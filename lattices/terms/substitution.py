@@ -61,7 +61,10 @@ def substitute_names(dim: Dim, mapping: Mapping[str, Dim | int]) -> Dim:
 
 def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:
     """The atom over the values of its operands' atoms."""
-    if not node.args or all(values[child] is expr_of(child) for child in node.children()):
+    for child in node.children:
+        if values[child] is not expr_of(child):
+            break
+    else:
         return expr_of(node)
     return CONSTRUCTORS[node.op](*(cast("Expr | Condition | Float", arg).rebuild(values) for arg in node.args))
 

@@ -119,7 +119,7 @@ def _period(relation: Relation) -> int:
     """The period with which the remainders of all quotients repeat."""
     periods: dict[Atom, int] = {}
     for node in postorder(relation.atoms()):
-        inner = lcm(1, *(periods[child] for child in node.children()))
+        inner = lcm(1, *(periods[child] for child in node.children))
         divisor = cast(Expr, node.args[1]).const if node.op in ("floordiv", "truncdiv") else None
         periods[node] = inner * abs(divisor or 1)
     return lcm(1, *periods.values())
