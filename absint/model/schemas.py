@@ -253,7 +253,7 @@ def departures(domain: str, name: str, version: int, attributes: Mapping[str, in
     found = form(domain, name, version)
     if found is None:
         return _without_schema(domain, name, version)
-    if attributes.items() <= found.attributes.items() and all([a in attributes for a in found.required]):
+    if attributes.items() <= found.attributes.items() and attributes.keys() >= {*found.required}:
         return _NONE
     missing = [f"required attribute {a} of {found.name} is missing" for a in found.required if a not in attributes]
     unknown = [f"{found.name} has no attribute {a}" for a in attributes if a not in found.attributes]
