@@ -157,7 +157,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.lattices.terms.sign",
         "if lo is not None and lo > -scale:",
         "if lo is not None and lo >= -scale:",
-        "nonneg(Dim('N') - 1)",
+        "nonneg(maximum(Dim('N'), 3) - 4)",
         INSTANCES,
     ),
     mutant(
