@@ -6,6 +6,7 @@
     naming            names for long expressions, each defined once below
     definitions       `read_definitions`: such names and their texts, read back
     dim_params        the `dim_param` of a model: mostly names, and never an error
+    arithmetic        one loop for texts of nothing but arithmetic over dims, which may be long
     parser            operator precedence over the tokens, with explicit stacks
     reference_parser  the same with references to values: `X[1]`, `shape(X)`, `size(X)`, `rank(X)`
     operations        operators and functions applied to operands

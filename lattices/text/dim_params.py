@@ -38,16 +38,28 @@ def read_dim_param(text: str, standalone_names: Collection[str], *, total: bool 
 def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) -> DimParam:
     """The dim of a text that is more than a plain name."""
     name = DimParam(_named(text))
+    if text == "?":
+        return name
     try:
-        found = pieces(text)
-        if 1 < len(found) <= 3 and sum(not piece.isspace() for piece in found) == 1 and not QUOTED.search(text):
-            return name  # " N" is not the name "N": models compare the texts
-        if _has_hyphen(text) and not _stands_alone(found, standalone_names):
-            return name
+        if text != text.strip() or _has_hyphen(text):
+            found = pieces(text)
+            if 1 < len(found) <= 3 and sum(not piece.isspace() for piece in found) == 1 and not QUOTED.search(text):
+                return name  # " N" is not the name "N": models compare the texts
+            if _has_hyphen(text) and not _stands_alone(found, standalone_names):
+                return name
         dim = parse(text, total=total)
     except TextError as problem:
-        return name._replace(hint=str(problem)) if _EXPRESSION.search(text) else name
+        return name._replace(hint=str(_first(text, problem))) if _EXPRESSION.search(text) else name
     return name if dim.is_concrete and int(dim) < 0 else DimParam(dim)
+
+
+def _first(text: str, problem: TextError) -> TextError:
+    """The problem of a text that is told: a character that begins no token comes before any other."""
+    try:
+        pieces(text)
+    except TextError as character:
+        return character
+    return problem
 
 
 MAX_KEPT: Final = MAX_TEXT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, symbol
-from absint.lattices.text.tokens import reads_as_name
+from absint.lattices.text.tokens import MAX_TEXT, reads_as_name
 
 if TYPE_CHECKING:
     from absint.lattices.text.parser import Parser
@@ -30,6 +30,12 @@ def parse(text: str, names: Names = None, references: References | None = None, 
         return UNKNOWN_DIM
     if reads_as_name(whole) and (names is None or whole in names) and (references is None or whole not in references):
         return names[whole] if isinstance(names, Mapping) else symbol(whole)
+    if names is None and references is None and len(text) <= MAX_TEXT:
+        from absint.lattices.text.arithmetic import Arithmetic
+
+        found = Arithmetic(text, total=total).dim()
+        if found is not None:
+            return found
     return _parser(text, names, references, relation=False, total=total).dim()
 
 

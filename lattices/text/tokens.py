@@ -21,13 +21,16 @@ _EXCERPT: Final = 30
 RESERVED: Final = frozenset({"and", "or", "not", "in", "implies", "true", "false", "True", "False"})
 """Words that are names only in backquotes (or as the whole text of a dim)."""
 
-_NAME: Final = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+NAME: Final = r"[^\W\d]\w*(?:\.\w+)*"
+"""The form of a name without quotes."""
+
+_NAME: Final = re.compile(NAME)
 _INTEGER: Final = re.compile(r"[0-9]+")
 _SPACE: Final = re.compile(r"\s*")
 _KINDS: Final = {
     "decimal": r"[0-9]+\.[0-9]+",
     "int": _INTEGER.pattern,
-    "name": _NAME.pattern,
+    "name": NAME,
     "quoted": r"`(?:[^`\\]|\\.)*`",
     "op": r"\*\*|//|/:|==|!=|<=|>=|->|[-+*/%^(),<>&|~{}\[\]]",
 }

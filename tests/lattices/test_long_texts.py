@@ -10,6 +10,7 @@ import pytest
 import absint
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text import TextError, dim_params, parse, parse_relation, parser, read_dim_param
+from absint.lattices.text.arithmetic import Arithmetic
 from absint.lattices.text.syntax import Infix, Item
 from absint.lattices.text.tokens import pieces, tokens
 
@@ -37,6 +38,13 @@ def same_padding(levels: int) -> str:
     return size
 
 
+@pytest.fixture
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text passes for plain arithmetic."""
+    monkeypatch.setattr(Arithmetic, "dim", lambda _: None)
+
+
+@pytest.mark.usefixtures("unread")
 def test_repeated_parentheses_are_parsed_once(applied: list[str]) -> None:
     """Each level has the text of the one below three times."""
     counts = []
@@ -100,6 +108,7 @@ def read(text: str) -> tuple[Dim | str, tuple[Expr, ...], object]:
     return dim, tuple(divisors), read_dim_param(text, ("N",))
 
 
+@pytest.mark.usefixtures("unread")
 def test_shared_parentheses_change_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     texts = [written(rng, rng.randrange(1, 5)) for _ in range(600)]
@@ -114,6 +123,7 @@ def test_shared_parentheses_change_no_result(monkeypatch: pytest.MonkeyPatch) ->
     assert any(divisors for _, divisors, _ in plain)
 
 
+@pytest.mark.usefixtures("unread")
 def test_a_sum_in_parentheses_is_not_changed_by_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "MIN_SHARED", 0)
     assert parse("(N + M) + K + (N + M) + K") is parse("2*N + 2*M + 2*K")
@@ -160,3 +170,109 @@ HYPHENS = {
 def test_hyphens_are_signs_between_operands_without_spaces(text: str, expected: bool) -> None:
     """Such a text is one name where its names do not stand alone on some input."""
     assert dim_params._has_hyphen(text) is expected
+
+
+WORDS = ("N", "M", "a.b", "7", "0", "2", "(", ")", ",", "+", "-", "*", "//", "%", "max(", "Min(", "Mod(", "floordiv(")
+RARE = (
+    "broadcast(",
+    "floor(",
+    "ite(",
+    "int(",
+    "float32(",
+    "f(",
+    "**",
+    "/",
+    "1.5",
+    "and",
+    "True",
+    "`q r`",
+    "$",
+    "\t",
+    ">=",
+)
+
+
+def soup(rng: random.Random) -> str:
+    """Words in any order, which some texts close again."""
+    words = [rng.choice(RARE if rng.random() < 0.1 else WORDS) for _ in range(rng.randrange(1, 8))]
+    return rng.choice(("", " ")).join(words)
+
+
+def balanced(rng: random.Random, depth: int) -> str:
+    """Plain arithmetic, now and then with something else in it."""
+    if not depth or rng.random() < 0.1:
+        return rng.choice(
+            ("N", "M", "a.b", "3", "12", "0", "K") if rng.random() < 0.99 else ("-N", "N/2", "`q`", "N**2")
+        )
+    left, right = balanced(rng, depth - 1), balanced(rng, depth - 1)
+    forms = ("{0} + {1}", "{0}-{1}", "({0})*({1})", "{0} // {1}", "({0})%({1})", "max({0}, {1})", "Min({0},{1})")
+    forms += (
+        "Mod({0}, {1})",
+        "ceildiv({0}, 2)",
+        "broadcast({0}, {1})",
+        "abs({0})",
+        "({0}) - ({1}) + {0}",
+        "floor({0})",
+    )
+    return rng.choice(forms).format(left, right)
+
+
+def parsed(text: str, *, total: bool) -> Dim | str:
+    try:
+        return parser.Parser(text, None, relation=False, total=total).dim()
+    except TextError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_arithmetic_gives_the_dims_of_the_parser(total: bool) -> None:
+    rng = random.Random(5 + total)
+    texts = [soup(rng) for _ in range(3000)] + [balanced(rng, rng.randrange(1, 6)) for _ in range(1500)]
+    read = [(text, Arithmetic(text, total=total).dim()) for text in texts]
+    for text, dim in read:
+        if dim is not None:
+            assert parsed(text, total=total) is dim, text
+    assert sum(dim is not None for _, dim in read[3000:]) > 1000
+    assert sum(dim is not None for _, dim in read[:3000]) > 100
+    assert sum(dim is None for _, dim in read) > 1000
+
+
+def test_what_the_parser_reads_arithmetic_need_not() -> None:
+    """Nothing else is plain: signs before operands, exact quotients, decimals, conditions, quotes, other spaces."""
+    for text in (
+        "-N + 1",
+        "floor(N/2)",
+        "1.5*N",
+        "ite(N >= 1, N, 1)",
+        "`a b` + 1",
+        "floor(N**",
+        "(N**)",
+        "N\t+ 1",
+        "N**2",
+        "N ^ M",
+        "not N",
+    ):
+        assert Arithmetic(text, total=False).dim() is None, text
+    assert Arithmetic(f"N + {'9' * 620}", total=False).dim() is None
+    assert Arithmetic("(N + 1)*2 - max(M, 3, N)//2 % 5", total=False).dim() is not None
+
+
+def test_arithmetic_that_takes_much_work_is_left_to_the_parser() -> None:
+    text = "*".join(f"({' + '.join(f'x{i}{j}' for j in range(14))})" for i in range(3))
+    assert Arithmetic(text, total=False).dim() is None
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_dim_params_mean_the_same_without_arithmetic(total: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(11 + total)
+    texts = [soup(rng) for _ in range(1500)] + [f"{' ' * rng.randrange(2)}{balanced(rng, 2)}" for _ in range(500)]
+    found = [dim_params._read_dim_param(text, frozenset("N"), total) for text in texts]
+    monkeypatch.setattr(Arithmetic, "dim", lambda _: None)
+    assert [dim_params._read_dim_param(text, frozenset("N"), total) for text in texts] == found
+    assert sum(read.hint is not None for read in found) > 300
+
+
+def test_a_long_text_of_arithmetic_needs_no_parser(applied: list[str]) -> None:
+    for levels in (3, 6):
+        assert isinstance(parse(same_padding(levels)), Expr)
+    assert applied == []

@@ -24,10 +24,8 @@ from absint.lattices.text import (
     format_relation,
     parse,
     parse_relation,
-    parser,
     read_dim_param,
 )
-from absint.lattices.text.syntax import Names
 from tests import reference
 from tests.reference import NoValueError, Tree
 
@@ -464,12 +462,11 @@ def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One exported EfficientNet writes 21 long texts at 548 values."""
     parsed: list[str] = []
 
-    class Counting(parser.Parser):
-        def __init__(self, text: str, names: Names = None, relation: bool = False, total: bool = False) -> None:
-            parsed.append(text)
-            super().__init__(text, names, relation, total)
+    def counted(text: str, *, total: bool = False) -> Dim:
+        parsed.append(text)
+        return parse(text, total=total)
 
-    monkeypatch.setattr(parser, "Parser", Counting)
+    monkeypatch.setattr(dim_params, "parse", counted)
     texts = [f"({name} + 7)//8*8" for name in ("once_a", "once_b")]
     for _ in range(100):
         for text in texts:
