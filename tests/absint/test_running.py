@@ -249,6 +249,30 @@ def test_a_process_of_its_own_gives_the_same() -> None:
         np.testing.assert_array_equal(here[name], there[name])
 
 
+def test_files_too_large_to_keep_are_read_again_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("absint.model.load.MAX_IN_MEMORY", 0)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(EXAMPLE.read_bytes())
+    result, kept = absint.analyze(path), absint.analyze(EXAMPLE.read_bytes())
+    feeds = feeds_for(result, {"batch": 2, "seq": 3, "past": 4}, seed=0)
+    names = list(result.values)[-3:]
+    found, expected = run(result, feeds, names), run(kept, feeds, names)
+    assert list(found) == list(expected)
+    for name in found:
+        np.testing.assert_array_equal(found[name], expected[name])
+    monkeypatch.setattr("absint.runs.run.MAX_FILE", 100)
+    size = path.stat().st_size
+    with pytest.raises(RunError) as caught:
+        run(result, feeds)
+    assert str(caught.value) == (
+        f"the model cannot be handed to onnxruntime: {path} holds {size:,} bytes, and protobuf reads 100"
+    )
+    path.unlink()
+    with pytest.raises(RunError) as caught:
+        run(result, feeds)
+    assert str(caught.value) == f"the model cannot be handed to onnxruntime: {path} does not exist"
+
+
 def test_initialisers_and_inputs_are_values_too() -> None:
     proto = model([node("Add", ["X", "W"], ["Y"])], [value("X", ["N"]), value("W", [1])], W=np.array([5], np.float32))
     result = absint.analyze(proto)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,14 +16,17 @@ import numpy as np
 import onnx
 import onnx_ir
 import pytest
+from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
 import absint
+import tests.fuzz.bases
 from absint.declared.annotate import POLICIES
 from absint.model.outlines import LARGE, outline
 from absint.model.wire.fields import DELIMITED, encoded, fields
 from tests.absint.wire.encodings import scrambled
 from tests.adversarial import MODELS
+from tests.fuzz.case import made
 from tests.real_models import PATHS
 from tests.soundness.models import node_tests
 from tests.soundness.random_graphs import draft
@@ -79,6 +83,44 @@ def test_node_tests(part: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_real_models(path: Path, tmp_path: Path) -> None:
     holds(loaded(path), tmp_path, Random(path.stem))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_files(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is annotated as the message that protobuf parses from it, or refused as that is."""
+    monkeypatch.chdir(tmp_path)
+    written = 0
+    for number in range(80):
+        data = made(seed, number, bases()).model
+        Path("model.onnx").write_bytes(data)
+        copied = outcome(lambda: saved("model.onnx"))
+        expected = outcome(lambda: annotated(ModelProto.FromString(data)))  # noqa: B023
+        assert copied == expected, number
+        written += isinstance(copied, bytes)
+    assert written > 40
+
+
+@cache
+def bases() -> list[bytes]:
+    """The models to damage."""
+    return tests.fuzz.bases.made()
+
+
+def outcome(make: Callable[[], bytes]) -> bytes | type[Exception]:
+    """The bytes, or the kind of refusal."""
+    try:
+        return make()
+    except (absint.AbsintError, DecodeError) as error:
+        return absint.ModelError if isinstance(error, DecodeError) else type(error)
+
+
+def saved(path: str) -> bytes:
+    absint.analyze(path).save_annotated("out.onnx")
+    return loaded(Path("out.onnx")).SerializeToString(deterministic=True)
+
+
+def annotated(model: ModelProto) -> bytes:
+    return absint.analyze(model).annotate().SerializeToString(deterministic=True)
 
 
 # Where the weights are
