@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
+from absint.runs.handed import Handed
+
 if TYPE_CHECKING:
     from onnx import ModelProto
     from onnx.reference import ReferenceEvaluator
@@ -27,7 +29,7 @@ Shapes = dict[str, list[tuple[int, ...]]]
 class Request(NamedTuple):
     """A model and feeds. For the reference implementation, graphs of bodies are named by their paths."""
 
-    model: bytes
+    model: Handed
     names: Sequence[str]
     """The outputs to ask for."""
     functions: Mapping[tuple[str, str], str]
@@ -49,7 +51,7 @@ def run(request: object) -> list[Shapes | str]:
 def _by_onnxruntime(asked: Request) -> Iterator[Shapes | str]:
     from absint.runs.session import Session
 
-    session = Session(asked.model, asked.names, asked.folder)
+    session = Session(asked.model.read(), asked.names, asked.folder)
     for feeds in asked.feeds:
         try:
             values = session.run(feeds)
@@ -76,7 +78,7 @@ def _by_reference(asked: Request) -> Iterator[Shapes | str]:
                     shapes.setdefault(f"{path}/{name}" if path else name, []).append(tuple(value.shape))
             return [found[name] for name in output_names or self.output_names]
 
-    model = onnx.load_model_from_string(asked.model)
+    model = onnx.load_model_from_string(asked.model.read())
     _read_weights(model, asked.folder)
     evaluator = Observing(model)
     for feeds in asked.feeds:

@@ -19,6 +19,7 @@ from absint.auditing.run_process import MARK
 from absint.errors import AbsintError
 from absint.lattices.terms.expr import Expr, UndefinedError
 from absint.runs.allowance import explained
+from absint.runs.handed import Handed
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.worker import WorkerError, kept, one_line
 
@@ -244,7 +245,7 @@ class Runs:
                 raise WorkerError(self.missing, "not started") from None
             raise
 
-    def _with_all_values(self) -> tuple[bytes, list[str]]:
+    def _with_all_values(self) -> tuple[Handed, list[str]]:
         """The model with every value that a node of the main graph computes as an output, if it loads like that."""
         nodes = self._result.nodes
         inner = self._result.operands.items()
@@ -256,7 +257,7 @@ class Runs:
         except RunError as error:
             raise WorkerError(str(error), "not started") from None
 
-    def _by_paths(self) -> tuple[bytes, list[str]]:
+    def _by_paths(self) -> tuple[Handed, list[str]]:
         """The model with the graph of each body named by its path."""
         model = self._result.model
         copy = type(model)()
@@ -271,7 +272,7 @@ class Runs:
                 if node.op_type == "Loop" and len(node.input) > 1 and not node.input[1]:
                     node.input[1] = _TRUE  # the reference implementation takes an absent condition for false
         copy.graph.initializer.add(name=_TRUE, data_type=_BOOL, raw_data=b"\1")
-        return copy.SerializeToString(), []
+        return Handed(None, copy.SerializeToString()), []
 
     def _called_once(self) -> dict[tuple[str, str], str]:
         calls: dict[tuple[str, str], list[str]] = {}

@@ -77,11 +77,16 @@ class Loaded:
                     self._proto = _parsed(opened.data, self.origin)
         return self._proto
 
+    @property
+    def mapped(self) -> ModelFile | None:
+        """The file of a model whose bytes are not kept in memory."""
+        return self.file if self._content is None else None
+
     @contextmanager
     def opened(self) -> Iterator[Opened]:
         """The bytes of the model: those of its file if there is one. Raises ModelError as `proto` does."""
-        if self._content is None and self.file is not None:
-            with self.file.opened() as opened:
+        if self.mapped is not None:
+            with self.mapped.opened() as opened:
                 yield opened
         else:
             yield Opened(_serialised(self.proto, self.origin) if self._content is None else self._content)

@@ -1,6 +1,7 @@
 """Real runs beside the analysis, and their processes.
 
 run         feeds for a model, and its run with onnxruntime, here or in a process of its own; session is the run itself
+handed      a model on its way there
 arrays      real tensors as users pass them; elements: the chosen elements of small inputs
 statements  an abstract value taken apart into statements about a real one
 comparison  a solution compared with a run, a row for each claim; shown_sizes are those that the tensors show

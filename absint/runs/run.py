@@ -25,6 +25,7 @@ from absint.model.wire.scalars import content_of
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.elements import chosen
+from absint.runs.handed import Handed
 from absint.runs.worker import WorkerError, ask_once
 
 if TYPE_CHECKING:
@@ -236,33 +237,42 @@ _GRAPH, _OUTPUT, _NAME = 7, 12, 1
 """The numbers of fields: the graph of a model, the outputs of a graph, the name of an output."""
 
 
-def with_outputs(analysed: Analysed, names: Sequence[str]) -> bytes:
-    """The model with further outputs. Protobuf reads two concatenated messages as one, their lists joined."""
+def with_outputs(analysed: Analysed, names: Sequence[str]) -> Handed:
+    """The model with further outputs. Protobuf reads two concatenated messages as one, their lists joined.
+
+    Raises RunError for a model that protobuf does not read.
+    """
     outputs = b"".join(delimited(_OUTPUT, delimited(_NAME, content_of(name))) for name in names)
+    more = delimited(_GRAPH, outputs) if names else b""
+    loaded = analysed.loaded
     try:
-        with analysed.loaded.opened() as opened:
-            if len(opened.data) > MAX_FILE:
-                raise ModelError(f"{analysed.origin} holds {len(opened.data):,} bytes, and protobuf reads {MAX_FILE:,}")
-            return b"".join((opened.data, delimited(_GRAPH, outputs) if names else b""))
+        if loaded.mapped is None:
+            with loaded.opened() as opened:
+                return Handed(None, b"".join((opened.data, more)))
+        if loaded.size > MAX_FILE:
+            raise ModelError(f"{analysed.origin} holds {loaded.size:,} bytes, and protobuf reads {MAX_FILE:,}")
     except ModelError as error:
-        raise RunError(f"the model cannot be handed to onnxruntime: {error}") from None
+        raise _not_handed(str(error)) from None
+    return Handed(loaded.mapped, more)
 
 
 def _in_process(
-    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
+    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
 ) -> Outcome:
     from absint.runs.session import execute
 
     try:
-        return execute(model, names, attempts, folder)
+        return execute(model.read(), names, attempts, folder)
     except ImportError as error:
         raise _broken(str(error)) from None
+    except ModelError as error:
+        raise _not_handed(str(error)) from None
     except Exception as error:
         raise RunError(in_one_line(str(error))) from None
 
 
 def _in_child(
-    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, seconds: float
+    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, seconds: float
 ) -> Outcome:
     request = (model, list(names), [dict(feeds) for feeds in attempts], folder)
     try:
@@ -273,7 +283,13 @@ def _in_child(
             raise RunError(str(error)) from None
         if failure.no_import:
             raise _broken(failure.text) from None
+        if failure.unreadable:
+            raise _not_handed(failure.text) from None
         raise RunError(explained(in_one_line(failure.text or failure.error))) from None
+
+
+def _not_handed(reason: str) -> RunError:
+    return RunError(f"the model cannot be handed to onnxruntime: {reason}")
 
 
 def _broken(reason: str) -> MissingRuntimeError:

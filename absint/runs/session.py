@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from absint.runs.handed import Handed
+
 RAW_CODES: Final[Mapping[str, int]] = {
     "bfloat16": 16,
     "float8_e4m3fn": 17,
@@ -41,9 +43,10 @@ def execute(
 
 
 def answer(request: object) -> Outcome:
-    """`execute` for a process of its own."""
+    """`execute` for a process of its own, which reads the model."""
     assert isinstance(request, tuple)
-    return execute(*request)
+    model, names, attempts, folder = request
+    return execute(Handed(*model).read(), names, attempts, folder)
 
 
 class Session:

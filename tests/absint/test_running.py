@@ -256,10 +256,12 @@ def test_files_too_large_to_keep_are_read_again_for_a_run(tmp_path: Path, monkey
     result, kept = absint.analyze(path), absint.analyze(EXAMPLE.read_bytes())
     feeds = feeds_for(result, {"batch": 2, "seq": 3, "past": 4}, seed=0)
     names = list(result.values)[-3:]
-    found, expected = run(result, feeds, names), run(kept, feeds, names)
-    assert list(found) == list(expected)
-    for name in found:
-        np.testing.assert_array_equal(found[name], expected[name])
+    expected = run(kept, feeds, names)
+    for isolated in (False, True):
+        found = run(result, feeds, names, isolated=isolated)
+        assert list(found) == list(expected)
+        for name in found:
+            np.testing.assert_array_equal(found[name], expected[name])
     monkeypatch.setattr("absint.runs.run.MAX_FILE", 100)
     size = path.stat().st_size
     with pytest.raises(RunError) as caught:
@@ -268,9 +270,11 @@ def test_files_too_large_to_keep_are_read_again_for_a_run(tmp_path: Path, monkey
         f"the model cannot be handed to onnxruntime: {path} holds {size:,} bytes, and protobuf reads 100"
     )
     path.unlink()
-    with pytest.raises(RunError) as caught:
-        run(result, feeds)
-    assert str(caught.value) == f"the model cannot be handed to onnxruntime: {path} does not exist"
+    monkeypatch.undo()
+    for isolated in (False, True):
+        with pytest.raises(RunError) as caught:
+            run(result, feeds, isolated=isolated)
+        assert str(caught.value) == f"the model cannot be handed to onnxruntime: {path} does not exist"
 
 
 def test_initialisers_and_inputs_are_values_too() -> None:
