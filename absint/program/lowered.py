@@ -14,7 +14,7 @@ from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
 from absint.model.protos import domain_of, name_of
 from absint.program.graph import Path, Program, Scope
-from absint.program.operations import Operation
+from absint.program.operations import Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step
 
 if TYPE_CHECKING:
@@ -96,7 +96,19 @@ class Lowered:
 class Frame:
     """One body being lowered."""
 
-    __slots__ = ("attributes", "done", "gate", "imports", "nodes", "numbers", "operations", "path", "scope", "stack")
+    __slots__ = (
+        "attributes",
+        "done",
+        "gate",
+        "imports",
+        "nodes",
+        "numbers",
+        "operations",
+        "path",
+        "scope",
+        "stack",
+        "versions",
+    )
 
     def __init__(
         self,
@@ -105,6 +117,7 @@ class Frame:
         path: Path,
         gate: int,
         imports: Mapping[str, int],
+        versions: Versions,
         operations: dict[object, Operation | None],
         done: Callable[[], None],
         attributes: Mapping[str, AttributeMessage] | None = None,
@@ -116,6 +129,7 @@ class Frame:
         self.path = path
         self.gate = gate
         self.imports = imports
+        self.versions = versions
         self.operations = operations
         self.done = done
         self.attributes = attributes

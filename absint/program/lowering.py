@@ -27,12 +27,13 @@ from absint.program.graph import Node, Path, Program, Scope
 from absint.program.instances import Instances
 from absint.program.limits import Watch
 from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
-from absint.program.operations import Operation
+from absint.program.operations import INTERNED, Operation, Versions
 from absint.program.report import Report
 from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step
 from absint.rules.lookup import Lookup
+from absint.transfer.families import shipped
 from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
@@ -72,13 +73,14 @@ class Lowerer:
         self._declaring: list[Declaring] = []
         self._frames: list[Frame] = []
         self._bodies: list[tuple[GraphMessage, Scope, str]] = []
-        self._operations: dict[tuple[tuple[str, int], ...], dict[object, Operation | None]] = {}
+        self._operations: dict[Versions, dict[object, Operation | None]] = {}
         self._may_fold = watch is None or watch.max_nodes is None
         self._is_body = functions is not None
         if functions is None:
             functions = Functions({(domain_of(f.domain), f.name, overload_of(f)): f for f in loaded.model.functions})
         self._called = functions
         self._functions = functions.protos
+        self._shares = lookup.table is shipped() and not self._functions
         self._root = Path()
         self._captures = Captures()
 
@@ -167,7 +169,7 @@ class Lowerer:
         operations = self._operations.setdefault(key, {})
         if self._watch is not None:
             nodes = self._watch.through(nodes, lambda: len(self.program.nodes), self.loaded.origin)
-        self._frames.append(Frame(nodes, scope, path, gate, imports, operations, done, attributes, stack))
+        self._frames.append(Frame(nodes, scope, path, gate, imports, key, operations, done, attributes, stack))
 
     def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
@@ -195,11 +197,11 @@ class Lowerer:
             else:
                 if attributes and formals is not None:
                     attributes = resolved(attributes, formals)
-                key = self._key(node, attributes)
+                key = self._key(node, attributes, len(outputs))
             try:
                 operation = operations[key]
             except KeyError:
-                operation = operations[key] = self._operation(node, attributes, frame, number)
+                operation = operations[key] = self._operation(node, attributes, key, frame, number)
             inputs = node.input[:]
             try:
                 operands = list(map(own, inputs))
@@ -237,21 +239,30 @@ class Lowerer:
     def _duplicate(self, name: str, node: NodeMessage, number: int, frame: Frame) -> None:
         self.error("duplicate-output", place_of(node, number, frame), f"output {name!r} has been computed before")
 
-    def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage]) -> Hashable:
+    def _key(self, node: NodeMessage, attributes: Sequence[AttributeMessage], outputs: int) -> Hashable:
         """All that the operation of a node depends on, except the version."""
         # Two overloads of a function are two operators.
         family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain
-        return attribute_key(node.op_type, family, len(node.output), attributes)
+        if not attributes:
+            return node.op_type, family, outputs
+        return attribute_key(node.op_type, family, outputs, attributes)
 
     def _operation(
-        self, node: NodeMessage, attributes: Sequence[AttributeMessage], frame: Frame, number: int
+        self, node: NodeMessage, attributes: Sequence[AttributeMessage], key: Hashable, frame: Frame, number: int
     ) -> Operation | None:
         """The operation of an operator instance; None for an instance that is lowered to more than one node."""
+        operation = INTERNED.under(frame.versions).get(key) if self._shares else None
+        if operation is not None:
+            return operation
         domain = domain_of(node.domain)
         if self._function(node) is not None or (not domain and node.op_type in LOWERED):
             return None
-        version, key = frame.imports.get(domain, 1), self._key(node, attributes)
-        return self._instances.operation(node, attributes, version, key, lambda: place_of(node, number, frame))
+        version, whole = frame.imports.get(domain, 1), self._key(node, attributes, len(node.output))
+        place = partial(place_of, node, number, frame)
+        operation = self._instances.operation(node, attributes, version, whole, place)
+        if self._shares and operation is not None and operation.is_interned:
+            INTERNED.add(frame.versions, key, operation)
+        return operation
 
     def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
         """The path of a body; a second one of the same name gets a number."""

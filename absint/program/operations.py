@@ -90,11 +90,19 @@ class Operation:
         return f"{self.domain}::{self.op_type}" if self.domain else self.op_type
 
 
+Versions = tuple[tuple[str, int], ...]
+"""The versions of the domains that a graph imports."""
+
+_NONE: Final[Mapping[object, Operation]] = {}
+
+
 class Operations:
     """Interned operations by key."""
 
     def __init__(self) -> None:
         self._operations: dict[object, Operation] = {}
+        self._under: dict[Versions, dict[object, Operation]] = {}
+        self._count = 0
 
     def __len__(self) -> int:
         return len(self._operations)
@@ -102,6 +110,17 @@ class Operations:
     def find(self, key: object) -> Operation | None:
         """The operation of this key, if there is one."""
         return self._operations.get(key)
+
+    def under(self, versions: Versions) -> Mapping[object, Operation]:
+        """The operations that were added under these versions, by their keys there."""
+        return self._under.get(versions, _NONE)
+
+    def add(self, versions: Versions, key: object, operation: Operation) -> None:
+        """Keep an interned operation under versions, for models that import the same."""
+        self._count += 1
+        if self._count > MAX_OPERATIONS:
+            self._under, self._count = {}, 1
+        self._under.setdefault(versions, {})[key] = operation
 
     def intern(self, key: object, operation: Operation) -> None:
         """Keep an operation for later models."""
@@ -113,6 +132,7 @@ class Operations:
     def purge(self) -> None:
         """Forget all; programs keep theirs."""
         self._operations = {}
+        self._under, self._count = {}, 0
 
 
 INTERNED: Final = Operations()

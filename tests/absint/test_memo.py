@@ -6,6 +6,7 @@ import random
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -13,6 +14,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.program import operations
+from absint.program.instances import Instances
 from absint.shapes.loops import no_trip
 from absint.shapes.memo import cache
 from absint.transfer.stated import Applied
@@ -234,3 +236,33 @@ def test_sizes_without_a_trip_are_inferred_once(monkeypatch: pytest.MonkeyPatch)
     absint.purge()
     absint.analyze(flow)
     assert len(applied) == 2 * first
+
+
+def test_operators_that_an_earlier_model_had_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[object] = []
+    operation = Instances.operation
+
+    def counted(self: Instances, *given: Any) -> operations.Operation | None:
+        looked_up.append(given[3])
+        return operation(self, *given)
+
+    monkeypatch.setattr(Instances, "operation", counted)
+    models = [onnx.load(path) for path in EXAMPLES]
+    expected = [answers(model) for model in models]
+    assert len(looked_up) > 0
+    del looked_up[:]
+    assert [answers(model) for model in models] == expected
+    assert looked_up == []
+    absint.purge()
+    absint.analyze(models[0])
+    assert len(looked_up) > 0
+
+
+def test_operators_are_kept_by_the_versions_that_a_model_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "MAX_OPERATIONS", 2)
+    for version in (6, 13, 6, 13):
+        found = [d.code for d in absint.analyze(limited(version)).diagnostics]
+        assert found == ({6: [], 13: ["node-form"]})[version]
+        kept = operations.INTERNED._under
+        assert sum(map(len, kept.values())) <= 2
+        assert all(dict(versions)[""] in (6, 13) for versions in kept)

@@ -232,8 +232,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "memo-without-attributes",
         "two nodes of one operator are one whatever their attributes",
         "absint.program.lowering",
-        "return attribute_key(node.op_type, family, len(node.output), attributes)",
-        "return (node.op_type, family, len(node.output))",
+        "return attribute_key(node.op_type, family, outputs, attributes)",
+        "return (node.op_type, family, outputs)",
         "said(graph('(float[N, M] x) => (float[a, b] y, float[c, d] z) "
         "{ y = Transpose<perm=[0, 1]>(x) z = Transpose<perm=[1, 0]>(x) }'))",
         RANDOM,
@@ -242,7 +242,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "memo-without-arity",
         "two nodes of one operator are one whatever the number of their outputs",
         "absint.program.lowering",
-        "return attribute_key(node.op_type, family, len(node.output), attributes)",
+        "return attribute_key(node.op_type, family, outputs, attributes)",
         "return attribute_key(node.op_type, family, 1, attributes)",
         "said(graph('(float[12] x) => (float[a] y, float[b] z) "
         "{ y, u = Split<axis=0>(x) z, v, w = Split<axis=0>(x) }'))",
