@@ -23,7 +23,18 @@ class Shape:
     dims; a shape of unknown rank cannot be iterated.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_dims", "_hash", "concrete", "has_unknown", "is_top", "open", "rank")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_dims",
+        "_hash",
+        "concrete",
+        "has_unknown",
+        "is_top",
+        "most",
+        "open",
+        "rank",
+    )
 
     _dims: tuple[Dim, ...] | None
     _hash: int
@@ -37,6 +48,8 @@ class Shape:
     """The dims that are expressions over symbols."""
     has_unknown: bool
     """A dim is unknown, or the rank is."""
+    largest: int
+    """The number of atoms in the largest dim; 0 if none is open."""
 
     def __new__(cls, dims: Iterable[Dim | int | str | None] | None = None) -> Shape:
         if dims is None:
@@ -126,6 +139,7 @@ def _build(dims: tuple[Dim, ...]) -> Shape:
     self.concrete = sizes if len(sizes) == len(dims) else None
     self.open = tuple([d for d in known if d.const is None])
     self.has_unknown = len(known) < len(dims)
+    self.largest = max([d.size for d in self.open], default=0)
     return self
 
 
@@ -134,6 +148,7 @@ def _without_dims(*, is_top: bool) -> Shape:
     self._dims = self.rank = self.concrete = None
     self._hash = hash(None)
     self.open = ()
+    self.largest = 0
     self.is_top, self.has_unknown = is_top, True
     return self
 

@@ -5,7 +5,7 @@ A size whose expression would be too long is unknown but for its bounds and cong
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from absint.lattices.contents import Contents, Element
@@ -26,27 +26,28 @@ _SHORT: Final = 20
 
 def readable(outputs: State) -> tuple[State, tuple[str, ...]]:
     """The outputs with sizes and elements in their shortest forms, and what to say of those that are too long."""
-    for value in outputs:
-        if isinstance(value, Tensor) and (
-            _has_long(value.shape.open) or (value.contents and _has_long(value.contents.open))
-        ):
-            break
-    else:
+    if not any(isinstance(value, Tensor) and _is_long(value) for value in outputs):
         return outputs, ()
     notes: list[str] = []
     return tuple([_readable(v, i, notes) if isinstance(v, Tensor) else v for i, v in enumerate(outputs)]), tuple(notes)
 
 
-def _has_long(numbers: Iterable[Element]) -> bool:
-    """One of them is a long expression."""
-    return any(isinstance(number, Expr) and number.size >= FEW for number in numbers)
+def _is_long(value: Tensor) -> bool:
+    return value.shape.largest >= FEW or _has_long(value.contents)
+
+
+def _has_long(contents: Contents | None) -> bool:
+    """An element is a long expression."""
+    if contents is None or not contents.open:
+        return False
+    return any(isinstance(e, Expr) and e.size >= FEW for e in contents.open)
 
 
 def _readable(value: Tensor, index: int, notes: list[str]) -> Tensor:
     shape, contents = value.shape, value.contents
-    if _has_long(shape.open):
+    if shape.largest >= FEW:
         shape = _sizes(shape, lambda axis, text: notes.append(f"{place(index, axis)} {text}"))
-    if contents is not None and _has_long(contents.open):
+    if contents is not None and _has_long(contents):
         contents = _elements(contents, lambda at, text: notes.append(f"{place(index, at, 'element')} {text}"))
     unchanged = shape is value.shape and contents is value.contents
     return value if unchanged else Tensor(value.dtype, shape, contents, value.ramps)

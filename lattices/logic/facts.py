@@ -187,7 +187,10 @@ class Facts:
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
         step = {symbol: value}
-        self._mapping = {s: _replace(v, step) for s, v in self._mapping.items()}
+        self._mapping = {
+            s: substitute(v, step) if isinstance(v, Expr) and symbol in v.symbols else v
+            for s, v in self._mapping.items()
+        }
         self._mapping[symbol] = value
 
     @property
@@ -420,10 +423,6 @@ def _originals(mapping: Mapping[Symbol, Dim]) -> Mapping[Symbol, Dim]:
             if found is not first.get(found.name, found):
                 back[found] = expr_of(first[found.name])
     return back
-
-
-def _replace(dim: Dim, mapping: dict[Symbol, Dim]) -> Dim:
-    return substitute(dim, mapping) if isinstance(dim, Expr) else dim
 
 
 NO_FACTS: Final = Facts()

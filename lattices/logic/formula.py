@@ -58,11 +58,13 @@ class Line(NamedTuple):
 class Relation(Condition):
     """A formula over integer expressions; `~ & |` build others."""
 
-    __slots__ = ("__dict__", "__weakref__", "args", "key", "op", "size")
+    __slots__ = ("__dict__", "__weakref__", "args", "expr", "key", "op", "size")
 
     op: str
     """`==`, `!=`, `>=` (of an expression and 0), `and`, `or`, `true`, `false`, `unknown`."""
     args: tuple[Expr | Relation, ...]
+    expr: Expr
+    """The expression that a comparison holds against 0; others have none."""
     key: str
     size: int
 
@@ -83,11 +85,6 @@ class Relation(Condition):
 
     def __repr__(self) -> str:
         return f"Relation({str(self)!r})"
-
-    @property
-    def expr(self) -> Expr:
-        """The expression that a comparison holds against 0."""
-        return cast(Expr, self.args[0])
 
     @property
     def parts(self) -> tuple[Relation, ...]:
@@ -227,6 +224,8 @@ def relation_of(op: str, *args: Expr | Relation) -> Relation:
     def build() -> Relation:
         self = object.__new__(Relation)
         self.op, self.args = op, args
+        if op in COMPARING:
+            self.expr = cast(Expr, args[0])
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         self.size = 1 + sum(arg.size for arg in args)
         return self

@@ -302,7 +302,8 @@ def rebuild(expr: Expr, values: Mapping[Atom, Dim]) -> Dim:
     for mono, coef in expr.terms:
         term: Dim = const(coef)
         for factor in mono:
-            term = mul(term, values[factor])
+            value = values[factor]
+            term = value if term is ONE_EXPR and isinstance(value, Expr) else mul(term, value)
         total = term if total is ZERO_EXPR and isinstance(term, Expr) else add(total, term)
     return total
 
