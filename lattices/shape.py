@@ -31,7 +31,7 @@ class Shape:
         "concrete",
         "has_unknown",
         "is_top",
-        "most",
+        "largest",
         "open",
         "rank",
     )
