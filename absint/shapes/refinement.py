@@ -20,7 +20,7 @@ from absint.lattices.logic.piecewise import choices, chosen
 from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.truth import UNKNOWN
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
@@ -278,8 +278,14 @@ def _worthwhile(facts: Facts, left: Open) -> bool:
     if facts.remainders:
         return not all(_stays(number, facts) for number in left.numbers)
     # A sum stays if its atoms do, except for congruences.
-    atoms = dict.fromkeys(chain.from_iterable([number.atoms() for number in left.numbers]))
-    return not all(_stays(expr_of(atom), facts) for atom in atoms)
+    seen: set[Atom] = set()
+    for number in left.numbers:
+        for atom in number.atoms():
+            if atom not in seen:
+                seen.add(atom)
+                if not _stays(expr_of(atom), facts):
+                    return True
+    return False
 
 
 def _stays(dim: Expr, facts: Facts) -> bool:
