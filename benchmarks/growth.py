@@ -375,12 +375,12 @@ EVERY: Final = {
     "broadcast_max": (16, 1024, broadcast_at_once("Max")),
     "concat_chain": (256, 16384, tiles),
     "choices": (8, 256, unrolled_choices),
-    "nested_ifs": (16, 1024, nested_ifs),
+    "nested_ifs": (4, 32, nested_ifs),
     "many_ifs": (64, 4096, many_ifs),
-    "nested_loops": (2, 64, nested_loops(grows=False)),
-    "nested_growing_loops": (2, 64, nested_loops(grows=True)),
+    "nested_loops": (2, 16, nested_loops(grows=False)),
+    "nested_growing_loops": (2, 16, nested_loops(grows=True)),
     "many_loops": (16, 512, many_loops),
-    "scans_in_loops": (2, 64, scans_in_loops),
+    "scans_in_loops": (2, 16, scans_in_loops),
 }
 
 for name, (first, last, build) in EVERY.items():
