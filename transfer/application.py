@@ -26,7 +26,7 @@ def apply(rule: Rule, op: Op) -> Applied:
     except RejectedError as error:
         rejected = str(error)
         refusal = error.code if isinstance(error, RefusedError) else ""
-        op.statements.append(Statement(FALSE, rejected, "required"))
+        op.statements[Statement(FALSE, rejected, "required")] = None
     except BadNodeError as error:
         op.note(str(error))
         op.may_fail(str(error))

@@ -61,7 +61,7 @@ class Op(Stating):
         self.name = name or rule.names[0]
         self.policy = policy
         self.premises = premises
-        self.statements = []
+        self.statements = {}
         self.possible_failures = []
         self.caveats = []
         self.load_risks = []

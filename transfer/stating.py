@@ -34,7 +34,7 @@ class Stating(Attributes):
     facts: Facts
     premises: bool
     """Numeric premises may be assumed; see `assume`."""
-    statements: list[Statement]
+    statements: dict[Statement, None]
     possible_failures: list[str]
     caveats: list[Caveat]
     load_risks: list[str]
@@ -105,9 +105,7 @@ class Stating(Attributes):
                 f"states {relation!r}, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the "
                 "terms themselves"
             )
-        statement = Statement(relation, reason, role)
-        if statement not in self.statements:
-            self.statements.append(statement)
+        self.statements[Statement(relation, reason, role)] = None
 
     def may_fail(self, reason: str, *, unless: Relation = FALSE) -> None:
         """The node may fail on some data at legal sizes, or for a reason that no relation expresses.

@@ -14,6 +14,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown,
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import OptionalOf, SequenceOf, Tensor, Value
 from absint.program.lowered import Lowered
 from absint.shapes.input_elements import InputElement, with_elements
@@ -98,7 +99,8 @@ class _Dims:
             stated: Dim = dim
             hint, only = None, sole_atom(dim)
             if isinstance(only, Symbol):
-                stated, hint = read_dim_param(only.name, self._alone - {only.name}, total=True)
+                others = () if reads_as_name(only.name) else self._alone - {only.name}
+                stated, hint = read_dim_param(only.name, others, total=True)
             names = tuple(sorted(stated.free_symbols))
             found = self._stated[dim] = _Stated(stated, hint, names, tuple(_definedness(stated)))
         return found

@@ -43,9 +43,11 @@ class Facts:
     """An immutable set of relations that hold, indexed for use. `contradiction` is set when they cannot all hold."""
 
     __slots__ = (
+        "_binds",
         "_congruences",
         "_key",
         "_mapping",
+        "_mentions",
         "_narrows_only",
         "_originals",
         "_premises",
@@ -67,16 +69,19 @@ class Facts:
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
         self._mapping: dict[Symbol, Dim] = {}
+        self._mentions: dict[Symbol, dict[Symbol, None]] = {}
+        """For a symbol in the replacements of others: those others."""
+        self._binds = 0
         for _ in range(_MAX_PASSES):
             # A later relation may solve a symbol of an earlier one: learn again until nothing new is bound.
-            bound = self._mapping
+            bound = self._binds
             self._premises: list[Expr] = []
             self._sets: dict[Symbol, frozenset[int]] = {}
             self._congruences: dict[Symbol, Congruence] = {}
             for relation in self.relations:
                 on_time()
                 self._learn(relation)
-            if bound is self._mapping:
+            if bound == self._binds:
                 break
         self.replaced = Substitution(self._mapping)
 
@@ -186,12 +191,17 @@ class Facts:
             self._bind(symbol, expr_of(symbol.within(*narrowed)))
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
+        self._binds += 1
         step = {symbol: value}
-        self._mapping = {
-            s: substitute(v, step) if isinstance(v, Expr) and symbol in v.symbols else v
-            for s, v in self._mapping.items()
-        }
+        for other in self._mentions.pop(symbol, ()):
+            now = self._mapping[other]
+            self._put(other, substitute(now, step) if isinstance(now, Expr) else now)
+        self._put(symbol, value)
+
+    def _put(self, symbol: Symbol, value: Dim) -> None:
         self._mapping[symbol] = value
+        for part in value.symbols if isinstance(value, Expr) else ():
+            self._mentions.setdefault(part, {})[symbol] = None
 
     @property
     def key(self) -> frozenset[Relation]:
