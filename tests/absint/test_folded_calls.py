@@ -146,16 +146,17 @@ def test_each_call_has_sizes_of_its_own(every_call: None) -> None:
 def nonzero_of_nonzero() -> ModelProto:
     """The first node of the graph invents a size, and so does the first of each body, from the caller's."""
     inner = function("Inner", ["a"], ["b"], [node("NonZero", ["a"], ["b"])])
-    nodes = [node("NonZero", ["a"], ["c"]), call("Inner", ["c"], ["b"])]
-    outer = function("Outer", ["a"], ["b", "c"], nodes)
-    nodes = [node("NonZero", ["x"], ["f"]), call("Outer", ["f"], ["y", "z"])]
-    return model(nodes, [floats("x", "N")], ["f", "y", "z"], functions=[inner, outer])
+    nodes = [node("NonZero", ["a"], ["c"]), call("Inner", ["c"], ["b"]), node("Neg", ["a"], ["d"])]
+    outer = function("Outer", ["a"], ["b", "c", "d"], nodes)
+    nodes = [node("NonZero", ["x"], ["f"]), call("Outer", ["f"], ["y", "z", "w"])]
+    return model(nodes, [floats("x", "N")], ["f", "y", "z", "w"], functions=[inner, outer])
 
 
 def test_symbols_of_the_caller_are_none_of_the_body(every_call: None) -> None:
     made = nonzero_of_nonzero()
     result = analyze(made)
     assert len({str(result.shapes[name][1]) for name in "fyz"}) == 3
+    assert result.shapes["w"] == result.shapes["f"]
     Runs(made, result).check({"N": 3}, {"N": 0})
 
 

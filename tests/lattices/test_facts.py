@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from absint.lattices.logic import facts as facts_module
 from absint.lattices.logic.facts import NO_FACTS, Facts, solve
 from absint.lattices.logic.relation import (
     FALSE,
@@ -309,3 +310,18 @@ def test_unknown_and_constants_stay() -> None:
     assert facts.decide(FALSE) is NO
     assert facts.simplify(maximum(I, 0)) is const(0)
     assert facts.simplify(minimum(K, 3)) is const(3)
+
+
+def test_work_grows_with_the_relations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Binding a symbol rewrites the replacements that mention it, and no others."""
+
+    def work(count: int) -> int:
+        replaced = []
+        real = facts_module._replace
+        monkeypatch.setattr(facts_module, "_replace", lambda dim, step: replaced.append(dim) or real(dim, step))
+        found = Facts([eq(symbol(f"M{k}"), symbol("N")) for k in range(count)] + [ge(symbol("N"), 3)])
+        monkeypatch.setattr(facts_module, "_replace", real)
+        assert len(found.mapping) == count + 1
+        return len(replaced)
+
+    assert work(200) <= 2 * work(100) + 10
