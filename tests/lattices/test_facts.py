@@ -317,10 +317,10 @@ def test_work_grows_with_the_relations(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def work(count: int) -> int:
         replaced = []
-        real = facts_module._replace
-        monkeypatch.setattr(facts_module, "_replace", lambda dim, step: replaced.append(dim) or real(dim, step))
+        real = facts_module.substitute
+        monkeypatch.setattr(facts_module, "substitute", lambda dim, step: replaced.append(dim) or real(dim, step))
         found = Facts([eq(symbol(f"M{k}"), symbol("N")) for k in range(count)] + [ge(symbol("N"), 3)])
-        monkeypatch.setattr(facts_module, "_replace", real)
+        monkeypatch.setattr(facts_module, "substitute", real)
         assert len(found.mapping) == count + 1
         return len(replaced)
 
