@@ -189,12 +189,13 @@ class Lowerer:
         nodes, frames = self.program.nodes, self._frames
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
-            outputs = tuple(node.output[:])  # one slice is faster than single reads
-            attributes: Sequence[AttributeMessage] = node.attribute
+            attributes: Sequence[AttributeMessage]
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
+                inputs, outputs, attributes = node.input, node.output, node.tail.attribute
                 key = (node.tail, len(outputs))
-            else:
+            else:  # one slice of protobuf is faster than single reads
+                inputs, outputs, attributes = list(node.input[:]), tuple(node.output[:]), node.attribute
                 if attributes and formals is not None:
                     attributes = resolved(attributes, formals)
                 key = self._key(node, attributes, len(outputs))
@@ -202,7 +203,6 @@ class Lowerer:
                 operation = operations[key]
             except KeyError:
                 operation = operations[key] = self._operation(node, attributes, key, frame, number)
-            inputs = node.input[:]
             try:
                 operands = list(map(own, inputs))
             except KeyError:  # left out, from an outer scope, or not computed yet

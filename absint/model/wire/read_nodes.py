@@ -74,20 +74,25 @@ def _usual(content: bytes) -> Node | None:
     try:
         tag = content[0]
         while tag == _INPUT:
-            start, at = at + 2, at + 2 + content[at + 1]
+            start = at + 2
+            at = start + content[at + 1]
             inputs.append(texts[start:at])
             tag = content[at]
         while tag == _OUTPUT:
-            start, at = at + 2, at + 2 + content[at + 1]
+            start = at + 2
+            at = start + content[at + 1]
             outputs.append(texts[start:at])
             tag = content[at]
         if tag == _NAME:
-            start, at = at + 2, at + 2 + content[at + 1]
+            start = at + 2
+            at = start + content[at + 1]
             name = texts[start:at]
     except IndexError:
         return None
     tail = KEPT.get(content[at:])
-    return Node(inputs, tuple(outputs), name, tail) if tail is not None and texts[:at].isascii() else None
+    if tail is None or not (content.isascii() or texts[:at].isascii()):
+        return None
+    return Node(inputs, tuple(outputs), name, tail)
 
 
 def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph) -> Node:
