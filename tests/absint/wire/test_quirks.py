@@ -1,0 +1,163 @@
+"""What protobuf makes of unusual encodings, one by one."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import AttributeProto, NodeProto, TensorProto, helper
+
+from absint.model.wire.fields import FIXED32, FIXED64, GROUP, GROUP_END, VARINT, delimited, encoded
+from tests.absint.wire.comparing import differences, parsed, read
+
+
+def number(field: int, value: int) -> bytes:
+    return encoded(field << 3 | VARINT) + encoded(value)
+
+
+def tensor_type(*parts: bytes) -> bytes:
+    return delimited(1, b"".join(parts))
+
+
+def dim(*parts: bytes) -> bytes:
+    return delimited(2, delimited(1, b"".join(parts)))
+
+
+def attribute(*parts: bytes) -> bytes:
+    return delimited(5, delimited(1, b"a") + b"".join(parts))
+
+
+def kind(value: int) -> bytes:
+    return number(20, value)
+
+
+def tensor(*parts: bytes) -> bytes:
+    return delimited(5, delimited(1, b"w") + b"".join(parts))
+
+
+TYPES = {
+    "none": b"",
+    "of a size, then of a name": tensor_type(number(1, 1), dim(number(1, 3), delimited(2, b"N"))),
+    "of a name, then of a size": tensor_type(number(1, 1), dim(delimited(2, b"N"), number(1, 3))),
+    "dims in two parts": tensor_type(number(1, 1), dim(number(1, 3)), dim(number(1, 4))),
+    "a tensor in two parts": tensor_type(number(1, 1), dim(number(1, 3))) + tensor_type(number(1, 7)),
+    "a tensor, a sequence, a tensor": tensor_type(number(1, 1)) + delimited(4, b"") + tensor_type(dim(number(1, 2))),
+    "a sequence in two parts": delimited(4, delimited(1, tensor_type(number(1, 1)))) + delimited(4, delimited(1, b"")),
+    "a map in two parts": delimited(5, number(1, 8)) + delimited(5, delimited(2, tensor_type(number(1, 1)))),
+    "an element type of 33 bits": tensor_type(number(1, (1 << 32) + 1)),
+    "an element type below 0": tensor_type(number(1, -3)),
+    "a negative size": tensor_type(dim(number(1, -1))),
+    "a size as a text": tensor_type(dim(delimited(1, b"3"))),
+    "a name that is no UTF-8": tensor_type(dim(delimited(2, b"\xff"))),
+    "a group": encoded(1 << 3 | GROUP) + number(1, 1) + encoded(1 << 3 | GROUP_END),
+}
+
+ATTRIBUTES = {
+    "the last number counts": attribute(number(3, 5), number(3, -7), kind(AttributeProto.INT)),
+    "the last float counts": attribute(*(encoded(2 << 3 | FIXED32) + value for value in (b"\0\0\0@", b"\0\0\x80?"))),
+    "numbers, packed and not": attribute(
+        number(8, 1),
+        delimited(8, encoded(300) + encoded(-2)),
+        number(8, 5),
+        number(8, 1 << 40),
+        kind(AttributeProto.INTS),
+    ),
+    "floats, packed and not": attribute(
+        *([encoded(7 << 3 | FIXED32) + b"\0\0\x80?"] * 3), delimited(7, b"\0\0\0@" * 2), kind(AttributeProto.FLOATS)
+    ),
+    "floats as doubles": attribute(encoded(7 << 3 | FIXED64) + bytes(8), kind(AttributeProto.FLOATS)),
+    "a type that protobuf does not know": attribute(kind(2), kind(99)),
+    "a negative type": attribute(kind(2), kind(-1)),
+    "a tensor in two parts": attribute(
+        delimited(5, number(1, 2) + number(2, 7)), delimited(5, number(1, 3) + delimited(9, bytes(48)))
+    ),
+    "a graph in two parts": attribute(
+        delimited(6, delimited(1, NodeProto(op_type="A").SerializeToString())),
+        delimited(6, delimited(1, NodeProto(op_type="B").SerializeToString())),
+        kind(AttributeProto.GRAPH),
+    ),
+    "a text that is no UTF-8": attribute(delimited(4, b"\xff\xfe"), kind(AttributeProto.STRING)),
+    "a name that is no UTF-8": attribute(delimited(1, b"\xff")),
+    "a name that comes last": delimited(5, number(3, 1) + delimited(1, b"a")),
+}
+
+TENSORS = {
+    "sizes, packed and not": tensor(number(1, 2), delimited(1, b"\x03"), number(2, 1)),
+    "a negative size": tensor(number(1, -2), number(2, 1), delimited(8, b"w")),
+    "a scalar with a packed number": number(2, 6) + delimited(5, b"\x03"),
+    "small numbers below 0": number(1, 2) + number(2, 3) + delimited(5, encoded(-1) + encoded(-200)),
+    "numbers of more than 32 bits": number(1, 1) + number(2, 6) + number(5, (1 << 33) + 4),
+    "the last data count": number(1, 1) + number(2, 2) + delimited(9, b"a") + delimited(9, b"b"),
+    "another place": number(2, 1) + number(14, 1),
+    "a place that protobuf does not know": number(2, 1) + number(14, 1) + number(14, 7),
+    "two places of large data": number(1, 9999) + number(2, 1) + delimited(8, b"w") + number(14, 1) + number(14, 0),
+    "data of another length": number(1, 3) + number(2, 1) + delimited(4, bytes(8)),
+    "empty data": number(1, 0) + number(2, 1) + delimited(8, b"w") + delimited(9, b""),
+    "data, then its name": number(1, 1) + number(2, 2) + delimited(9, b"a") + delimited(8, b"w"),
+    "uint64": number(2, 13) + delimited(11, encoded((1 << 64) - 1)),
+}  # fmt: skip
+
+
+def in_graph(content: bytes) -> bytes:
+    return number(1, 8) + delimited(7, content)
+
+
+def check(content: bytes) -> None:
+    """Both read it alike, twice: the second time some of it is known."""
+    assert parsed(content) is not None
+    for _ in range(2):
+        assert list(differences(read(content), parsed(content))) == []
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types(name: str) -> None:
+    check(in_graph(delimited(11, delimited(1, b"x") + delimited(2, TYPES[name]))))
+    check(in_graph(delimited(13, delimited(1, b"x") + delimited(2, TYPES[name]))))
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes(name: str) -> None:
+    node = delimited(1, b"x") + delimited(2, b"y") + delimited(4, b"Op")
+    check(in_graph(delimited(1, node + ATTRIBUTES[name]) + delimited(1, ATTRIBUTES[name] + node)))
+
+
+@pytest.mark.parametrize("name", TENSORS)
+def test_tensors(name: str) -> None:
+    check(in_graph(delimited(5, TENSORS[name])))
+    check(in_graph(delimited(5, TENSORS[name] + delimited(8, b"name"))))
+
+
+@pytest.mark.parametrize(
+    "name", [b"", b"a", b"a" * 127, b"a" * 128, b"a" * 300, "\u00e9".encode() * 60, b"\xff", b"\0\n\x12"]
+)
+def test_names(name: bytes) -> None:
+    """Names of every length and content, in nodes whose tail is known."""
+    known = NodeProto(input=["x"], output=["y"], op_type="Relu").SerializeToString()
+    relu = delimited(4, b"Relu")
+    one, two, named = delimited(1, name), delimited(2, name), delimited(3, name)
+    for node in (
+        one + relu,
+        one + two + relu,
+        one + one + two + named + relu,
+        two + relu + one,
+        relu + named,
+        one + two,
+    ):
+        check(in_graph(delimited(1, known) + delimited(1, node) + delimited(5, delimited(8, name))))
+
+
+def test_the_model_in_two_parts() -> None:
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [], [TensorProto(name="w")])
+    content = graph.SerializeToString()
+    check(in_graph(content) + in_graph(content) + number(1, 9))
+
+
+@pytest.mark.parametrize("inside", [b"", delimited(1, b""), delimited(2, b"g")], ids=["empty", "node", "name"])
+@pytest.mark.parametrize("levels", [32, 33, 34])
+def test_nested_graphs(levels: int, inside: bytes) -> None:
+    """100 messages inside each other are read, as by protobuf, and not one more."""
+    for _ in range(levels):
+        inside = delimited(1, delimited(4, b"If") + attribute(delimited(6, inside), kind(AttributeProto.GRAPH)))
+    found, proto = read(in_graph(inside)), parsed(in_graph(inside))
+    assert (found is None) == (proto is None)
+    assert proto is None or list(differences(found, proto)) == []
+    assert levels > 32 or proto is not None
+    assert levels < 34 or proto is None
