@@ -90,6 +90,7 @@ TENSORS = {
     "a place that protobuf does not know": number(2, 1) + number(14, 1) + number(14, 7),
     "two places of large data": number(1, 9999) + number(2, 1) + delimited(8, b"w") + number(14, 1) + number(14, 0),
     "data of another length": number(1, 3) + number(2, 1) + delimited(4, bytes(8)),
+    "more data than the sizes say": number(1, 2) + number(2, 2) + delimited(8, b"w") + delimited(9, b"abcd"),
     "empty data": number(1, 0) + number(2, 1) + delimited(8, b"w") + delimited(9, b""),
     "data, then its name": number(1, 1) + number(2, 2) + delimited(9, b"a") + delimited(8, b"w"),
     "uint64": number(2, 13) + delimited(11, encoded((1 << 64) - 1)),
@@ -116,7 +117,8 @@ def test_types(name: str) -> None:
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_attributes(name: str) -> None:
     node = delimited(1, b"x") + delimited(2, b"y") + delimited(4, b"Op")
-    check(in_graph(delimited(1, node + ATTRIBUTES[name]) + delimited(1, ATTRIBUTES[name] + node)))
+    other = delimited(4, b"Other") + ATTRIBUTES[name]
+    check(in_graph(b"".join(delimited(1, n) for n in (node + ATTRIBUTES[name], ATTRIBUTES[name] + node, other))))
 
 
 @pytest.mark.parametrize("name", TENSORS)

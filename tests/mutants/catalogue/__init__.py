@@ -3,6 +3,7 @@
 rules           of operators: shapes, requirements, contents
 elements        what is said of elements
 inputs          elements of small inputs as symbols
+reading         messages of files
 expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
@@ -14,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, rules, solving
+from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, reading, rules, solving
 from tests.mutants.mutant import Mutant
 
 ALL: Final = (
     *rules.MUTANTS,
     *elements.MUTANTS,
     *inputs.MUTANTS,
+    *reading.MUTANTS,
     *expressions.MUTANTS,
     *engine.MUTANTS,
     *solving.MUTANTS,
