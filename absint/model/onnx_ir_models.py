@@ -6,6 +6,7 @@ asks for all of them. Here it gets the model behind stand-ins, which show an emp
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
@@ -14,6 +15,7 @@ from onnx import AttributeProto
 
 from absint.errors import ModelError
 from absint.model.initialisers import is_small
+from absint.model.opening import read_beside
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -75,8 +77,8 @@ class _Graph(_StandIn["onnx_ir.Graph"]):
         return len(self._shown)
 
     @cached_property
-    def initializers(self) -> Mapping[str, _Initialiser]:
-        return {name: _Initialiser(value) for name, value in self._shown.initializers.items()}
+    def initializers(self) -> Mapping[str, object]:
+        return {name: _initialiser(value) for name, value in self._shown.initializers.items()}
 
 
 class _Function(_StandIn["onnx_ir.Function"]):
@@ -89,15 +91,15 @@ class _Function(_StandIn["onnx_ir.Function"]):
 
 
 class _Node(_StandIn["onnx_ir.Node"]):
-    @property
-    def attributes(self) -> Mapping[str, object]:
-        return _attributes(self._shown.attributes)
+    def __init__(self, shown: onnx_ir.Node, attributes: Mapping[str, object]) -> None:
+        super().__init__(shown)
+        self.attributes = attributes
 
 
-class _Initialiser(_StandIn["onnx_ir.Value"]):
-    @property
-    def const_value(self) -> object:
-        return _tensor(self._shown.const_value)
+class _Value(_StandIn["onnx_ir.Value"]):
+    def __init__(self, shown: onnx_ir.Value, const_value: object) -> None:
+        super().__init__(shown)
+        self.const_value = const_value
 
 
 class _Attribute(_StandIn["onnx_ir.Attr"]):
@@ -106,18 +108,34 @@ class _Attribute(_StandIn["onnx_ir.Attr"]):
         self.value = value
 
 
-class _LargeTensor(_StandIn["onnx_ir.TensorProtocol"]):
+class _Tensor(_StandIn["onnx_ir.TensorProtocol"]):
+    def __init__(self, shown: onnx_ir.TensorProtocol, content: bytes = b"") -> None:
+        super().__init__(shown)
+        self._content = content
+
     def tobytes(self) -> bytes:
-        return b""
+        return self._content
+
+
+def _initialiser(value: onnx_ir.Value) -> object:
+    given = value.const_value
+    shown = _tensor(given)
+    return value if shown is given else _Value(value, shown)
 
 
 def _node(node: onnx_ir.Node) -> object:
-    """A node as it is if no attribute may hold tensors."""
-    return _Node(node) if any(attribute.type in _INNER for attribute in node.attributes.values()) else node
+    """A node as it is if no attribute holds a large tensor."""
+    given = node.attributes
+    shown = _attributes(given)
+    return node if shown is given else _Node(node, shown)
 
 
-def _attributes(attributes: Mapping[str, onnx_ir.Attr]) -> Mapping[str, object]:
-    return {name: _attribute(attribute) for name, attribute in attributes.items()}
+def _attributes(given: Mapping[str, onnx_ir.Attr]) -> Mapping[str, object]:
+    """The attributes as they are if none holds a large tensor."""
+    if not any(attribute.type in _INNER for attribute in given.values()):
+        return given
+    shown = {name: _attribute(attribute) for name, attribute in given.items()}
+    return given if all(shown[name] is attribute for name, attribute in given.items()) else shown
 
 
 def _attribute(attribute: onnx_ir.Attr) -> object:
@@ -129,16 +147,17 @@ def _attribute(attribute: onnx_ir.Attr) -> object:
 
 
 def _tensor(tensor: onnx_ir.TensorProtocol | None) -> object:
-    """A tensor as it is if it is small, or a reference to external data."""
-    if tensor is None or is_small(tensor.dtype.value, tuple(tensor.shape.numpy())) or _is_external(tensor):
-        return tensor
-    return _LargeTensor(tensor)
-
-
-def _is_external(tensor: onnx_ir.TensorProtocol) -> bool:
+    """A small tensor as it is, from its file if it is there; references to other external data; the rest empty."""
     import onnx_ir
 
-    return isinstance(tensor, onnx_ir.ExternalTensor)
+    if tensor is None:
+        return None
+    wanted = is_small(tensor.dtype.value, tuple(tensor.shape.numpy()))
+    if not isinstance(tensor, onnx_ir.ExternalTensor):
+        return tensor if wanted else _Tensor(tensor)
+    folder, location = os.fspath(tensor.base_dir) or os.curdir, os.fspath(tensor.location)
+    content = read_beside(folder, location, tensor.offset or 0, tensor.nbytes) if wanted else None
+    return tensor if content is None else _Tensor(tensor, content)
 
 
 _LISTS: Final = (AttributeProto.TENSORS, AttributeProto.GRAPHS)

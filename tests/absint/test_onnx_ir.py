@@ -17,6 +17,7 @@ from absint.model.held_files import tensors
 from absint.model.initialisers import MAX_FLOATS, is_small
 from absint.model.onnx_ir_models import outline_of
 from tests.absint.declared.test_saving import everywhere
+from tests.absint.test_load import save
 from tests.adversarial import MODELS
 from tests.real_models import PATHS
 from tests.soundness.models import node_tests
@@ -129,6 +130,14 @@ def test_external_data_are_not_opened(tmp_path: Path) -> None:
     model = onnx_ir.load(tmp_path / "m.onnx")
     result = absint.analyze(model)
     assert answers(result) == answers(absint.analyze(tmp_path / "m.onnx"))
+
+
+def test_small_external_tensors_are_read_from_below_their_folder(tmp_path: Path) -> None:
+    path = save(tmp_path, "weights.bin")
+    assert str(absint.analyze(onnx_ir.load(path)).shapes["Y"]) == "[2*N, 100000]"
+    (tmp_path / "inner").mkdir()
+    outside = save(tmp_path / "inner", "../weights.bin", data=False)
+    assert str(absint.analyze(onnx_ir.load(outside)).shapes["R"]) == "[_d0, _d1]"
 
 
 def test_lists_of_tensors_and_graphs_are_outlined_too() -> None:
