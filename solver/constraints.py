@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
-from absint.lattices.terms.expr import Dim, Symbol
+from absint.lattices.terms.expr import Dim, Symbol, UndefinedError
 from absint.lattices.text.escapes import plain
 
 Role = Literal["required", "defined", "assumed", "declared"]
@@ -196,4 +196,17 @@ class ConstraintSet(Sequence[Constraint]):
         return {name: tuple(formulas) for name, formulas in found.items()}
 
 
-__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role"]
+def holds(relation: Relation, model: Mapping[str, int]) -> bool | None:
+    """The truth of a relation under a binding; None where it divides by zero or a symbol has no value."""
+    try:
+        return relation.evaluate(model)
+    except (UndefinedError, KeyError, ValueError):
+        return None
+
+
+def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
+    """Every formula holds under the binding."""
+    return all(holds(formula, model) is True for formula in formulas)
+
+
+__all__ = ["Constraint", "ConstraintSet", "Origin", "PossibleFailure", "Role", "holds", "meets"]

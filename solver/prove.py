@@ -22,11 +22,11 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.evaluation import casts_floats
-from absint.lattices.terms.expr import Dim, Symbol, UndefinedError, expr_of
+from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text.escapes import excerpt, plain
 from absint.solver.backend import Answer, Backend, shared
-from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.constraints import Constraint, ConstraintSet, holds, meets
 from absint.solver.minimal import minimal
 from absint.solver.smtlib import query
 
@@ -295,19 +295,6 @@ def _multiples(facts: Facts, relation: Relation) -> dict[Symbol, Dim]:
             multiple = Symbol.placeholder(f"{symbol.name}/{known.modulus}", low, high)
             found[symbol] = known.modulus * expr_of(multiple) + known.remainder
     return found
-
-
-def holds(relation: Relation, model: Mapping[str, int]) -> bool | None:
-    """The truth of a relation under a binding; None where it divides by zero or a symbol has no value."""
-    try:
-        return relation.evaluate(model)
-    except (UndefinedError, KeyError, ValueError):
-        return None
-
-
-def meets(formulas: Iterable[Relation], model: Mapping[str, int]) -> bool:
-    """Every formula holds under the binding."""
-    return all(holds(formula, model) is True for formula in formulas)
 
 
 @dataclass(frozen=True)

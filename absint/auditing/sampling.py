@@ -113,7 +113,7 @@ def _key(sizes: Sizes) -> tuple[int, ...]:
 
 
 def _is_false(relation: Relation, values: Sizes) -> bool:
-    from absint.solver.prove import holds
+    from absint.solver.constraints import holds
 
     return relation is not UNKNOWN_RELATION and holds(relation, values) is False
 

@@ -85,7 +85,7 @@ def _changed(sizes: Sizes, bounds: Mapping[str, Interval], relation: Relation) -
 
 
 def _broken(sizes: Sizes, required: Sequence[Relation]) -> list[Relation]:
-    from absint.solver.prove import holds
+    from absint.solver.constraints import holds
 
     return [relation for relation in required if holds(relation, sizes) is False]
 

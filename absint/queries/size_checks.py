@@ -19,8 +19,7 @@ from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.assumptions import check_number, known_names
 from absint.shapes.refinement import Round, solved
 from absint.solution.constraints import DECLARATION, Recorder, recorded
-from absint.solver.constraints import Constraint, PossibleFailure
-from absint.solver.prove import holds
+from absint.solver.constraints import Constraint, PossibleFailure, holds
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
