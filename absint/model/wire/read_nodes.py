@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, Field
+from absint.model.wire.fields import DELIMITED, Field, varint
 from absint.model.wire.graphs import Node
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
 from absint.model.wire.scalars import Content, each, text
@@ -23,6 +23,10 @@ _SHORT: Final = 2 * MAX_TAIL
 
 _TAIL: Final = frozenset({4, 5, 7, 8})
 """op_type, attribute, domain and overload."""
+
+_OF_TAIL: Final = frozenset(number << 3 | DELIMITED for number in _TAIL)
+_TEXTS: Final = frozenset(number << 3 | DELIMITED for number in (6, 9))
+"""doc_string and metadata_props."""
 
 
 class Nodes(Sequence[Node]):
@@ -87,12 +91,32 @@ def _usual(content: bytes) -> Node | None:
             start = at + 2
             at = start + content[at + 1]
             name = texts[start:at]
+        tail = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
     except IndexError:
         return None
-    tail = KEPT.get(content[at:])
     if tail is None or not (content.isascii() or texts[:at].isascii()):
         return None
     return Node(inputs, tuple(outputs), name, tail)
+
+
+def _end_of_tail(content: bytes, at: int) -> int:
+    """The place behind a tail, if only texts for readers come behind it; else its beginning.
+
+    Exporters note at each node which line of which module it comes from.
+    """
+    start = end = at
+    tags = _OF_TAIL
+    while at < len(content):
+        if content[at] not in tags:
+            if tags is _TEXTS:
+                return start
+            end, tags = at, _TEXTS
+            continue
+        length, at = content[at + 1], at + 2
+        if length > 127:
+            length, at = varint(content, at - 1, len(content), 5)
+        at += length
+    return end if at == len(content) and tags is _TEXTS else start
 
 
 def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph) -> Node:

@@ -146,6 +146,24 @@ def test_names(name: bytes) -> None:
         check(in_graph(delimited(1, known) + delimited(1, node) + delimited(5, delimited(8, name))))
 
 
+@pytest.mark.parametrize("length", [0, 100, 200, 20_000])
+def test_texts_for_readers(length: int) -> None:
+    """A node with notes of its exporter shares the tail of one without."""
+    bare = NodeProto(input=["x"], output=["y"], op_type="Softmax", attribute=[helper.make_attribute("axis", -1)])
+    noted, domain = NodeProto(), NodeProto(op_type="Softmax", doc_string="n" * length, domain="d")
+    noted.CopyFrom(bare)
+    noted.doc_string = "n" * length
+    for at in range(3):
+        noted.metadata_props.add(key=f"note {at}", value="v" * length)
+    nodes = [bare, noted, domain, noted, bare]
+    content = in_graph(b"".join(delimited(1, node.SerializeToString()) for node in nodes))
+    content += delimited(7, delimited(1, noted.SerializeToString() + delimited(1, b"late")))
+    check(content)
+    found = read(content)
+    assert found is not None
+    assert {id(node.tail) for at, node in enumerate(found.graph.node) if at != 2} == {id(found.graph.node[0].tail)}
+
+
 def test_the_model_in_two_parts() -> None:
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [], [TensorProto(name="w")])
     content = graph.SerializeToString()
