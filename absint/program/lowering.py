@@ -186,7 +186,7 @@ class Lowerer:
         """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
         names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
         operations, formals = frame.operations, frame.attributes
-        nodes, frames = self.program.nodes, self._frames
+        nodes, frames, functions = self.program.nodes, self._frames, self._functions
         depth, own = len(frames), names.__getitem__
         for number, node in zip(frame.numbers, frame.nodes, strict=False):
             attributes: Sequence[AttributeMessage]
@@ -196,9 +196,12 @@ class Lowerer:
                 key = (node.tail, len(outputs))
             else:  # one slice of protobuf is faster than single reads
                 inputs, outputs, attributes = list(node.input[:]), tuple(node.output[:]), node.attribute
-                if attributes and formals is not None:
-                    attributes = resolved(attributes, formals)
-                key = self._key(node, attributes, len(outputs))
+                if attributes or functions:
+                    if attributes and formals is not None:
+                        attributes = resolved(attributes, formals)
+                    key = self._key(node, attributes, len(outputs))
+                else:
+                    key = (node.op_type, node.domain, len(outputs))
             try:
                 operation = operations[key]
             except KeyError:
@@ -243,8 +246,6 @@ class Lowerer:
         """All that the operation of a node depends on, except the version."""
         # Two overloads of a function are two operators.
         family = (node.domain, getattr(node, "overload", "")) if self._functions else node.domain
-        if not attributes:
-            return node.op_type, family, outputs
         return attribute_key(node.op_type, family, outputs, attributes)
 
     def _operation(

@@ -36,20 +36,21 @@ class Reuse:
         """`facts` do no more than replace symbols."""
         self._replaced = facts.replaced
         self._mapping = facts.mapping
-        self._summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
+        self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
+        """Those that were asked for, by the identities of the first ones, which are kept beside them."""
         self._values: dict[Value, Value | None] = {}
         self._dims: dict[Dim, Dim | None] = {}
         self._plain: dict[Value, Value] = {}
         self._relations: dict[Relation, Relation] = {}
 
     def __len__(self) -> int:
-        return len(self._summaries)
+        return len(self.summaries)
 
     def summary(self, first: RuleSummary) -> RuleSummary | None:
         """The summary over the new symbols; None if the rule has to run."""
-        found = self._summaries.get(id(first))
+        found = self.summaries.get(id(first))
         if found is None:
-            found = self._summaries[id(first)] = (first, self._again(first))
+            found = self.summaries[id(first)] = (first, self._again(first))
         return found[1]
 
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
@@ -163,6 +164,7 @@ class FirstRound:
     def __init__(self, reuse: Reuse, applied: Mapping[int, RuleSummary], states: Sequence[State]) -> None:
         """`applied` is what the rule of each node gave in the first round, and `states` are those it ended with."""
         self._reuse = reuse
+        self._known = reuse.summaries
         self._applied = applied
         self._states = states
         self._changed: set[int] = set()
@@ -172,7 +174,8 @@ class FirstRound:
         first, changed = self._applied.get(node), self._changed
         if first is None or (changed and not changed.isdisjoint([source for source, _ in operands])):
             return None
-        return self._reuse.summary(first)
+        found = self._known.get(id(first))
+        return self._reuse.summary(first) if found is None else found[1]
 
     def visited(self, node: int, state: State) -> None:
         """A node got its state from its rule or step: where that says more than before, its users run again too."""
