@@ -266,3 +266,15 @@ def test_operators_are_kept_by_the_versions_that_a_model_imports(monkeypatch: py
         kept = operations.INTERNED._under
         assert sum(map(len, kept.values())) <= 2
         assert all(dict(versions)[""] in (6, 13) for versions in kept)
+
+
+def test_results_of_a_program_do_not_survive_purge() -> None:
+    """The program keeps its own; a later model starts anew, also where the program was analysed in between."""
+    result = absint.analyze(EXAMPLES[0])
+    first = result.base.analysis.applications
+    absint.purge()
+    result.check(dict.fromkeys(result.symbols, 3))
+    kept = sum(map(len, cache.SHARED._results.values()))
+    assert kept <= cache.SHARED._count
+    absint.purge()
+    assert absint.analyze(EXAMPLES[0]).base.analysis.applications == first

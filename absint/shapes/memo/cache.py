@@ -36,19 +36,22 @@ class Cache:
     """Results of interned operations, and first-round results by the replacements of symbols."""
 
     def __init__(self) -> None:
-        self._results: WeakKeyDictionary[Operation, Results] = WeakKeyDictionary()
+        self._results: dict[Operation, Results] = {}
         self._reuses: dict[object, Reuse] = {}
         self._count = 0
 
     def results(self, operation: Operation) -> Results:
         """The remembered results of an interned operation."""
-        return self._results.setdefault(operation, {})
+        found = self._results.get(operation)
+        return {} if found is None else found
 
-    def counted(self) -> None:
-        """Count one more result."""
+    def keep(self, operation: Operation, results: Results) -> None:
+        """Count a result that was added to those of an interned operation, and keep them from the first on."""
         self._count += 1
         if self._count > MAX_SUMMARIES:
             self.purge()
+        if len(results) == 1:  # those of a program from before a purge stay its own
+            self._results[operation] = results
 
     def reuse(self, facts: Facts) -> Reuse:
         """First-round results under facts that do no more than replace symbols."""
@@ -62,7 +65,7 @@ class Cache:
 
     def purge(self) -> None:
         """Forget all; programs keep what they have."""
-        self._results = WeakKeyDictionary()
+        self._results = {}
         self._reuses = {}
         self._count = 0
 
@@ -84,7 +87,7 @@ class Memo(dict[Operation, Results]):
             results.clear()
         results[key] = summary
         if operation.is_interned:
-            SHARED.counted()
+            SHARED.keep(operation, results)
 
 
 _MEMOS: Final[WeakKeyDictionary[Program, Memo]] = WeakKeyDictionary()
