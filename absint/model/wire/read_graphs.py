@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, fields, varint
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
@@ -15,6 +16,12 @@ from absint.model.wire.scalars import Content, Parts, each, signed, text
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
 _OF_GRAPH: Final = (_NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE)
+
+
+MAX_KEPT: Final = 1 << 12
+"""Bytes of the versions of domains that are kept."""
+
+_OPSETS: Final[Kept[bytes, Opset]] = Kept(MAX_KEPT)
 
 
 def read_model(data: Content) -> Model:
@@ -85,8 +92,14 @@ def _delimited(data: Content, parts: Parts, numbers: Collection[int], depth: int
 
 
 def _read_opset(data: Content, around: Field, depth: int) -> Opset:
+    """The version of a domain; models repeat them, so equal bytes give one object."""
+    content = data[around.start : around.end]
+    return _OPSETS.get(content) or _OPSETS.add(content, len(content), _opset(content, depth))
+
+
+def _opset(data: bytes, depth: int) -> Opset:
     opset = Opset("", 0)
-    for field in each(data, ((around.start, around.end),), depth):
+    for field in each(data, ((0, len(data)),), depth):
         if field.number == 1 and field.wire == DELIMITED:
             opset.domain = text(data[field.start : field.end])
         elif field.number == 2 and field.wire == VARINT:
@@ -113,4 +126,4 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     return function
 
 
-__all__ = ["read_graph", "read_model"]
+__all__ = ["MAX_KEPT", "read_graph", "read_model"]

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.errors import AbsintError
+from absint.model.wire import read_attributes, read_graphs, read_tensors, read_types
 from tests.absint.wire.comparing import differences, parsed, read
 from tests.absint.wire.encodings import scrambled
 from tests.absint.wire.looked_at import is_damaged
@@ -85,6 +86,16 @@ def test_every_field_is_read() -> None:
     assert found is not None
     assert list(differences(found, proto)) == []
     assert found.graph.node[1].tail is found.functions[0].node[0].tail
+
+
+def test_what_models_share_is_forgotten() -> None:
+    kept = (read_attributes.KEPT, read_types._KEPT, read_tensors._HEADS, read_graphs._OPSETS)
+    content = kitchen_sink().SerializeToString()
+    found = absint.analyze(content)
+    assert all(map(len, kept))
+    absint.purge()
+    assert not any(map(len, kept))
+    assert answers(content) == answers(found.model)
 
 
 @settings(max_examples=60)
