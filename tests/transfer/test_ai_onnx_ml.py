@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from time import process_time
 
 import pytest
 from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
-from absint.lattices.shape import SCALAR
+from absint.lattices.shape import SCALAR, Shape
 from absint.lattices.value import MapOf, Tensor
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
@@ -285,3 +286,30 @@ def test_inputs_that_are_maps(name: str, attributes: dict[str, object], expect: 
     assert rule is not None
     value = MapOf(DType.STRING, Tensor(DType.FLOAT, SCALAR))
     assert str(apply(rule, Op(rule, [value], attributes, version=1)).outputs[0]) == expect
+
+
+def test_a_large_tree_takes_time_in_its_nodes() -> None:
+    branches = 15_000
+    modes = ["BRANCH_LEQ"] * branches + ["LEAF"] * (branches + 1)
+    nodes = range(len(modes))
+    leaves = [node for node in nodes if modes[node] == "LEAF"]
+    tree = {
+        "nodes_treeids": [0] * len(modes),
+        "nodes_nodeids": list(nodes),
+        "nodes_featureids": [2] * len(modes),
+        "nodes_modes": modes,
+        "nodes_values": [0.5] * len(modes),
+        "nodes_truenodeids": [2 * node + 1 if node < branches else 0 for node in nodes],
+        "nodes_falsenodeids": [2 * node + 2 if node < branches else 0 for node in nodes],
+        "target_treeids": [0] * len(leaves),
+        "target_nodeids": leaves,
+        "target_ids": [0] * len(leaves),
+        "target_weights": [1.0] * len(leaves),
+        "n_targets": 1,
+    }
+    rule = shipped().lookup("ai.onnx.ml", "TreeEnsembleRegressor", 1)
+    assert rule is not None
+    start = process_time()
+    result = apply(rule, Op(rule, [Tensor(DType.FLOAT, Shape(["N", "M"]))], tree, version=1))
+    assert process_time() - start < 2
+    assert [str(caveat.relation) for caveat in result.caveats] == ["M >= 3"]
