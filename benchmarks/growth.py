@@ -2,8 +2,8 @@
 
     python benchmarks/growth.py [FAMILY ...] [--most SECONDS]
 
-prints for each family the processor time of the first analysis at each size, and the ratio of each doubling; 2 is
-linear. A family stops at the first size over `--most` seconds.
+prints for each family the processor time (without Z3, which is a process of its own) of a first analysis at each size
+in milliseconds, and the ratio of each doubling: 2 is linear. A family stops at the first size over `--most` seconds.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import argparse
 import gc
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from multiprocessing import get_context
 from typing import Final, NamedTuple
 
-import numpy as np
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+import growing_models as models
+from onnx import ModelProto
 
 import absint
 from absint.lattices.text import parse
 from absint.solver.export import to_smtlib
-
-node = helper.make_node
 
 Work = Callable[[], int]
 """What is timed; its answer is a number of nodes or characters."""
@@ -41,262 +40,12 @@ class Family(NamedTuple):
 FAMILIES: Final[dict[str, Family]] = {}
 
 
-# Building
-
-
-def floats(name: str, *dims: int | str) -> ValueInfoProto:
-    """A float input."""
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
-
-
-def untyped(name: str, kind: int = TensorProto.FLOAT) -> ValueInfoProto:
-    """An output whose shape is not declared."""
-    return helper.make_tensor_value_info(name, kind, None)
-
-
-def const(name: str, value: object, kind: type = np.int64) -> NodeProto:
-    """A Constant."""
-    return node("Constant", [], [name], value=numpy_helper.from_array(np.array(value, dtype=kind)))
-
-
-def model(
-    nodes: Sequence[NodeProto],
-    inputs: Sequence[ValueInfoProto],
-    outputs: Sequence[str],
-    functions: Sequence[FunctionProto] = (),
-) -> ModelProto:
-    """A model; outputs have no types."""
-    graph = helper.make_graph(list(nodes), "graph", list(inputs), [ValueInfoProto(name=name) for name in outputs])
-    imports = [helper.make_opsetid("", 18), *(helper.make_opsetid(d, 1) for d in {f.domain for f in functions})]
-    return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=10)
-
-
-def function(name: str, inputs: Sequence[str], outputs: Sequence[str], nodes: Sequence[NodeProto]) -> FunctionProto:
-    """A function of domain `my`."""
-    imports = [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)]
-    return helper.make_function("my", name, list(inputs), list(outputs), list(nodes), imports)
-
-
-def branch(nodes: Sequence[NodeProto], output: str) -> GraphProto:
-    """A branch of an If."""
-    return helper.make_graph(list(nodes), "branch", [], [untyped(output)])
-
-
-def loop_body(nodes: Sequence[NodeProto], start: str, end: str, keep: str) -> GraphProto:
-    """The body of a Loop that carries one value."""
-    inputs = [untyped(f"{keep}_i", TensorProto.INT64), untyped(f"{keep}_c", TensorProto.BOOL), untyped(start)]
-    same = node("Identity", [f"{keep}_c"], [f"{keep}_d"])
-    return helper.make_graph([same, *nodes], "body", inputs, [untyped(f"{keep}_d", TensorProto.BOOL), untyped(end)])
-
-
-# Models
-
-
-def concat(count: int) -> ModelProto:
-    """Concat of inputs, each with two symbols of its own."""
-    names = [f"x{k}" for k in range(count)]
-    inputs = [floats(name, f"N{k}", f"M{k}") for k, name in enumerate(names)]
-    return model([node("Concat", names, ["y"], axis=0)], inputs, ["y"])
-
-
-def split(count: int) -> ModelProto:
-    """Split of a symbol into parts, each of which is used."""
-    parts = [f"p{k}" for k in range(count)]
-    uses = [node("Relu", [part], [f"y{k}"]) for k, part in enumerate(parts)]
-    cut = node("Split", ["x"], parts, axis=0, num_outputs=count)
-    return model([cut, *uses], [floats("x", "N", 3)], [f"y{k}" for k in range(count)])
-
-
-def uneven_split(count: int) -> ModelProto:
-    """Split into parts whose sizes are a sum and a symbol each."""
-    nodes = [node("Shape", [f"x{k}"], [f"s{k}"]) for k in range(count)]
-    parts = [f"p{k}" for k in range(count)]
-    nodes += [node("Concat", [f"s{k}" for k in range(count)], ["sizes"], axis=0)]
-    nodes += [node("Concat", [f"x{k}" for k in range(count)], ["all"], axis=0)]
-    nodes += [node("Split", ["all", "sizes"], parts, axis=0)]
-    return model(nodes, [floats(f"x{k}", f"N{k}") for k in range(count)], parts)
-
-
-def reshape(count: int) -> ModelProto:
-    """A tensor of many axes, flattened and restored by its Shape."""
-    x = floats("x", *(f"N{k}" for k in range(count)))
-    nodes = [
-        const("flat", [-1]),
-        node("Reshape", ["x", "flat"], ["one"]),
-        node("Shape", ["x"], ["shape"]),
-        node("Reshape", ["one", "shape"], ["y"]),
-    ]
-    return model(nodes, [x], ["y"])
-
-
-def inputs(count: int) -> ModelProto:
-    """Inputs with a symbol each."""
-    nodes = [node("Relu", [f"x{k}"], [f"y{k}"]) for k in range(count)]
-    return model(nodes, [floats(f"x{k}", f"N{k}") for k in range(count)], [f"y{k}" for k in range(count)])
-
-
-def shape_of_each(count: int) -> list[NodeProto]:
-    """The size of each of so many vectors, as `n0`, `n1`, ..."""
-    return [node("Shape", [f"x{k}"], [f"n{k}"]) for k in range(count)]
-
-
-def chain(operator: str, total: str) -> Callable[[int], ModelProto]:
-    """The sizes of vectors, combined one after the other, as the size of a tensor."""
-
-    def made(count: int) -> ModelProto:
-        nodes = [*shape_of_each(count), node("Identity", ["n0"], [f"{total}0"])]
-        nodes += [node(operator, [f"{total}{k - 1}", f"n{k}"], [f"{total}{k}"]) for k in range(1, count)]
-        nodes += [node("ConstantOfShape", [f"{total}{count - 1}"], ["y"])]
-        return model(nodes, [floats(f"x{k}", f"N{k}") for k in range(count)], ["y"])
-
-    return made
-
-
-def of_sizes(operator: str) -> Callable[[int], ModelProto]:
-    """One node of all sizes of vectors, as the size of a tensor."""
-
-    def made(count: int) -> ModelProto:
-        nodes = [*shape_of_each(count), node(operator, [f"n{k}" for k in range(count)], ["n"])]
-        return model(
-            [*nodes, node("ConstantOfShape", ["n"], ["y"])],
-            [floats(f"x{k}", f"N{k}") for k in range(count)],
-            ["y"],
-        )
-
-    return made
-
-
-def broadcast(count: int) -> ModelProto:
-    """Add of vectors of different symbols, one after the other."""
-    nodes = [node("Add", [f"t{k - 1}" if k > 1 else "x0", f"x{k}"], [f"t{k}"]) for k in range(1, count)]
-    return model(nodes, [floats(f"x{k}", f"N{k}") for k in range(count)], [f"t{count - 1}"])
-
-
-def broadcast_at_once(operator: str) -> Callable[[int], ModelProto]:
-    """One node that broadcasts vectors of different symbols."""
-
-    def made(count: int) -> ModelProto:
-        names = [f"x{k}" for k in range(count)]
-        return model([node(operator, names, ["y"])], [floats(f"x{k}", f"N{k}") for k in range(count)], ["y"])
-
-    return made
-
-
-def tiles(count: int) -> ModelProto:
-    """Concats that double the sum of all sizes before: one symbol, and long chains."""
-    nodes = [node("Concat", [f"v{k}", "x"], [f"v{k + 1}"], axis=0) for k in range(count)]
-    return model([node("Identity", ["x"], ["v0"]), *nodes], [floats("x", "N", 2)], [f"v{count}"])
-
-
-def unrolled_choices(count: int) -> ModelProto:
-    """Ifs one after the other, each of which adds a row or not: 2**count paths."""
-    nodes: list[NodeProto] = [node("Identity", ["x"], ["v0"])]
-    for k in range(count):
-        longer = branch([node("Concat", [f"v{k}", f"v{k}"], [f"t{k}"], axis=0)], f"t{k}")
-        same = branch([node("Identity", [f"v{k}"], [f"e{k}"])], f"e{k}")
-        nodes.append(node("If", [f"c{k}"], [f"v{k + 1}"], then_branch=longer, else_branch=same))
-    flags = [helper.make_tensor_value_info(f"c{k}", TensorProto.BOOL, []) for k in range(count)]
-    return model(nodes, [floats("x", "N", 2), *flags], [f"v{count}"])
-
-
-def nested_ifs(depth: int) -> ModelProto:
-    """Ifs one in the other, with a flag each."""
-    inner = branch([node("Relu", ["x"], ["y0"])], "y0")
-    for k in range(1, depth + 1):
-        other = branch([node("Concat", ["x", "x"], [f"o{k}"], axis=0)], f"o{k}")
-        inner = branch([node("If", [f"c{k}"], [f"y{k}"], then_branch=inner, else_branch=other)], f"y{k}")
-    flags = [helper.make_tensor_value_info(f"c{k}", TensorProto.BOOL, []) for k in range(1, depth + 1)]
-    return model(list(inner.node), [floats("x", "N", 2), *flags], [f"y{depth}"])
-
-
-def many_ifs(count: int) -> ModelProto:
-    """Ifs side by side, with one flag."""
-    nodes = []
-    for k in range(count):
-        one = branch([node("Relu", ["x"], [f"a{k}"])], f"a{k}")
-        two = branch([node("Concat", ["x", "x"], [f"b{k}"], axis=0)], f"b{k}")
-        nodes.append(node("If", ["c"], [f"y{k}"], then_branch=one, else_branch=two))
-    flag = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
-    return model(nodes, [floats("x", "N", 2), flag], [f"y{k}" for k in range(count)])
-
-
-def nested_loops(grows: bool) -> Callable[[int], ModelProto]:
-    """Loops one in the other; the innermost body keeps the shape or adds to it."""
-
-    def made(depth: int) -> ModelProto:
-        step = node("Concat", ["v0", "x"], ["w0"], axis=0) if grows else node("Relu", ["v0"], ["w0"])
-        body = loop_body([step], "v0", "w0", "k0")
-        for k in range(1, depth):
-            body = loop_body([node("Loop", ["m", "", f"v{k}"], [f"w{k}"], body=body)], f"v{k}", f"w{k}", f"k{k}")
-        nodes = [node("Loop", ["m", "", "x"], ["y"], body=body)]
-        return model(nodes, [floats("x", "N", 2), helper.make_tensor_value_info("m", TensorProto.INT64, [])], ["y"])
-
-    return made
-
-
-def many_loops(count: int) -> ModelProto:
-    """Loops one after the other, each of which adds rows."""
-    nodes = [node("Identity", ["x"], ["y0"])]
-    for k in range(count):
-        body = loop_body([node("Concat", [f"v{k}", "x"], [f"w{k}"], axis=0)], f"v{k}", f"w{k}", f"k{k}")
-        nodes.append(node("Loop", ["m", "", f"y{k}"], [f"y{k + 1}"], body=body))
-    trips = helper.make_tensor_value_info("m", TensorProto.INT64, [])
-    return model(nodes, [floats("x", "N", 2), trips], [f"y{count}"])
-
-
-def scans_in_loops(depth: int) -> ModelProto:
-    """Scans and Loops in turn, one in the other."""
-    body = loop_body([node("Relu", ["v0"], ["w0"])], "v0", "w0", "k0")
-    for k in range(1, depth):
-        if k % 2:
-            each = helper.make_graph(
-                [node("Loop", ["m", "", f"s{k}"], [f"t{k}"], body=body), node("Identity", [f"e{k}"], [f"f{k}"])],
-                "scan",
-                [untyped(f"s{k}"), untyped(f"e{k}")],
-                [untyped(f"t{k}"), untyped(f"f{k}")],
-            )
-            outer = [node("Scan", [f"v{k}", "x"], [f"w{k}", f"u{k}"], body=each, num_scan_inputs=1)]
-        else:
-            outer = [node("Loop", ["m", "", f"v{k}"], [f"w{k}"], body=body)]
-        body = loop_body(outer, f"v{k}", f"w{k}", f"k{k}")
-    nodes = [node("Loop", ["m", "", "x"], ["y"], body=body)]
-    return model(nodes, [floats("x", "N", 2), helper.make_tensor_value_info("m", TensorProto.INT64, [])], ["y"])
-
-
-def doubling_calls(levels: int) -> ModelProto:
-    """Functions that call the one before twice: 2**levels calls of the first."""
-    first = [node("Concat", ["a", "a"], ["t"], axis=0), node("Relu", ["t"], ["u"]), node("MatMul", ["a", "w"], ["b"])]
-    functions = [function("F0", ["a", "w"], ["b"], first)]
-    for k in range(1, levels + 1):
-        one = node(f"F{k - 1}", ["a", "w"], ["t"], domain="my")
-        two = node(f"F{k - 1}", ["t", "w"], ["b"], domain="my")
-        functions.append(function(f"F{k}", ["a", "w"], ["b"], [one, two]))
-    nodes = [node(f"F{levels}", ["x", "w"], ["y"], domain="my")]
-    return model(nodes, [floats("x", "N", "K"), floats("w", "K", "K")], ["y"], functions)
-
-
-def growing_calls(levels: int) -> ModelProto:
-    """Functions that call the one before twice, and each call of the first doubles the rows."""
-    functions = [function("F0", ["a"], ["b"], [node("Concat", ["a", "a"], ["b"], axis=0)])]
-    for k in range(1, levels + 1):
-        calls = [node(f"F{k - 1}", ["a"], ["t"], domain="my"), node(f"F{k - 1}", ["a"], ["u"], domain="my")]
-        functions.append(function(f"F{k}", ["a"], ["b"], [*calls, node("Concat", ["t", "u"], ["b"], axis=0)]))
-    return model([node(f"F{levels}", ["x"], ["y"], domain="my")], [floats("x", "N", 2)], ["y"], functions)
-
-
-def data_calls(levels: int) -> ModelProto:
-    """Functions that call the one before twice, and each call of the first has a size of its own."""
-    functions = [function("F0", ["a"], ["b"], [node("NonZero", ["a"], ["n"]), node("Cast", ["n"], ["b"], to=1)])]
-    for k in range(1, levels + 1):
-        calls = [node(f"F{k - 1}", ["a"], ["t"], domain="my"), node(f"F{k - 1}", ["a"], ["u"], domain="my")]
-        functions.append(function(f"F{k}", ["a"], ["b"], [*calls, node("Concat", ["t", "u"], ["b"], axis=1)]))
-    return model([node(f"F{levels}", ["x"], ["y"], domain="my")], [floats("x", "N", 2)], ["y"], functions)
-
-
 # Work
 
 
-def analysed(build: Callable[[int], ModelProto], then: Callable[[absint.Result], object] | None = None) -> object:
+def analysed(
+    build: Callable[[int], ModelProto], then: Callable[[absint.Result], object] | None = None
+) -> Callable[[int], Work]:
     """Analysis of a model of the size; with `then`, that question to its result alone."""
 
     def prepare(size: int) -> Work:
@@ -360,27 +109,27 @@ def printed(write: Callable[[int], str]) -> Callable[[int], Work]:
 
 
 EVERY: Final = {
-    "concat": (64, 4096, concat),
-    "split": (64, 8192, split),
-    "uneven_split": (64, 2048, uneven_split),
-    "reshape": (8, 64, reshape),
-    "inputs": (256, 16384, inputs),
-    "add_chain": (64, 4096, chain("Add", "t")),
-    "mul_chain": (16, 256, chain("Mul", "t")),
-    "max_chain": (16, 512, chain("Max", "t")),
-    "max_of_sizes": (16, 512, of_sizes("Max")),
-    "sum_of_sizes": (64, 4096, of_sizes("Sum")),
-    "broadcast": (16, 1024, broadcast),
-    "broadcast_sum": (16, 1024, broadcast_at_once("Sum")),
-    "broadcast_max": (16, 1024, broadcast_at_once("Max")),
-    "concat_chain": (256, 16384, tiles),
-    "choices": (8, 256, unrolled_choices),
-    "nested_ifs": (4, 32, nested_ifs),
-    "many_ifs": (64, 4096, many_ifs),
-    "nested_loops": (2, 16, nested_loops(grows=False)),
-    "nested_growing_loops": (2, 16, nested_loops(grows=True)),
-    "many_loops": (16, 512, many_loops),
-    "scans_in_loops": (2, 16, scans_in_loops),
+    "concat": (64, 4096, models.concat),
+    "split": (64, 8192, models.split),
+    "uneven_split": (64, 2048, models.uneven_split),
+    "reshape": (8, 64, models.reshape),
+    "inputs": (256, 16384, models.inputs),
+    "add_chain": (64, 4096, models.chain("Add", "t")),
+    "mul_chain": (16, 256, models.chain("Mul", "t")),
+    "max_chain": (16, 512, models.chain("Max", "t")),
+    "max_of_sizes": (16, 512, models.of_sizes("Max")),
+    "sum_of_sizes": (64, 4096, models.of_sizes("Sum")),
+    "broadcast": (16, 1024, models.broadcast),
+    "broadcast_sum": (16, 1024, models.broadcast_at_once("Sum")),
+    "broadcast_max": (16, 1024, models.broadcast_at_once("Max")),
+    "concat_chain": (256, 16384, models.tiles),
+    "choices": (8, 256, models.unrolled_choices),
+    "nested_ifs": (4, 32, models.nested_ifs),
+    "many_ifs": (64, 4096, models.many_ifs),
+    "nested_loops": (2, 16, models.nested_loops(grows=False)),
+    "nested_growing_loops": (2, 16, models.nested_loops(grows=True)),
+    "many_loops": (16, 512, models.many_loops),
+    "scans_in_loops": (2, 16, models.scans_in_loops),
 }
 
 for name, (first, last, build) in EVERY.items():
@@ -388,21 +137,27 @@ for name, (first, last, build) in EVERY.items():
     FAMILIES[f"{name}:contract"] = Family(first, last, analysed(build, lambda result: result.contract()))
     FAMILIES[f"{name}:cost"] = Family(first, last, analysed(build, lambda result: (result.cost(), result.memory())))
     FAMILIES[f"{name}:smtlib"] = Family(first, last, analysed(build, lambda result: to_smtlib(result.constraints)))
-for name, build in {"calls": doubling_calls, "growing_calls": growing_calls, "data_calls": data_calls}.items():
+for name, build in {
+    "calls": models.doubling_calls,
+    "growing_calls": models.growing_calls,
+    "data_calls": models.data_calls,
+}.items():
     FAMILIES[name] = Family(2, 24, analysed(build), 2)
     FAMILIES[f"{name}:contract"] = Family(2, 24, analysed(build, lambda result: result.contract()), 2)
     FAMILIES[f"{name}:cost"] = Family(2, 24, analysed(build, lambda result: (result.cost(), result.memory())), 2)
 for name, write in {"sum": sum_text, "nest": nest_text, "tree": balanced_text}.items():
-    FAMILIES[f"parse:{name}"] = Family(64, 8192, text(write))
-    FAMILIES[f"print:{name}"] = Family(64, 8192, printed(write))
+    last = 256 if name == "sum" else 8192  # a sum has no more terms
+    FAMILIES[f"parse:{name}"] = Family(16, last, text(write))
+    FAMILIES[f"print:{name}"] = Family(16, last, printed(write))
 
 
-def measured(family: Family, most: float) -> list[tuple[int, int, float]]:
+def measured(name: str, most: float) -> list[tuple[int, int, float]]:
     """Size, nodes or characters, and seconds, until a size takes over `most` seconds."""
-    found = []
+    family, found = FAMILIES[name], []
     size = family.first
     while size <= family.last:
-        seconds, extent = min_of(lambda size=size: family.prepare(size), most)
+        with get_context("fork").Pool(1) as process:  # nothing is remembered from one size to the next
+            seconds, extent = process.apply(once, (name, size))
         found.append((size, extent, seconds))
         if seconds > most:
             break
@@ -410,18 +165,15 @@ def measured(family: Family, most: float) -> list[tuple[int, int, float]]:
     return found
 
 
-def min_of(prepare: Callable[[], Work], most: float) -> tuple[float, int]:
-    """The least time of up to three runs, each prepared anew."""
-    times = []
-    while len(times) < 3:
-        work = prepare()
-        gc.collect()
-        start = time.process_time()
-        extent = work()
-        times.append(time.process_time() - start)
-        if sum(times) > most / 4:
-            break
-    return min(times), extent
+def once(name: str, size: int) -> tuple[float, int]:
+    """The time of one size, after the smallest one has imported what is needed; and its extent."""
+    family = FAMILIES[name]
+    family.prepare(family.first)()
+    work = family.prepare(size)
+    gc.collect()
+    start = time.process_time()
+    extent = work()
+    return time.process_time() - start, extent
 
 
 def main() -> None:
@@ -437,13 +189,13 @@ def main() -> None:
     ]
     for name in chosen:
         try:
-            rows = measured(FAMILIES[name], arguments.most)
+            rows = measured(name, arguments.most)
         except Exception as error:
             print(f"{name:28} {type(error).__name__}: {str(error)[:120]}", flush=True)
             continue
         ratios = [b[2] / a[2] for a, b in itertools.pairwise(rows)]
         print(f"{name:28} " + "  ".join(f"{s}:{1000 * t:.0f}" for s, _, t in rows), flush=True)
-        print(f"{'':28} ratios " + " ".join(f"{r:.1f}" for r in ratios) + f"   extent {rows[-1][1]}", flush=True)
+        print(f"{'':28} ratios " + " ".join(f"{r:.1f}" for r in ratios), flush=True)
 
 
 if __name__ == "__main__":
