@@ -83,6 +83,22 @@ def test_a_change_of_what_is_not_there_is_refused() -> None:
         changed(text(3, "a"), changes)
 
 
+def test_entries_that_are_removed_are_left_out() -> None:
+    before, after = ModelProto(), ModelProto()
+    for key in "abc":
+        before.metadata_props.add(key=key, value=key)
+    for key, content in (("b", "new"), ("c", "c"), ("d", "d")):
+        after.metadata_props.add(key=key, value=content)
+    for model in (before, after):
+        model.graph.name = "g"
+    changes = differences(before, after)
+    number = ModelProto.METADATA_PROPS_FIELD_NUMBER
+    assert changes.removed == {(number, 0)}
+    assert list(changes.replaced) == [(number, 1)]
+    assert len(changes.added[number]) == 1
+    assert ModelProto.FromString(changed(before.SerializeToString(), changes)) == after
+
+
 def info(random: Random) -> ValueInfoProto:
     return helper.make_tensor_value_info(f"v{random.randrange(99)}", 1, random.choice([None, [], [3, "N"]]))
 

@@ -4,6 +4,7 @@ rules           of operators: shapes, requirements, contents
 elements        what is said of elements
 inputs          elements of small inputs as symbols
 reading         messages of files
+writing         annotated files
 expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, reading, rules, solving
+from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, reading, rules, solving, writing
 from tests.mutants.mutant import Mutant
 
 ALL: Final = (
@@ -23,6 +24,7 @@ ALL: Final = (
     *elements.MUTANTS,
     *inputs.MUTANTS,
     *reading.MUTANTS,
+    *writing.MUTANTS,
     *expressions.MUTANTS,
     *engine.MUTANTS,
     *solving.MUTANTS,
