@@ -36,8 +36,7 @@ from engines import load
 assert absint.__file__.startswith({folder!r})
 found = {{}}
 for path in {paths!r}:
-    from pathlib import Path
-    model, found[path] = load(Path(path), False), {{}}
+    model, found[path] = load(path), {{}}
     absint.analyze(model)
     for label, forget in (("inferred", absint.purge), ("remembered", lambda: None)):
         seconds = []

@@ -127,7 +127,7 @@ def main() -> None:
     paths = [Path(text) for text in sys.argv[1:]]
     if not paths:
         sys.exit(__doc__)
-    models = {path.stem: load(path, False) for path in paths}
+    models = {path.stem: load(str(path)) for path in paths}
     table = Table(title="µs per node", box=None)
     table.add_column("step")
     found = {}
