@@ -126,7 +126,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "if dtype is DType.INT64 else []",
         "if dtype is DType.CONFLICT else []",
         "node('Max', ints([2**40]), ints([3]))",
-        CONSTANTS,
+        "pytest tests/transfer/test_premises.py",
     ),
     mutant(
         "mask-of-other-bits",
