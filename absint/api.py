@@ -391,12 +391,9 @@ class Result(Analysed):
     ) -> AnnotatedFile:
         """Write the copy that `annotate` makes to a file, which is complete or not written at all.
 
-        If the model was read from a file, its bytes are copied from there to the new file and only declarations and
-        metadata change: weights never come into memory, and files of over 2 GB work. References to external data stay
-        as they are.
-
-        Raises UsageError as `annotate` does, for a path that cannot be written or holds weights of the model, and if
-        the model's file has changed since it was read.
+        Bytes are copied from the model's file to the new one, and only declarations and metadata change: weights never
+        come into memory, files of over 2 GB work, and references to external data stay. Raises UsageError as `annotate`
+        does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
         from absint.declared.saving import save_annotated
 

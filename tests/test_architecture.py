@@ -180,6 +180,16 @@ MAPPED = sorted(
 )
 """`absint` lists public names; `absint.commands` has a file for each command."""
 
+LONGEST = 400
+"""Lines of a file."""
+
+
+def test_no_file_is_long() -> None:
+    long = {
+        name: lines for name, path in MODULES.items() if (lines := len(path.read_text("utf-8").splitlines())) > LONGEST
+    }
+    assert long == {}
+
 
 @pytest.mark.parametrize("folder", MAPPED)
 def test_the_docstring_of_a_folder_is_its_map(folder: str) -> None:

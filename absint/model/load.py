@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -57,6 +57,12 @@ class Loaded:
     def damaged(self) -> ModelError:
         """The error for a model whose nodes are damaged, which shows when they are read."""
         return _no_model(self.size, self.origin)
+
+    def check_texts(self, texts: Collection[object]) -> None:
+        """Raise ModelError if one of the texts is not valid UTF-8: protobuf hands these out as bytes."""
+        if bytes in set(map(type, texts)):
+            text = next(text for text in texts if type(text) is bytes)
+            raise ModelError(f"{self.origin}: a name in it is not valid UTF-8: {text!r}")
 
     @property
     def proto(self) -> onnx.ModelProto:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from absint.engine import WeakTopologicalOrder, weak_topological_order
@@ -112,6 +113,15 @@ class Program:
         nodes = self.nodes
         nodes.append(node)
         return len(nodes) - 1
+
+    def enter(self, parent: Path, label: str, scope: Scope) -> Path:
+        """The path of a body; a second one of the same name gets a number."""
+        path = Path(parent, label)
+        numbers = count(2)
+        while str(path) in self.scopes:
+            path = Path(parent, f"{label}@{next(numbers)}")
+        self.scopes[str(path)] = scope
+        return path
 
     def complete(self, node: int, step: Step) -> None:
         """Replace a step by its complete form, once its branch or body has been lowered."""

@@ -5,14 +5,12 @@ Iterative: bodies are frames on an explicit stack, so only the budgets below lim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic
-from absint.errors import ModelError
 from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
@@ -90,25 +88,18 @@ class Lowerer:
             lowered = self._named()
         except MalformedError:  # nodes are read when they are lowered
             raise self.loaded.damaged() from None
-        program = self.program
-        for scope in program.scopes.values():
-            self._check_texts(scope.names)
-        self._check_texts(lowered.signature.outputs)
-        self._check_texts([node.name for node in program.nodes])
+        for scope in self.program.scopes.values():
+            self.loaded.check_texts(scope.names)
+        self.loaded.check_texts(lowered.signature.outputs)
+        self.loaded.check_texts([node.name for node in self.program.nodes])
         return lowered
 
     def _named(self) -> Lowered:
         try:
             return self._lowered()
         except (TypeError, AttributeError, UnicodeDecodeError):
-            self._check_texts(list(unreadable_texts(self.loaded.model)))
+            self.loaded.check_texts(list(unreadable_texts(self.loaded.model)))
             raise
-
-    def _check_texts(self, texts: Collection[object]) -> None:
-        """Protobuf hands out texts that are not valid UTF-8 as bytes."""
-        if bytes in set(map(type, texts)):
-            text = next(text for text in texts if type(text) is bytes)
-            raise ModelError(f"{self.loaded.origin}: a name in it is not valid UTF-8: {text!r}")
 
     def _lowered(self) -> Lowered:
         model = self.loaded.model
@@ -265,15 +256,6 @@ class Lowerer:
             INTERNED.add(frame.versions, key, operation)
         return operation
 
-    def _enter(self, parent: Path, label: str, scope: Scope) -> Path:
-        """The path of a body; a second one of the same name gets a number."""
-        path = Path(parent, label)
-        numbers = count(2)
-        while str(path) in self.program.scopes:
-            path = Path(parent, f"{label}@{next(numbers)}")
-        self.program.scopes[str(path)] = scope
-        return path
-
     def _function(self, node: NodeMessage) -> FunctionMessage | None:
         if not self._functions:
             return None
@@ -368,7 +350,7 @@ class Lowerer:
         for index, formal in enumerate(function.input):
             scope.names[formal] = call.operands[index] if index < len(call.operands) else ABSENT
         given, imports = call.given(function), call.imported(function)
-        path = self._enter(frame.path, call.label, scope)
+        path = self.program.enter(frame.path, call.label, scope)
 
         if getattr(function, "value_info", ()):
             self._declaring.append(Declaring(str(path), function, scope, frame.gate))
@@ -393,7 +375,7 @@ class Lowerer:
         """Push a subgraph whose inputs are bound; `done` gets its outputs."""
         scope = Scope(frame.scope)
         scope.names.update(bindings)
-        path = self._enter(frame.path, label, scope)
+        path = self.program.enter(frame.path, label, scope)
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
         self._declaring.append(Declaring(str(path), graph, scope, gate))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.engine import fixpoint
 from absint.lattices.contents import Element, element_symbols
-from absint.lattices.logic.facts import Facts, solve
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, chosen
 from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.single import positive_factors
+from absint.lattices.logic.solving import solve
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered

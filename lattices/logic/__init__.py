@@ -5,6 +5,7 @@
     comparisons   the normal form of a comparison
     single        what a comparison says of a single symbol
     solutions     comparisons over one symbol, by their solutions
+    solving       an equation solved for a symbol
     connectives   and, or, not, implies, without redundant operands
     ranges        sets of integers, for comparisons of one term with constants
     truth         three-valued truth: YES, NO, UNKNOWN

@@ -12,6 +12,7 @@ from typing import Final, cast
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.logic.single import congruence_of, of_one_symbol, positive_factors
+from absint.lattices.logic.solving import originals, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import (
     ONE_EXPR,
@@ -30,7 +31,6 @@ from absint.lattices.terms.expr import (
     sub,
 )
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
-from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.normal import CONSTRUCTORS, floordiv, sole_atom
 from absint.lattices.terms.sign import nonneg, nonneg_of
 from absint.lattices.terms.substitution import Substitution, substitute
@@ -226,7 +226,7 @@ class Facts:
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that the facts narrowed -> the symbols they replace."""
         if self._originals is None:
-            self._originals = _originals(self._mapping)
+            self._originals = originals(self._mapping)
         return self._originals
 
     @property
@@ -298,8 +298,7 @@ class Facts:
         for mono, coef in e.terms:
             part = Congruence(0, coef)
             for factor in mono:
-                known = self._congruences.get(factor, ANY) if isinstance(factor, Symbol) else ANY
-                part = part.times(known)
+                part = part.times(self._congruences.get(factor, ANY) if isinstance(factor, Symbol) else ANY)
             total = total + part
         return total
 
@@ -378,31 +377,6 @@ class Facts:
         return f"Facts({', '.join(map(str, self.relations))})"
 
 
-def solve(e: Expr, order: Sequence[str] = ()) -> tuple[Symbol, Dim] | None:
-    """e == 0 as symbol == term, where a symbol occurs once, linearly and with coefficient 1 or -1.
-
-    Invented symbols are solved first, then the symbol that stands last in `order` or, without a place there, by key, so
-    that earlier names survive. A solution that could leave the bounds of the symbol is rejected.
-    """
-    places = {name: place for place, name in enumerate(order)}
-    linear = [(mono[0], c) for mono, c in e.terms if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]
-
-    def last(term: tuple[Symbol, int]) -> tuple[bool, int, str]:
-        symbol = term[0]
-        return symbol.kind is not SymbolKind.INPUT, places.get(symbol.name, len(places)), symbol.key
-
-    for symbol, coef in sorted(linear, key=last, reverse=True):
-        value = mul(const(-coef), sub(e, mul(const(coef), expr_of(symbol))))
-        if isinstance(value, Expr) and symbol not in value.symbols and _within(value, symbol.bounds):
-            return symbol, value
-    return None
-
-
-def _within(value: Expr, bounds: Interval) -> bool:
-    """The value respects the lower bound; the upper one is the premise that all dims share."""
-    return bounds.lo is None or nonneg(sub(value, const(bounds.lo)))
-
-
 def _divisor(factor: Atom) -> int | None:
     """The divisor of a floor division by a constant."""
     return cast(Expr, factor.args[1]).const if factor.op == "floordiv" else None
@@ -421,18 +395,6 @@ def _all(truths: Iterable[Truth]) -> Truth:
     for truth in truths:
         result = result & truth
     return result
-
-
-def _originals(mapping: Mapping[Symbol, Dim]) -> Mapping[Symbol, Dim]:
-    first: dict[str, Symbol] = {}
-    for symbol in mapping:
-        first.setdefault(symbol.name, symbol)
-    back: dict[Symbol, Dim] = {}
-    for symbol, value in mapping.items():
-        for found in (symbol, *(value.symbols if isinstance(value, Expr) else ())):
-            if found is not first.get(found.name, found):
-                back[found] = expr_of(first[found.name])
-    return back
 
 
 NO_FACTS: Final = Facts()

@@ -265,7 +265,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "solves-ignoring-the-factor",
         "2*N == M is solved as if the factor were 1",
-        "absint.lattices.logic.facts",
+        "absint.lattices.logic.solving",
         "if len(mono) == 1 and c in (1, -1) and isinstance(mono[0], Symbol)]",
         "if len(mono) == 1 and isinstance(mono[0], Symbol)]",
         "solve((2 * Dim('N') - 3 * Dim('M')))",
