@@ -42,7 +42,7 @@ def grade(path: Path, truth: Path | None, shapes: Mapping[str, list[Any] | None]
 
 
 def is_right(text: int | str | None, ran: list[int], bindings: list[dict[str, int]]) -> bool | None:
-    """Whether a dim is what the runs showed; None if it says nothing over the symbols of the inputs."""
+    """True if a dim agrees with every run; None if it says nothing over the symbols of the inputs."""
     if isinstance(text, int):
         return all(size == text for size in ran)
     if text is None:

@@ -24,7 +24,7 @@ from absint.lattices.text import parse
 from absint.solver.export import to_smtlib
 
 Work = Callable[[], int]
-"""What is timed; its answer is a number of nodes or characters."""
+"""The work to time; it returns a number of nodes or characters."""
 
 
 class Family(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is read of a model: the messages of protobuf have it, and so do those of `absint.model.wire`."""
+"""The parts of a model that absint reads, as protocols of the messages of protobuf and `absint.model.wire`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ MAX_PRECISE: Final = 4
 """Different inputs for which one body is analysed as they are."""
 
 MAX_GENERAL: Final = 12
-"""Those and different ranks and types for which it is analysed; then its outputs are unknown."""
+"""Most analyses of one body, those for any sizes included; further calls have unknown outputs."""
 
 MAX_DEPTH: Final = 32
 """Folded calls in each other; the innermost are unknown. Each takes about ten frames of Python's stack."""

@@ -43,9 +43,7 @@ _WORK: Final = 10
 
 _Total = Expr | dict[Monomial, int] | None
 _Open = tuple[_Total, bool, Expr | None, str, Function | None, list[Expr]]
-"""What stands before an open parenthesis: the sum, the product and the operator under way, the function whose operands
-are in it, and those before the last comma.
-"""
+"""The state at an open parenthesis: the sum, product, operator and function under way, and its operands so far."""
 
 
 class _OtherError(Exception):

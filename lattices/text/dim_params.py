@@ -54,7 +54,7 @@ def _read_dim_param(text: str, standalone_names: frozenset[str], total: bool) ->
 
 
 def _first(text: str, problem: TextError) -> TextError:
-    """The problem of a text that is told: a character that begins no token comes before any other."""
+    """The first problem to report: a character that begins no token, before any other."""
     try:
         pieces(text)
     except TextError as character:

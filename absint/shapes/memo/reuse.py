@@ -37,7 +37,7 @@ class Reuse:
         self._replaced = facts.replaced
         self._mapping = facts.mapping
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
-        """Those that were asked for, by the identities of the first ones, which are kept beside them."""
+        """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
         self._dims: dict[Dim, Dim | None] = {}
         self._plain: dict[Value, Value] = {}

@@ -1,4 +1,4 @@
-"""What a reader says of a file, held against what protobuf says of it."""
+"""Compares our reader with protobuf on the same file."""
 
 from __future__ import annotations
 
