@@ -8,7 +8,7 @@ The way of a model through the rooms, each of which has its map in the docstring
 model, rules, program    an ONNX file as data, the rule of each operator, and one graph for all of the file's graphs
 engine, shapes           any dataflow analysis over any graph; the shape analysis
 solution                 what an analysis found
-analyses, runs, queries, declared, costs, explain    questions about it; `api` has them as methods of `Result`
+analyses, runs, queries, declared, costs, explain    questions about it; methods of `result.Result`
 auditing, study          what authors, policies and other tools claim, held against it
 testing                  for rules and domains of your own
 commands, report         the command line, and what it prints
@@ -32,7 +32,6 @@ if not path.isdir(path.join(path.dirname(__file__), "lattices")):
 
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
-    from absint.api import Result as Result
     from absint.api import analyze as analyze
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from absint.lattices.value import Tensor as Tensor
     from absint.program.limits import LimitError as LimitError
     from absint.queries.outcomes import Outcome as Outcome
+    from absint.result import Result as Result
     from absint.shapes.memo.cache import purge as purge
     from absint.shapes.profiling import Profile as Profile
     from absint.solver.prove import Verdict as Verdict
@@ -69,7 +69,7 @@ __version__ = VERSION
 
 _NAMES = """
 absint.analyses.forward: ForwardAnalysis
-absint.api: Result analyze
+absint.api: analyze
 absint.diagnostics: Diagnostic Severity
 absint.engine: Analysis fixpoint
 absint.errors: AbsintError ModelError UsageError
@@ -84,6 +84,7 @@ absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
 absint.program.limits: LimitError
 absint.queries.outcomes: Outcome
+absint.result: Result
 absint.shapes.memo.cache: purge
 absint.shapes.profiling: Profile
 absint.solver.prove: Verdict

@@ -16,8 +16,8 @@ SLOW |= {"asyncio", "difflib", "http", "ml_dtypes", "multiprocessing", "socket",
 
 ROOMS = {
     *("absint", "absint.api", "absint.declared", "absint.diagnostics", "absint.engine", "absint.errors"),
-    *("absint.lattices", "absint.model", "absint.program", "absint.queries", "absint.report", "absint.rules"),
-    *("absint.shapes", "absint.solution", "absint.transfer", "absint.version"),
+    *("absint.lattices", "absint.model", "absint.program", "absint.queries", "absint.report"),
+    *("absint.result", "absint.rules", "absint.shapes", "absint.solution", "absint.transfer", "absint.version"),
 }
 """The rooms of an analysis and its report."""
 

@@ -25,8 +25,8 @@ from absint.program.steps import Operand
 from absint.queries.symbols import Symbols
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.audit import Claims, Stated
+    from absint.result import Result
 
 
 @dataclass(frozen=True, eq=False, slots=True)

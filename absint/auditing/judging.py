@@ -22,8 +22,8 @@ from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.queries.provers import prover as prover_of
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.audit import Claims
+    from absint.result import Result
     from absint.solver.prove import Decision, Prover
 
 Advance = Callable[[int, int], None]

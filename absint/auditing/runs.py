@@ -24,9 +24,9 @@ from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.worker import WorkerError, kept, one_line
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.audit import Place
     from absint.auditing.claims import Claim
+    from absint.result import Result
 
 Feeds = Mapping[str, object]
 Reply = dict[str, list[tuple[int, ...]]] | str

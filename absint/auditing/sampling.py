@@ -13,8 +13,8 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.runs import Runs
+    from absint.result import Result
     from absint.solver.prove import Decision, Prover
 
 Sizes = Mapping[str, int]

@@ -13,8 +13,8 @@ from absint.declared.reading import stated_dim
 if TYPE_CHECKING:
     from onnx import ModelProto, TypeProto
 
-    from absint.api import Result
     from absint.model.load import Loaded, ModelLike
+    from absint.result import Result
 
 
 def declared(model: ModelProto) -> Claims:

@@ -16,9 +16,10 @@ from absint.lattices.limits import MEMORY, RLIMIT
 from absint.lattices.unify import POLICIES, SOUND
 
 if TYPE_CHECKING:
-    from absint.api import Refine, Result
+    from absint.api import Refine
     from absint.program.limits import Progress
     from absint.report.tracing import Recorder
+    from absint.result import Result
     from absint.shapes.profiling import Profile
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}

@@ -22,9 +22,10 @@ from absint.commands.analysis import (
 from absint.commands.codes import FINE, NO
 
 if TYPE_CHECKING:
-    from absint.api import Refine, Result
+    from absint.api import Refine
     from absint.report.summary import Requirement
     from absint.report.tracing import Recorder
+    from absint.result import Result
     from absint.shapes.profiling import Profile
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}

@@ -25,9 +25,9 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing import Audit, Claims
     from absint.auditing.judging import Advance
+    from absint.result import Result
 
 
 @click.command()

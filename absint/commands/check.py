@@ -26,10 +26,10 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.commands.sizes import Sizes
     from absint.queries.outcomes import Check, RangeCheck
     from absint.report.feeds import Fed
+    from absint.result import Result
 
 
 @click.command()

@@ -21,9 +21,9 @@ from absint.commands.codes import FINE
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.terms.expr import Dim
     from absint.report.text import Line
+    from absint.result import Result
     from absint.solver.constraints import ConstraintSet, Role
 
 Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]

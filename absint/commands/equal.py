@@ -24,9 +24,9 @@ from absint.commands.codes import FINE
 from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.queries.equivalence import Distinct
     from absint.report.classes import Found
+    from absint.result import Result
 
 
 @click.command()

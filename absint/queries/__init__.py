@@ -12,5 +12,5 @@ undecided         choices in sizes that samples do not take both ways, the ones 
 smt_refinement    open choices in dims that Z3 settles; another round uses them
 
 To add a question, write a function of an `Analysed` in the room that it belongs to, and a method of one line in
-`absint.api.Result`.
+`absint.result.Result`.
 """

@@ -15,8 +15,8 @@ from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.audit import Audit, Judged
+    from absint.result import Result
 
 SCHEMA: Final = "absint.audit/1"
 SHOWN: Final = 20

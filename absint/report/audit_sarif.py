@@ -20,8 +20,8 @@ from absint.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from absint.api import Result
     from absint.auditing.audit import Audit, Judged, Place
+    from absint.result import Result
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF: Final = "2.1.0"

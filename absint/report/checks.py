@@ -15,9 +15,9 @@ from absint.report.text import Line, aligned, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.text.naming import Where
     from absint.queries.outcomes import Check, Failure, RangeCheck
+    from absint.result import Result
     from absint.solver.constraints import Constraint, PossibleFailure
 
 _SHOWN: Final = 10

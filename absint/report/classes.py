@@ -11,8 +11,8 @@ from absint.report.relations import in_short, located, plural, sizes
 from absint.report.text import Line, aligned, definitions, wrapped
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.queries.equivalence import Distinct, Equalities, Place
+    from absint.result import Result
 
 Found: TypeAlias = Union["Equalities[Place]", "Equalities[str]"]
 

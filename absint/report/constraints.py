@@ -12,8 +12,8 @@ from absint.report.text import Line, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.text.naming import Where
+    from absint.result import Result
     from absint.solver.constraints import Constraint, ConstraintSet
 
 _SHOWN: Final = 40

@@ -15,11 +15,11 @@ from absint.report.text import Line, aligned, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.costs.cost import Cost, Quantity, Ranked
     from absint.costs.memory import Memory, Peak
     from absint.lattices.text.escapes import Json
     from absint.lattices.text.naming import Where
+    from absint.result import Result
 
 Found = TypeVar("Found")
 Amounts: TypeAlias = "Callable[[Dim | None], str | None]"

@@ -14,9 +14,9 @@ from absint.solution.naming import where
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
+    from absint.result import Result
     from absint.shapes.profiling import Profile
 
 SCHEMA = "absint.analyze/1"

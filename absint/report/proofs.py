@@ -16,8 +16,8 @@ from absint.report.text import Line, aligned, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.lattices.text.naming import Where
+    from absint.result import Result
     from absint.solver.constraints import Constraint
     from absint.solver.prove import Proof
 

@@ -18,8 +18,8 @@ import numpy as np
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing.runs import Feeds
+    from absint.result import Result
     from absint.runs.pool import Json
 
 FILE: Final = "sizes.json"

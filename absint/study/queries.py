@@ -16,9 +16,9 @@ from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.study.tasks import Task, analysed, claims_of
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing import Claims
     from absint.auditing.claims import Claim
+    from absint.result import Result
     from absint.runs.pool import Job, Json
     from absint.solver.prove import Prover, Tier
     from absint.solver.smtlib import Script

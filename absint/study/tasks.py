@@ -18,8 +18,8 @@ from absint.study.known_runs import feeds_of, known_runs
 from absint.study.sources import Source, versions
 
 if TYPE_CHECKING:
-    from absint.api import Result
     from absint.auditing import Audit, Claims, Judged
+    from absint.result import Result
     from absint.runs.pool import Job, Json
 
 PERFORM: Final = "absint.study.tasks:perform"

@@ -15,7 +15,6 @@ from onnx import ModelProto, TensorProto, helper
 
 import absint.explain.derivation
 from absint import UsageError, analyze
-from absint.api import Result
 from absint.explain.derived import Stated, Step
 from absint.explain.explanation import Explanation
 from absint.explain.question import explain
@@ -24,6 +23,7 @@ from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import parse
 from absint.lattices.value import Tensor
+from absint.result import Result
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from tests.absint.flows import FLOWS

@@ -19,11 +19,11 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import absint
-from absint.api import Result
 from absint.cli import run as command
 from absint.engine import fixpoint
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.unify import POLICIES
+from absint.result import Result
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.policies import run_policy
 from tests.absint.flows import FLOWS

@@ -1,0 +1,51 @@
+"""The jobs that write the model of a result anew, into a file or in memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from absint.solution.analysed import Analysed
+
+if TYPE_CHECKING:
+    import onnx
+
+    from absint.declared.annotate import Annotated, MergePolicy
+    from absint.declared.saving import AnnotatedFile
+
+
+class Copies(Analysed):
+    """An analysis whose model can be written with what was found."""
+
+    def annotate(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> onnx.ModelProto:
+        """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
+
+        `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
+        per dim the more exact of the two, `strict` does so unless one is false, which raises UsageError. With
+        `outputs` the types of graph outputs are written too.
+
+        A type is left out if the copy would not load with it, though the model does; `annotated` lists these.
+        """
+        return self.annotated(merge, outputs=outputs).model
+
+    def annotated(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+        """As `annotate`: the copy, with the types that are left out of it and why."""
+        from absint.declared.annotate import annotated
+
+        return annotated(self, merge, outputs=outputs)
+
+    def save_annotated(
+        self, path: str | os.PathLike[str], merge: MergePolicy = "refine", *, outputs: bool = False
+    ) -> AnnotatedFile:
+        """Write the copy that `annotate` makes to a file, which is complete or not written at all.
+
+        Bytes are copied from the model's file to the new one, and only declarations and metadata change: weights never
+        come into memory, files of over 2 GB work, and references to external data stay. Raises UsageError as `annotate`
+        does, for a path that cannot be written or holds weights, and if the model's file has changed since.
+        """
+        from absint.declared.saving import save_annotated
+
+        return save_annotated(self, os.fspath(path), merge, outputs=outputs)
+
+
+__all__ = ["Copies"]
