@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from absint.queries.outcomes import Outcome as Outcome
     from absint.result import Result as Result
     from absint.shapes.memo.cache import purge as purge
-    from absint.shapes.profiling import Profile as Profile
+    from absint.shapes.timings import Timings as Timings
     from absint.solver.prove import Verdict as Verdict
     from absint.transfer.op import Op as Op
     from absint.transfer.rule import Rule as Rule
@@ -86,7 +86,7 @@ absint.program.limits: LimitError
 absint.queries.outcomes: Outcome
 absint.result: Result
 absint.shapes.memo.cache: purge
-absint.shapes.profiling: Profile
+absint.shapes.timings: Timings
 absint.solver.prove: Verdict
 absint.transfer.op: Op
 absint.transfer.rule: Rule RuleError rule

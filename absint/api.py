@@ -22,7 +22,7 @@ from absint.transfer.families import shipped
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 Refine = bool | Literal["smt"]
 
@@ -41,7 +41,7 @@ def analyze(
     plugins: bool = True,
     schema_inference: bool = True,
     policy: str | UnificationPolicy = SOUND,
-    profile: Profile | None = None,
+    timings: Timings | None = None,
     defaults: bool = False,
     premises: bool = True,
     max_seconds: float | None = None,
@@ -71,7 +71,7 @@ def analyze(
     `premises` the analysis assumes that neither happens where this is true of all sizes up to 65,536, records the
     assumption, and shows it with every answer that rests on it; without, whatever needs a premise is unknown.
 
-    `profile` (an `absint.Profile()`) collects where the time goes.
+    `timings` (an `absint.Timings()`) collects where the time goes.
 
     After `max_seconds`, and beyond the first `max_nodes` operators, the analysis stops between two nodes: what was not
     reached is unknown, a diagnostic `limit` says so, and all other claims hold. `on_progress(done, total, phase)` is
@@ -89,7 +89,7 @@ def analyze(
         policy = policy_of(policy)
     if refine == "smt" and not policy.sound:
         raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
-    phase = profile.phase if profile is not None else nullcontext
+    phase = timings.phase if timings is not None else nullcontext
     with phase("load"):
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
@@ -110,7 +110,7 @@ def analyze(
                 memoise=memoise,
                 trace=trace,
                 refine=bool(refine),
-                profile=profile,
+                timings=timings,
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)

@@ -107,12 +107,12 @@ def phases(model: onnx.ModelProto, forget: bool) -> dict[str, float]:
     """Seconds of the phases of one analysis."""
     if forget:
         absint.purge()
-    profile = absint.Profile()
+    timings = absint.Timings()
     start = time.perf_counter()
-    absint.analyze(model, profile=profile)
+    absint.analyze(model, timings=timings)
     total = time.perf_counter() - start
-    rules = sum(tally.seconds for tally in profile.rules.values())
-    found = {name: profile.phases[name].seconds for name in ("lower", "fixpoint", "rounds")}
+    rules = sum(tally.seconds for tally in timings.rules.values())
+    found = {name: timings.phases[name].seconds for name in ("lower", "fixpoint", "rounds")}
     return {
         "lowering": found["lower"],
         "rules": rules,

@@ -38,7 +38,7 @@ PUBLIC = {
         "analyze",
     ),
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
-    *("Analysis", "ForwardAnalysis", "fixpoint", "Lattice", "LawError", "check_laws", "POLICIES", "Profile", "purge"),
+    *("Analysis", "ForwardAnalysis", "fixpoint", "Lattice", "LawError", "check_laws", "POLICIES", "Timings", "purge"),
 }
 ENGINE = {"Analysis", "DivergenceError", "IterationPolicy", "Solution", "fixpoint"}
 

@@ -71,7 +71,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
     found: dict[str, set[str]] = {}
     for command in (
-        "analyze sizes.onnx --profile --trace r --require ranks",
+        "analyze sizes.onnx --timings --trace r --require ranks",
         "analyze broken.onnx",
         "prove sizes.onnx r[0]==N N>=1 z[0]==3",
         "prove broken.onnx N==1",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from absint.program.limits import Progress
     from absint.report.tracing import Recorder
     from absint.result import Result
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
@@ -170,7 +170,7 @@ def analysed(
     plugins: bool = True,
     schema_inference: bool = True,
     policy: str = SOUND.name,
-    profile: Profile | None = None,
+    timings: Timings | None = None,
     settings: Settings = DEFAULT_SETTINGS,
     shows_diagnostics: bool = False,
 ) -> Result:
@@ -182,7 +182,7 @@ def analysed(
     from absint.model.load import load
 
     bind = _bindings(sizes)
-    with profile.phase("load") if profile is not None else nullcontext():
+    with timings.phase("load") if timings is not None else nullcontext():
         loaded = load(model)
     with _progress(len(loaded.model.graph.node)) as advance:
         result = analyze(
@@ -195,7 +195,7 @@ def analysed(
             plugins=plugins,
             schema_inference=schema_inference,
             policy=policy,
-            profile=profile,
+            timings=timings,
             **settings._asdict(),
         )
     if not shows_diagnostics:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from absint.report.summary import Requirement
     from absint.report.tracing import Recorder
     from absint.result import Result
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
@@ -50,7 +50,7 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     help="Refine shapes by the requirements of nodes: not at all, as facts, or with proofs by Z3 too.",
 )
 @click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
-@click.option("--profile", "profiled", is_flag=True, help="Show where the time goes.")
+@click.option("--timings", "timed", is_flag=True, help="Show where the time goes.")
 @click.option("--no-plugins", is_flag=True, help="Ignore rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")
 @policy_option
@@ -68,7 +68,7 @@ def analyze(
     require: tuple[Requirement, ...],
     refine: str,
     trace: tuple[str, ...],
-    profiled: bool,
+    timed: bool,
     no_plugins: bool,
     no_schema_inference: bool,
     policy: str,
@@ -86,7 +86,7 @@ def analyze(
     from absint.solution.naming import where
 
     recorder = _recorder() if trace else None
-    profile = _profile() if profiled else None
+    timings = _timings() if timed else None
     with working("analysing") if refine == "smt" else nullcontext():
         result = analysed(
             model,
@@ -97,7 +97,7 @@ def analyze(
             plugins=not no_plugins,
             schema_inference=not no_schema_inference,
             policy=policy,
-            profile=profile,
+            timings=timings,
             settings=settings,
             shows_diagnostics=True,
         )
@@ -107,13 +107,13 @@ def analyze(
     if form == "json":
         from absint.report.document import document
 
-        click.echo(document(result, missing, traced, profile, texts))
+        click.echo(document(result, missing, traced, timings, texts))
     else:
         from absint.report import text
 
         width = text.width_of()
         text.write(
-            text.report(result, width, values=values, missing=missing, traced=traced, profile=profile, texts=texts)
+            text.report(result, width, values=values, missing=missing, traced=traced, timings=timings, texts=texts)
         )
     return NO if (strict and _is_refused(result)) or not result.can_run or any(missing.values()) else FINE
 
@@ -130,10 +130,10 @@ def _is_refused(result: Result) -> bool:
     return bool(refused(result.diagnostics))
 
 
-def _profile() -> Profile:
-    from absint.shapes.profiling import Profile
+def _timings() -> Timings:
+    from absint.shapes.timings import Timings
 
-    return Profile()
+    return Timings()
 
 
 __all__ = ["analyze"]

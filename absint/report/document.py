@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
     from absint.result import Result
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 SCHEMA = "absint.analyze/1"
 
@@ -26,7 +26,7 @@ def document(
     result: Result,
     missing: Mapping[str, Sequence[str]],
     traced: Sequence[Traced],
-    profile: Profile | None = None,
+    timings: Timings | None = None,
     texts: Where | None = None,
 ) -> str:
     """The whole result. A dim is a text, or a name that `definitions` has. `texts` wrote what is `missing`."""
@@ -88,13 +88,13 @@ def document(
             }
             for history in traced
         ]
-    if profile is not None:
-        whole["profile"] = {
-            "seconds": {name: tally.seconds for name, tally in profile.phases.items()},
-            "visits": profile.visits,
-            "rules_run": profile.applications,
-            "remembered": profile.remembered,
-            "rules": {name: {"runs": tally.count, "seconds": tally.seconds} for name, tally in profile.rules.items()},
+    if timings is not None:
+        whole["timings"] = {
+            "seconds": {name: tally.seconds for name, tally in timings.phases.items()},
+            "visits": timings.visits,
+            "rules_run": timings.applications,
+            "remembered": timings.remembered,
+            "rules": {name: {"runs": tally.count, "seconds": tally.seconds} for name, tally in timings.rules.items()},
         }
     whole["definitions"] = dict(texts.definitions)
     return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"

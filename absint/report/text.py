@@ -23,7 +23,7 @@ from absint.solution.naming import where
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
     from absint.solution.analysed import Analysed
 
 SHOWN_OF_A_KIND: Final = 10
@@ -71,7 +71,7 @@ def report(
     values: bool = False,
     missing: Mapping[str, Sequence[str]] | None = None,
     traced: Sequence[Traced] = (),
-    profile: Profile | None = None,
+    timings: Timings | None = None,
     texts: Where | None = None,
 ) -> Iterator[Line]:
     """The lines of `absint analyze`. `texts` wrote what is `missing`."""
@@ -93,8 +93,8 @@ def report(
     yield from diagnostics(all_diagnostics(analysed), width)
     for requirement, lines in (missing or {}).items():
         yield from _missing(requirement, lines, width)
-    if profile is not None:
-        yield from _profile(profile, width)
+    if timings is not None:
+        yield from _timings(timings, width)
 
 
 def table(analysed: Analysed) -> str:
@@ -102,13 +102,13 @@ def table(analysed: Analysed) -> str:
     return "\n".join(line.text for line in report(analysed, _UNBROKEN))
 
 
-def _profile(profile: Profile, width: int) -> Iterator[Line]:
+def _timings(timings: Timings, width: int) -> Iterator[Line]:
     """Phases, the share of remembered results, and the rules that took most of the time."""
-    rows = [(name, f"{1000 * tally.seconds:,.1f} ms") for name, tally in profile.phases.items()]
-    share = f"{100 * profile.remembered:.1f} %"
-    rows.append(("visits", f"{profile.visits:,}, {profile.applications:,} rules run, {share} remembered"))
+    rows = [(name, f"{1000 * tally.seconds:,.1f} ms") for name, tally in timings.phases.items()]
+    share = f"{100 * timings.remembered:.1f} %"
+    rows.append(("visits", f"{timings.visits:,}, {timings.applications:,} rules run, {share} remembered"))
     yield from _section("time", rows, width)
-    slowest = sorted(profile.rules.items(), key=lambda item: (-item[1].seconds, item[0]))
+    slowest = sorted(timings.rules.items(), key=lambda item: (-item[1].seconds, item[0]))
     rows = [
         (operator, f"{1000 * tally.seconds:,.1f} ms  {tally.count:,} {'run' if tally.count == 1 else 'runs'}")
         for operator, tally in slowest[:SHOWN_OF_A_KIND]

@@ -12,6 +12,6 @@ loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 refinement      rounds: requirements of one round become facts of the next
 policies        one run under another tool's choice between two dims
-names           printed names of fresh symbols; profiling: times of phases and rules
+names           printed names of fresh symbols; timings: times of phases and rules
 memo/           speed only
 """

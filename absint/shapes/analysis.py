@@ -24,7 +24,7 @@ from absint.shapes.memo.sweep import sweep
 from absint.shapes.summaries import RuleSummary, State
 
 if TYPE_CHECKING:
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 Trace = Callable[[int, State], None]
 
@@ -62,7 +62,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         trace: Trace | None = None,
         first_round: FirstRound | None = None,
         policy: UnificationPolicy = SOUND,
-        profile: Profile | None = None,
+        timings: Timings | None = None,
     ) -> None:
         """`inputs` are values that stand for those of input nodes. `simplify` is applied to the outputs of rules; equal
         ones do the same. `policy` chooses between two dims where a rule must. Without `memoise` every rule is run at
@@ -77,15 +77,15 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             policy=policy,
             memo=memo_of(program) if memoise else None,
             first_round=first_round if memoise else None,
-            profile=profile,
+            timings=timings,
         )
         self.trace = trace
         self.unfinished = False
         """A limit kept nodes from being analysed."""
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
-        if self.profile is not None:
-            self.profile.visits += self.nodes[node].operation is not None
+        if self.timings is not None:
+            self.timings.visits += self.nodes[node].operation is not None
         state = interpret(self, node, states)
         if self.first_round is not None:
             self.first_round.visited(node, state)
@@ -94,7 +94,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         return state
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
-        observed = self.trace is not None or self.profile is not None
+        observed = self.trace is not None or self.timings is not None
         if observed or self.memo is None or type(self).transfer is not ShapeAnalysis.transfer:
             super().sweep(order, states)
             return

@@ -51,10 +51,10 @@ def _applied(
     summary = None if run.memo is None else run.memo[operation].get(key)
     if summary is None:
         run.applications += 1
-        if run.profile is None:
+        if run.timings is None:
             summary = _checked(run, node, operation, inputs, facts)
         else:
-            with run.profile.rule(operation.operator):
+            with run.timings.rule(operation.operator):
                 summary = _checked(run, node, operation, inputs, facts)
         if run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
             run.memo.remember(operation, key, summary)

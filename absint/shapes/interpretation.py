@@ -29,7 +29,7 @@ from absint.transfer.op import Caveat, Statement
 
 if TYPE_CHECKING:
     from absint.shapes.loops.invariants import Invariants
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 STATES: Final = Rows(VALUES)
 """States are rows of values."""
@@ -86,7 +86,7 @@ class Interpretation:
         policy: UnificationPolicy,
         memo: Memo | None,
         first_round: FirstRound | None = None,
-        profile: Profile | None = None,
+        timings: Timings | None = None,
     ) -> None:
         """`interpret` gives the state of a node from those that it depends on."""
         self.program = program
@@ -103,7 +103,7 @@ class Interpretation:
         """Results of rules to reuse; None to run every rule."""
         self.first_round = first_round
         """Results of the first round, in a further one."""
-        self.profile = profile
+        self.timings = timings
         self.context = self._context()
         """The part of a memo's key besides the inputs of a node; None if there is none."""
         self.applied: dict[int, RuleSummary] = {}

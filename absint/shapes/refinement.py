@@ -38,7 +38,7 @@ from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
 if TYPE_CHECKING:
-    from absint.shapes.profiling import Profile
+    from absint.shapes.timings import Timings
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
@@ -85,7 +85,7 @@ def run_rounds(
     memoise: bool,
     trace: Trace | None,
     refine: bool,
-    profile: Profile | None = None,
+    timings: Timings | None = None,
 ) -> Rounds:
     """Run the analysis until the requirements give no new facts. `order` are the input symbols. If a limit stops the
     first run, what it did not reach is unknown; a later run that is stopped is discarded.
@@ -96,9 +96,9 @@ def run_rounds(
         renews = memoise and is_on() and rounds and not facts and not known.remainders
         first = FirstRound(SHARED.reuse(known), rounds[0].analysis.applied, rounds[0].states) if renews else None
         analysis = ShapeAnalysis(
-            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, profile=profile
+            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, timings=timings
         )
-        with profile.phase("fixpoint") if profile is not None else nullcontext():
+        with timings.phase("fixpoint") if timings is not None else nullcontext():
             states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
         return None if states is None else Round(analysis, states, learned)
 

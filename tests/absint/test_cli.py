@@ -214,17 +214,17 @@ totals
     )
 
 
-def test_profile(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timings(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     absint.purge()
-    assert run(["analyze", small, "--profile"]) == 0
+    assert run(["analyze", small, "--timings"]) == 0
     text = capsys.readouterr().out
     assert re.search(
         r"\ntime\n  load +[\d.]+ ms\n  lower +[\d.]+ ms\n  rounds +[\d.]+ ms\n  fixpoint +[\d.]+ ms\n", text
     )
     assert re.search(r"\n  visits +\d+, \d+ rules run, [\d.]+ % remembered\n\nrules by time\n  [\w:]+ +[\d.]+ ms", text)
     absint.purge()
-    assert run(["analyze", small, "--profile", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["profile"]
+    assert run(["analyze", small, "--timings", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["timings"]
     assert found["visits"] >= found["rules_run"] == sum(rule["runs"] for rule in found["rules"].values()) > 0
     assert set(found["seconds"]) == {"load", "lower", "rounds", "fixpoint"}
 

@@ -140,7 +140,7 @@ def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[st
     )
     options = (
         "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes",
-        "--refine", "none", "smt", "--trace", "--profile", "--strict", "--max-nodes", "--max-seconds", "1",
+        "--refine", "none", "smt", "--trace", "--timings", "--strict", "--max-nodes", "--max-seconds", "1",
         "-1", "0", "nan", "inf", "--", "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge",
         "strict", "--outputs", "--role", "required", "--shapes", "--all", "--defaults", "--feeds", "--given",
         "declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help", "-h",

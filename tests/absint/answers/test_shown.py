@@ -44,7 +44,7 @@ REPRS: dict[str, tuple[Callable[[Result], object], str]] = {
     "annotated": (lambda r: r.annotated(), "<Annotated main_graph: 0 types left out>"),
     "audit": (lambda r: judge(r, declared(r.model)), "<Audit of declared: 24 proved, 0 refuted, 0 not entailed, 0 "),
     "study": (lambda _: Study(()), "<Study: 0 records, 0 lost>"),
-    "profile": (lambda _: absint.Profile(), "<Profile: nothing yet; 0 visits>"),
+    "timings": (lambda _: absint.Timings(), "<Timings: nothing yet; 0 visits>"),
     "values": (lambda r: r.values, "<View of the main graph: 5"),
 }
 

@@ -17,8 +17,8 @@ class Tally:
 
 
 @dataclass
-class Profile:
-    """Give one to `analyze(profile=...)`, and read it afterwards."""
+class Timings:
+    """Give one to `analyze(timings=...)`, and read it afterwards."""
 
     phases: dict[str, Tally] = field(default_factory=dict)
     """`load`, `lower`, `rounds`, and of these `fixpoint`, which each round runs once."""
@@ -29,7 +29,7 @@ class Profile:
 
     def __repr__(self) -> str:
         times = ", ".join(f"{name} {1000 * tally.seconds:,.1f} ms" for name, tally in self.phases.items())
-        return f"<Profile: {times or 'nothing yet'}; {self.visits:,} visits>"
+        return f"<Timings: {times or 'nothing yet'}; {self.visits:,} visits>"
 
     @property
     def applications(self) -> int:
@@ -64,4 +64,4 @@ def _timed(tally: Tally) -> Iterator[None]:
         tally.seconds += perf_counter() - start
 
 
-__all__ = ["Profile", "Tally"]
+__all__ = ["Tally", "Timings"]
