@@ -8,9 +8,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from typing import Final, NoReturn, TextIO
 
 import click
@@ -30,11 +31,27 @@ class ClosedPipeError(Exception):
     """The reader of the output has closed it."""
 
 
-COMMANDS: Final = (
-    *("analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "cost", "explain", "audit", "study"),
-    "export-queries",
-)
-"""The commands in the order of the help; each is a function of a module with its name."""
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Commands": (
+        "analyze",
+        "check",
+        "contract",
+        "constraints",
+        "cost",
+        "explain",
+        "annotate",
+        "prove",
+        "equal",
+        "audit",
+    ),
+    "Research": (
+        "study",
+        "policies",
+        "export-queries",
+    ),
+}  # fmt: skip
+"""The commands in the order of the help, under its headings; each is a function of a module with its name."""
+COMMANDS: Final = tuple(chain.from_iterable(GROUPS.values()))
 
 
 class Commands(click.Group):
@@ -48,6 +65,17 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, names in GROUPS.items():
+            found = {name: self.get_command(context, name) for name in names}
+            longest = formatter.width - 6 - max(map(len, COMMANDS))
+            with formatter.section(heading):
+                rows = [
+                    (name, "" if command is None else command.get_short_help_str(longest))
+                    for name, command in found.items()
+                ]
+                formatter.write_dl(rows, col_max=30)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
@@ -166,4 +194,4 @@ def _never_fail_to_encode(stream: TextIO) -> None:
         reconfigure(errors="backslashreplace")
 
 
-__all__ = ["BAD_INPUT", "COMMANDS", "FINE", "NO", "UNDECIDED", "cli", "main", "run"]
+__all__ = ["BAD_INPUT", "COMMANDS", "FINE", "GROUPS", "NO", "UNDECIDED", "cli", "main", "run"]

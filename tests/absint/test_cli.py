@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.cli import run
+from absint.cli import GROUPS, run
 from absint.report.text import report
 
 ROOT = Path(__file__).parents[2]
@@ -378,11 +378,26 @@ assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    listed = done.stdout.partition("Commands:\n")[2].partition("\nUsage:")[0].splitlines()
-    names = ["analyze", "annotate", "prove", "equal", "contract", "check", "constraints", "cost", "explain"]
-    names += ["audit", "study", "export-queries"]
-    assert [line.split()[0] for line in listed] == names
+    text = done.stdout.partition("\nUsage:")[0]
+    listed = []
+    for heading, names in GROUPS.items():
+        lines = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0].splitlines()
+        assert [line.split()[0] for line in lines] == list(names)
+        listed += lines
     assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
+def test_policies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["policies"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "  sound            sound    claims what every run shows"
+    assert [line.split()[0] for line in lines] == list(absint.POLICIES)
+    assert [line.split()[1] for line in lines] == ["sound", *["unsound"] * (len(lines) - 1)]
+    assert run(["policies", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "absint.policies/1"
+    assert found["policies"][0] == {"name": "sound", "sound": True, "summary": "claims what every run shows"}
+    assert [policy["name"] for policy in found["policies"]] == list(absint.POLICIES)
 
 
 def test_an_unexpected_error_asks_for_a_report(
@@ -583,7 +598,7 @@ def test_annotate_says_where_the_weights_stay(
 
 def test_text_for_a_pipe_loads_no_terminal_library(small: str) -> None:
     code = (
-        "import sys; from absint.cli import run; code = run(['analyze', sys.argv[1]]); "
+        "import sys; from absint.cli import GROUPS, run; code = run(['analyze', sys.argv[1]]); "
         "assert not code; assert not {'rich', 'z3'} & set(sys.modules)"
     )
     done = subprocess.run(

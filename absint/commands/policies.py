@@ -1,0 +1,31 @@
+"""`absint policies`."""
+
+from __future__ import annotations
+
+import click
+
+from absint.commands.analysis import format_option
+from absint.commands.codes import FINE
+
+
+@click.command()
+@format_option()
+def policies(form: str) -> int:
+    """List the unification policies.
+
+    A policy says which of two dims is shown where a rule must choose. "sound" claims what every run shows; the others
+    do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
+    audit, absint study, and docs/policies.md.
+    """
+    from absint.report import policies as report
+
+    if form == "json":
+        click.echo(report.document())
+    else:
+        from absint.report.text import width_of, write
+
+        write(report.report(width_of()))
+    return FINE
+
+
+__all__ = ["policies"]
