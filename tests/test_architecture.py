@@ -66,7 +66,7 @@ PLACES = {
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/study/solvers.py",),
-    "distributed": ("absint/study/distributed.py",),
+    "distributed": ("absint/runs/distributed.py",),
     "matplotlib": ("absint/study/plots.py",),
     "onnx_shape_inference": ("absint/auditing/peer_process.py",),
     "yobx": ("absint/auditing/peer_process.py",),

@@ -80,8 +80,8 @@ def export_queries(
 
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
+    from absint.runs.jobs import cores
     from absint.study.solvers import check
-    from absint.study.study import cores
 
     answers = []
     with progress("files") as advance:

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Literal, NamedTuple, cast
 
 from absint.errors import UsageError
-from absint.runs.worker import Worker, WorkerError, one_line
+from absint.runs.worker import Worker, WorkerError
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Job = dict[str, Json]
@@ -57,7 +57,7 @@ def _lost(worker: Worker, error: WorkerError, seconds: float, took: float) -> Do
     match error.outcome:
         case "not started":
             why = str(error) if error.code is None else f"{sys.executable} cannot load {worker.name}"
-            raise UsageError(f"a process of the study does not start: {why}") from None
+            raise UsageError(f"a worker process does not start: {why}") from None
         case "timed out":
             return Done("timed out", failure=f"no result within {seconds:g} s", seconds=took)
         case "died":
@@ -65,16 +65,16 @@ def _lost(worker: Worker, error: WorkerError, seconds: float, took: float) -> Do
             return Done("died", failure=failure, seconds=took)
     assert error.failure is not None
     outcome: Outcome = "unreadable" if error.failure.unreadable else "error"
-    return Done(outcome, failure=one_line(str(error.failure)), seconds=took)
+    return Done(outcome, failure=str(error), seconds=took)
 
 
 def _ending(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def worker_for(perform: str) -> Worker:
+def worker_for(perform: str, *, limited: bool = False) -> Worker:
     """A process that does jobs with this function, `package.module:function`."""
-    return Worker(perform, subject="its process", limited=False, group=True)
+    return Worker(perform, subject="its process", limited=limited, group=True)
 
 
 def seconds_of(job: Job) -> float:
@@ -82,14 +82,14 @@ def seconds_of(job: Job) -> float:
     return cast(float, job["seconds"])
 
 
-def run(groups: Iterable[Sequence[Job]], perform: str, *, jobs: int) -> Generator[Finished]:
+def run(groups: Iterable[Sequence[Job]], perform: str, *, jobs: int, limited: bool = False) -> Generator[Finished]:
     """Do all jobs in that many processes, and yield each as it finishes.
 
     One process does the jobs of a group in order, and so can keep what they share; an idle one takes jobs from the
     longest group that is left.
     """
     schedule, finished = Schedule(groups), SimpleQueue[Finished | BaseException | None]()
-    workers = [worker_for(perform) for _ in range(max(1, min(jobs, schedule.count)))]
+    workers = [worker_for(perform, limited=limited) for _ in range(max(1, min(jobs, schedule.count)))]
     threads = [
         threading.Thread(target=_drive, args=(number, worker, schedule, finished), daemon=True)
         for number, worker in enumerate(workers)

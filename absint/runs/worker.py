@@ -80,7 +80,8 @@ class Worker:
         )
         if not ok:
             assert isinstance(reply, Failure)
-            raise WorkerError(explained(one_line(str(reply))), "failed", failure=reply)
+            reason = one_line(str(reply))
+            raise WorkerError(explained(reason) if self._limited else reason, "failed", failure=reply)
         return reply
 
     def start(self) -> subprocess.Popen[bytes]:

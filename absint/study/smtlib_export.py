@@ -18,10 +18,11 @@ from typing import Any, Final, cast
 from absint.errors import UsageError
 from absint.lattices.text.escapes import json_text
 from absint.model.writing import write_file
+from absint.runs.jobs import finished
 from absint.runs.pool import Done, Json
 from absint.study.queries import PERFORM, Status
 from absint.study.sources import read_sources
-from absint.study.study import SECONDS, Progress, finished
+from absint.study.study import SECONDS, Progress
 from absint.study.tasks import Task, pairs
 from absint.version import VERSION
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.auditing.peers import TOOLS, is_installed
 from absint.errors import UsageError
-from absint.version import VERSION
+from absint.runs.build import build
 
 if TYPE_CHECKING:
     from absint.lattices.unify import UnificationPolicy
@@ -80,15 +78,10 @@ def policies() -> Mapping[str, UnificationPolicy]:
 
 def versions(source: Source) -> str:
     """Versions that a result for this source depends on; with other versions it is computed again."""
-    found = [ours(), _version("onnx"), _version("onnxruntime")]
+    found = [build(), _version("onnx"), _version("onnxruntime")]
     if source.kind == "tool":
         found.append(_version(TOOLS[source.name].package))
     return ", ".join(dict.fromkeys(filter(None, found)))
-
-
-def ours() -> str:
-    """The version of this package, and eight digits of its source, which changes within a version."""
-    return f"absint {VERSION} {_digest()}"
 
 
 @cache
@@ -99,15 +92,4 @@ def _version(distribution: str) -> str:
         return ""
 
 
-@cache
-def _digest() -> str:
-    home = Path(__file__).absolute().parents[1]
-    folders = (home, *(home / name for name in ("lattices", "solver", "transfer")))  # links in a checkout
-    found = hashlib.sha256()
-    for file in sorted({file for folder in folders for file in folder.rglob("*.py")}):
-        found.update(f"{file.relative_to(home).as_posix()}\n".encode())
-        found.update(file.read_bytes())
-    return found.hexdigest()[:8]
-
-
-__all__ = ["DECLARED", "Source", "available", "installed", "ours", "policies", "read_sources", "versions"]
+__all__ = ["DECLARED", "Source", "available", "installed", "policies", "read_sources", "versions"]

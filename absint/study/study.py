@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from absint.runs.pool import Finished, Job
+from absint.runs.jobs import finished
 from absint.study.results import Key, Record, Store, record
 from absint.study.sources import read_sources
 from absint.study.tables import Row, rows
@@ -109,25 +109,4 @@ def _studied(
     return Study(tuple(found[key] for key in tasks), reused, store.damaged if store is not None else 0)
 
 
-def finished(
-    groups: Sequence[Sequence[Job]], perform: str, jobs: int | None, scheduler: str | None
-) -> Generator[Finished]:
-    """Do the jobs here or on a cluster; `seconds` of each is its time limit."""
-    groups = [group for group in groups if group]
-    if scheduler is not None:
-        from absint.study.distributed import run_distributed
-
-        return run_distributed(groups, perform, scheduler)
-    from absint.runs.pool import run
-
-    return run(groups, perform, jobs=jobs or cores())
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-__all__ = ["SECONDS", "Progress", "Study", "cores", "finished", "study"]
+__all__ = ["SECONDS", "Progress", "Study", "study"]

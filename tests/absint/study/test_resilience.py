@@ -41,7 +41,7 @@ def test_a_process_that_is_killed_once_is_started_again(tmp_path: Path, monkeypa
 
 
 def test_a_process_that_cannot_start_ends_the_study() -> None:
-    with pytest.raises(UsageError, match="a process of the study does not start"):
+    with pytest.raises(UsageError, match="a worker process does not start"):
         do(worker_for("tests.nowhere:f"), {"seconds": 5})
 
 

@@ -127,7 +127,7 @@ def test_what_has_changed_is_made_again(
         case "model":
             (models / "b.onnx").write_text("another")
         case "version":
-            monkeypatch.setattr("absint.study.sources._digest", lambda: "other")
+            monkeypatch.setattr("absint.runs.build._digest", lambda: "other")
         case "retry":
             options["retry"] = True
         case "new model":
@@ -261,7 +261,7 @@ def test_an_idle_worker_takes_from_the_longest_group() -> None:
         ({"models": "empty"}, "empty has no model: no file below it ends with .onnx"),
         ({"models": "models/a.onnx"}, "a.onnx is a file: give the folder that the models are in"),
         ({"out": "models/a.onnx"}, "a.onnx is a file: give a folder"),
-        ({"perform": "tests.nowhere:f"}, "a process of the study does not start"),
+        ({"perform": "tests.nowhere:f"}, "a worker process does not start"),
     ],
 )
 def test_bad_usage(options: dict[str, str], message: str, tmp_path: Path) -> None:

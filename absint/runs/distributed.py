@@ -1,4 +1,4 @@
-"""The jobs of a study on a Dask cluster, for corpora that outgrow one machine.
+"""Jobs on a Dask cluster, for corpora that outgrow one machine.
 
 A group of jobs is one Dask task, so that a worker keeps what the jobs share. The worker does them in a process of its
 own, as on one machine: a job that dies or hangs harms no other. If a worker is lost, Dask gives its group to another.
@@ -13,9 +13,9 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
+from absint.runs.build import build
 from absint.runs.pool import Done, Finished, Job, do, worker_for
 from absint.shapes.memo.gc_pause import uncollected
-from absint.study.sources import ours
 
 if TYPE_CHECKING:
     import distributed
@@ -30,14 +30,16 @@ class OtherVersionError(RuntimeError):
     """A worker has another version of this package."""
 
 
-def run_distributed(groups: Sequence[Sequence[Job]], perform: str, scheduler: str) -> Generator[Finished]:
+def run_distributed(
+    groups: Sequence[Sequence[Job]], perform: str, scheduler: str, *, limited: bool = False
+) -> Generator[Finished]:
     """Do all jobs on the cluster of a scheduler, and yield them as groups finish.
 
     Raises UsageError if Dask is not installed, the scheduler does not answer, or a worker has another version.
     """
     client = _client(scheduler)
     try:
-        yield from _results(client, groups, perform)
+        yield from _results(client, groups, perform, limited)
     finally:
         client.close()
 
@@ -56,11 +58,13 @@ def _client(scheduler: str) -> distributed.Client:
     raise UsageError(f"--scheduler {scheduler}: no Dask scheduler answers there ({reason})")
 
 
-def _results(client: distributed.Client, groups: Sequence[Sequence[Job]], perform: str) -> Generator[Finished]:
+def _results(
+    client: distributed.Client, groups: Sequence[Sequence[Job]], perform: str, limited: bool
+) -> Generator[Finished]:
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
-    futures = {client.submit(do_group, list(group), perform, ours(), pure=False): group for group in groups}
+    futures = {client.submit(do_group, list(group), perform, build(), limited, pure=False): group for group in groups}
     for future in as_completed(list(futures), loop=client.loop):
         group = futures.pop(future)
         try:
@@ -68,7 +72,7 @@ def _results(client: distributed.Client, groups: Sequence[Sequence[Job]], perfor
         except KilledWorker:
             done = [Done("died", failure="every worker of the cluster that began it was lost")] * len(group)
         except Exception as error:
-            raise UsageError(f"the cluster cannot run the study: {type(error).__name__}: {error}") from None
+            raise UsageError(f"the cluster cannot do the work: {type(error).__name__}: {error}") from None
         yield from map(Finished, group, done)
         future.release()
 
@@ -76,13 +80,13 @@ def _results(client: distributed.Client, groups: Sequence[Sequence[Job]], perfor
 _own = threading.local()
 
 
-def do_group(group: Sequence[Job], perform: str, version: str) -> list[Done]:
+def do_group(group: Sequence[Job], perform: str, version: str, limited: bool = False) -> list[Done]:
     """Do the jobs in a process that this thread of a Dask worker keeps."""
-    if ours() != version:
-        raise OtherVersionError(f"the client has {version}, a worker {ours()}")
+    if build() != version:
+        raise OtherVersionError(f"the client has {version}, a worker {build()}")
     worker: Worker | None = getattr(_own, perform, None)
     if worker is None:
-        worker = worker_for(perform)
+        worker = worker_for(perform, limited=limited)
         setattr(_own, perform, worker)
     return [do(worker, job) for job in group]
 
