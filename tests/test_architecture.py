@@ -20,7 +20,7 @@ ORDER: Final = tuple(
     lattices.deadline lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.ordinary transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
-    solver solver.contracts solver.export
+    solver solver.contracts solver.nearest solver.export
     absint.version absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
+    from absint.queries.nearest import Nearest
     from absint.queries.outcomes import Check, RangeCheck
     from absint.queries.provers import Given
     from absint.queries.size_boxes import Box
@@ -122,6 +123,18 @@ class Questions(Analysed):
         from absint.queries.size_checks import check
 
         return check(self, binding)
+
+    def nearest(
+        self, sizes: Mapping[str, int], *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY
+    ) -> Nearest:
+        """The legal sizes nearest to given ones: of all symbols together, and of each alone, above and below.
+
+        Each answer is confirmed by `check`. Limits are as for `prove`: what was found in time is shown, and `proved`
+        says if nothing nearer can be legal. Raises UsageError as `check` does.
+        """
+        from absint.queries.nearest import nearest
+
+        return nearest(self, sizes, Limits(seconds, rlimit, memory))
 
     def check_range(self, box: Box, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> RangeCheck:
         """Check that every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.

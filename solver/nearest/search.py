@@ -1,0 +1,206 @@
+"""The points that meet relations, nearest first: all points by distance up to a budget, then questions to Z3.
+
+Distance is the sum of the changes of all symbols. Points of one distance come in the order of how many symbols change,
+then of their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final, NamedTuple
+
+from absint.lattices.deadline import on_time
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq, ge, gt, ite, ne
+from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, expr_of
+from absint.lattices.terms.normal import maximum, sole_atom
+from absint.solver.backend import SolverError
+from absint.solver.constraints import holds
+from absint.solver.nearest.domain import Domain
+from absint.solver.prove import Prover
+
+_WORK: Final = 300_000
+"""Terms that are evaluated, at points and on the way to them, before Z3 is asked."""
+
+_POINT: Final = 4
+"""The work of one point beside its relations."""
+
+_STEP: Final = 64
+"""The first step away from the nearest distance that is open, when Z3 is asked; later ones grow eightfold."""
+
+
+class Point(NamedTuple):
+    """Sizes that meet the relations. In order: by distance, then the number of symbols that change, then sizes."""
+
+    distance: int
+    changes: int
+    sizes: tuple[int, ...]
+    """In the order of the symbols of the search."""
+    nearest: bool = True
+    """No point that was not found before is nearer: proved."""
+
+
+class Search:
+    """The search around given sizes of symbols that the relations tie together; `points` walks it once."""
+
+    def __init__(
+        self, given: Mapping[str, int], symbols: Mapping[str, Symbol], relations: Sequence[Relation], prover: Prover
+    ) -> None:
+        self._given = given
+        self._symbols = symbols
+        self._relations = list(relations)
+        self._prover = prover
+        self._work = 0
+        self.reason = ""
+        """The reason why there may be more points, once `points` has ended; empty if there are none."""
+
+    def points(self) -> Iterator[Point]:
+        """Raises DeadlineError past the deadline that is set."""
+        facts = Facts(self._relations, tuple(self._symbols))
+        if facts.contradiction:
+            return
+        found: list[Point] = []
+        done = -1
+        for distance in self._walk(facts, found):
+            done = distance
+            while found and found[0].distance <= done:
+                yield heappop(found)
+        if self._work <= _WORK:
+            while found:
+                yield heappop(found)
+            return
+        nearest_known = found[0] if found else None
+        try:
+            yield from self._solved(done + 1, nearest_known)
+        except SolverError as error:
+            self.reason = str(error)
+            if nearest_known is not None:
+                yield nearest_known._replace(nearest=False)
+
+    # All points
+
+    def _walk(self, facts: Facts, found: list[Point]) -> Iterator[int]:
+        """Add points to those found; yields each distance once all points up to it are added, within the budget."""
+        free: dict[str, Domain] = {}
+        solved: dict[str, Dim] = {}
+        values = {symbol.name: sizes for symbol, sizes in facts.values.items()}
+        for name, symbol in self._symbols.items():
+            value = facts.simplify(expr_of(symbol))
+            narrowed = sole_atom(value) if isinstance(value, Expr) else None
+            if isinstance(narrowed, Symbol) and narrowed.name == name:
+                congruence = facts.congruence(expr_of(narrowed))
+                free[name] = Domain(self._given[name], narrowed.bounds, congruence, values.get(name))
+            else:
+                solved[name] = value
+        domains = list(free.values())
+        for distance in _distances(domains):
+            on_time()
+            for sizes in self._at(domains, distance):
+                self._try(dict(zip(free, sizes, strict=True)), solved, found)
+            if self._work > _WORK:
+                return
+            yield distance
+
+    def _at(self, domains: Sequence[Domain], distance: int) -> Iterator[tuple[int, ...]]:
+        """The sizes at exactly this total distance."""
+        self._work += _POINT
+        if not domains:
+            yield from [()] if distance == 0 else []
+        elif len(domains) == 1:
+            yield from ((size,) for size in domains[0].at(distance))
+        else:
+            for far, size in domains[0].upto(distance - sum(domain.closest for domain in domains[1:])):
+                for rest in self._at(domains[1:], distance - far):
+                    yield (size, *rest)
+                if self._work > _WORK:
+                    return
+
+    def _try(self, sizes: dict[str, int], solved: Mapping[str, Dim], found: list[Point]) -> None:
+        """Add the point if it meets all relations; the one that ruled a point out is tried first at the next."""
+        try:
+            sizes |= {name: value.evaluate(sizes) for name, value in solved.items()}
+        except (UndefinedError, ValueError):
+            return
+        for relation in self._relations:
+            self._work += relation.size
+            if holds(relation, sizes) is not True:
+                self._relations.remove(relation)
+                self._relations.insert(0, relation)
+                return
+        heappush(found, self._point(sizes))
+
+    def _point(self, sizes: Mapping[str, int]) -> Point:
+        changes = [abs(sizes[name] - self._given[name]) for name in self._symbols]
+        return Point(sum(changes), len(changes) - changes.count(0), tuple(sizes[name] for name in self._symbols))
+
+    # Questions to Z3
+
+    def _solved(self, least: int, known: Point | None) -> Iterator[Point]:
+        """The points from a distance on."""
+        parts = {name: expr_of(symbol) for name, symbol in self._symbols.items()}
+        total, changes = Dim(0), Dim(0)
+        for name, part in parts.items():
+            total += maximum(part - self._given[name], self._given[name] - part)
+            changes += ite(eq(part, self._given[name]), 0, 1)
+        used: list[Relation] = []
+        while True:
+            premises = [*self._relations, ge(total, least), *used]
+            sizes = dict(zip(parts, known.sizes, strict=True)) if known is not None else self._any(premises)
+            if sizes is None:
+                return
+            for objective in (total, changes, *parts.values()):
+                low = {total: least, changes: 0}.get(objective)
+                if low is None:
+                    low = objective.evaluate(sizes) - self._point(sizes).distance
+                sizes = self._least(objective, low, premises, sizes)
+                if self.reason:
+                    yield self._point(sizes)._replace(nearest=False)
+                    return
+                premises.append(eq(objective, objective.evaluate(sizes)))
+            point = self._point(sizes)
+            yield point
+            least = point.distance
+            used.append(disjunction(*(ne(parts[name], size) for name, size in sizes.items())))
+            known = None
+
+    def _any(self, premises: Sequence[Relation]) -> Mapping[str, int] | None:
+        """Sizes that meet the premises; None if there are none, or if that is undecided, for which there is a reason."""
+        decision = self._prover.ask(premises, FALSE, small=False)
+        if decision.entailed is None:
+            self.reason = decision.reason
+        return {name: decision.model.get(name, 0) for name in self._symbols} if decision.entailed is False else None
+
+    def _least(
+        self, objective: Dim, low: int, premises: Sequence[Relation], sizes: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Sizes at which the objective, which is `low` or more, is least; the best that were found if undecided."""
+        step = _STEP
+        while (best := objective.evaluate(sizes)) > low:
+            most = min(low + step - 1, (low + best) // 2)
+            decision = self._prover.ask(premises, gt(objective, most), small=False)
+            if decision.entailed is None:
+                self.reason = decision.reason
+                break
+            if decision.entailed:
+                low, step = most + 1, step * 8
+            else:
+                sizes = {name: decision.model.get(name, 0) for name in self._symbols}
+        return sizes
+
+
+def _distances(domains: Sequence[Domain]) -> Iterator[int]:
+    """The total distances at which there may be points, in order."""
+    if len(domains) == 1:
+        distance: int | None = -1
+        while (distance := domains[0].after(distance)) is not None:
+            yield distance
+        return
+    closest = sum(domain.closest for domain in domains)
+    farthest = [domain.farthest for domain in domains]
+    known = [far for far in farthest if far is not None]
+    yield from count(closest) if len(known) < len(farthest) else range(closest, sum(known) + 1)
+
+
+__all__ = ["Point", "Search"]
