@@ -5,6 +5,7 @@ prove         Prover: do these constraints entail this relation? Normal form, fa
 minimal       redundant items dropped: minimal cores, clauses, premises
 equivalence   terms partitioned into classes of proved equality
 contracts/    the fewest, shortest clauses over input sizes
+nearest/      the sizes that meet relations and are nearest to given ones
 export/       constraint sets in the forms of other tools
 
 How a proof is encoded:

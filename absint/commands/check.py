@@ -23,7 +23,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
-from absint.lattices.limits import LONG
+from absint.lattices.limits import LONG, SECONDS
 
 if TYPE_CHECKING:
     from absint.commands.sizes import Sizes
@@ -65,7 +65,8 @@ def check(
     absint check MODEL --feeds x.npz --run       the claims against a real run
 
     With a range, a symbol that is left out has any size; without, every symbol needs a size. An array of --feeds has
-    the name of an input, or of a value whose shape and type are then compared with what is claimed.
+    the name of an input, or of a value whose shape and type are then compared with what is claimed. If sizes are not
+    legal, the answer ends with the nearest that are.
 
     Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
     wrong or the run fails; 3 if undecided, if a range is data-dependent, or if arrays do not show all sizes.
@@ -91,6 +92,9 @@ def check(
         _print_range(result, _shown(result, found), form)
         return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
     at = result.check({item.name: item.low for item in given if item.low is not None})
+    if not at.ok:
+        with working("looking for legal sizes"):
+            at = replace(at, nearest=result.nearest(at.sizes, **limits._replace(seconds=_near(limits))._asdict()))
     if form == "json":
         from absint.solution.naming import where
 
@@ -101,6 +105,11 @@ def check(
 
         write(check_report(result, at, width_of(), values=values))
     return _code(at)
+
+
+def _near(limits: SolverLimits) -> float:
+    """Seconds of the search for legal sizes, which only adds to an answer that is there."""
+    return min(limits.seconds, SECONDS)
 
 
 def _code(at: Check) -> int:

@@ -12,6 +12,7 @@ from absint.lattices.text.naming import Naming, Where
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
+    from absint.queries.neighbours import Nearest
     from absint.solver.constraints import Constraint, Origin, PossibleFailure
 
 
@@ -50,6 +51,8 @@ class Check:
     possible_failures: tuple[PossibleFailure, ...] = ()
     premises: tuple[Constraint, ...] = ()
     """Numeric premises that these sizes break: claims about values may be wrong there."""
+    nearest: Nearest | None = None
+    """The nearest legal sizes, if these fail and somebody looked for them (`Result.nearest`)."""
 
     @property
     def ok(self) -> bool:
@@ -81,6 +84,7 @@ class Check:
                 else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
                 "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
                 "premises": [_located(c.origin, texts.relation(c.relation)) for c in self.premises],
+                "nearest": None if self.nearest is None else self.nearest.document(),
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
                 "definitions": texts.definitions,
             },

@@ -29,6 +29,8 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
     if check.failure is not None:
         yield Line(f"illegal{at}", "bold red")
         yield from _failure(check.failure, width)
+        if check.nearest is not None:
+            yield from map(Line, wrapped(check.nearest.line, width, 2))
         return
     yield from verdict(check)
     yield from _shapes(result, check, list(result.outputs), "outputs", width)

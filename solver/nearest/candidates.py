@@ -89,12 +89,13 @@ class Candidates:
     ) -> None:
         """Add the combination of these points of the parts, if each has so many."""
         points = []
+        sizes: dict[str, int] = {}
         for part, place in zip(self._parts, places, strict=True):
             point = part.point(place)
             if point is None:
                 return
             points.append(point)
-        sizes = {n: s for part, p in zip(self._parts, points, strict=True) for n, s in zip(part.names, p.sizes, strict=True)}
+            sizes.update(zip(part.names, point.sizes, strict=True))
         in_order = tuple(sizes[name] for name in self._given)
         distance, changes = sum(p.distance for p in points), sum(p.changes for p in points)
         heappush(waiting, (distance, changes, in_order, places, all(p.nearest for p in points)))

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq, ge, gt, ite, ne
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq, ge, gt, ite, ne
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
 from absint.solver.backend import SolverError
@@ -166,7 +166,7 @@ class Search:
             known = None
 
     def _any(self, premises: Sequence[Relation]) -> Mapping[str, int] | None:
-        """Sizes that meet the premises; None if there are none, or if that is undecided, for which there is a reason."""
+        """Sizes that meet the premises; None if there are none, or if that is undecided, with a reason."""
         decision = self._prover.ask(premises, FALSE, small=False)
         if decision.entailed is None:
             self.reason = decision.reason

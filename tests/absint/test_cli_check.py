@@ -64,6 +64,7 @@ other values
             """\
 illegal at N=5, K=3, D=4
   MatMul if/then_branch/fc: inner dimensions of A and B must agree, found 3 and 4
+nearest legal: D=3 (others unchanged); or K=4; or N=3
 """,
             1,
         ),
@@ -83,13 +84,15 @@ may fail on data
         ),
         (
             ["never.onnx", "N=1"],
-            "illegal at N=1\n  MatMul bad: inner dimensions of A and B must agree, found 4 and 5\n",
+            "illegal at N=1\n  MatMul bad: inner dimensions of A and B must agree, found 4 and 5\n"
+            "no sizes are legal\n",
             1,
         ),
         (["fixed.onnx"], "legal, and no data make it fail\n\noutputs\n  y  FLOAT [2, 3]\n", 0),
         (
             ["product.onnx", "N=4", "K=3", "D=3", "--assume", "N >= 5"],
-            "illegal at N=4, K=3, D=3\n  the declared or assumed sizes do not allow it\n  which needs N >= 5\n",
+            "illegal at N=4, K=3, D=3\n  the declared or assumed sizes do not allow it\n  which needs N >= 5\n"
+            "nearest legal: N=5 (others unchanged)\n",
             1,
         ),
         (
@@ -108,6 +111,7 @@ outputs
             """\
 illegal at batch size=2, N=3, a=b=2
   Add add\\x1b[31m: dims of axis -1 must broadcast, found 3 and 2
+nearest legal: N=2 (others unchanged); or a=b=1; or a=b=3
 """,
             1,
         ),
@@ -127,6 +131,7 @@ def test_one_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "failure": None,
         "doubts": [],
         "premises": [],
+        "nearest": None,
         "shapes": {"x": [4, 3], "w": [3, 2], "y": [4, 2], "z": [4, 2], "found": [2, None]},
         "definitions": {},
     }

@@ -1,0 +1,121 @@
+"""The legal sizes nearest to given ones, as objects, text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from absint.lattices.text.escapes import excerpt, json_text, plain
+
+_OFFERED: Final = 3
+"""Most choices in one line."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The nearest legal size of one symbol on one side, the others unchanged."""
+
+    size: int | None
+    """None: there is none, or none was found."""
+    proved: bool
+    """No legal size is nearer; without a size, there is none on this side. False: a limit was reached."""
+
+    def __str__(self) -> str:
+        if self.size is None:
+            return "none" if self.proved else "none found"
+        return str(self.size) if self.proved else f"{self.size} (a nearer one is not ruled out)"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The nearest legal sizes of one symbol if no other changes."""
+
+    symbol: str
+    below: Neighbour
+    above: Neighbour
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The legal sizes nearest to given ones. Legal sizes break no requirement, and a check confirms each of these.
+
+    Distance is the sum of the changes of all symbols. Of several sizes at the least distance, those that change the
+    fewest symbols are chosen, and then the smallest, in the order of the symbols. A size that is not 0 becomes 0 only
+    if no other legal sizes are found: an empty tensor is rarely meant.
+    """
+
+    given: Mapping[str, int]
+    legal: bool
+    """The given sizes are legal themselves."""
+    sizes: Mapping[str, int] | None
+    """The nearest legal sizes, of all symbols together; None: there are none, or none was found."""
+    distance: int | None
+    """Their distance from the given ones."""
+    proved: bool
+    """No legal sizes are nearer, apart from some with a further 0; without sizes, there are no legal ones at all.
+    False: a limit was reached."""
+    alone: tuple[Alone, ...] = ()
+    """For each symbol the nearest legal sizes if it changes alone."""
+    reason: str = ""
+    """The limit that was reached, if one was."""
+
+    @property
+    def choices(self) -> tuple[Mapping[str, int], ...]:
+        """The changes that make the sizes legal: of all symbols together, then of each alone, though not to 0."""
+        if self.legal or self.sizes is None:
+            return ()
+        changed = {name: size for name, size in self.sizes.items() if size != self.given[name]}
+        singles = [{a.symbol: n.size} for a in self.alone for n in (a.below, a.above) if n.size]
+        singles.sort(key=lambda change: sum(abs(size - self.given[name]) for name, size in change.items()))
+        return changed, *(change for change in singles if change != changed)
+
+    @property
+    def line(self) -> str:
+        """One line for a message about illegal sizes: `nearest legal: seq=128 (others unchanged); or seq=192`."""
+        if self.legal:
+            return "the sizes are legal"
+        if self.sizes is None:
+            return "no sizes are legal" if self.proved else f"no legal sizes were found: {self.reason}"
+        first, *others = self.choices
+        text = f"nearest legal: {_sizes(first)}"
+        if len(first) < len(self.given):
+            text += " (others unchanged)"
+        return "; or ".join([text, *map(_sizes, others[: _OFFERED - 1])])
+
+    def __str__(self) -> str:
+        if self.sizes is None:
+            lines = [f"{_sizes(self.given)}: {self.line}"]
+        elif self.legal:
+            lines = [f"{_sizes(self.given)}: legal"]
+        else:
+            doubt = "" if self.proved else "; nearer ones are not ruled out"
+            lines = [f"nearest legal to {_sizes(self.given)}: {_sizes(self.sizes)} (distance {self.distance}{doubt})"]
+        lines += [f"  {plain(a.symbol)} alone: {a.below} below, {a.above} above" for a in self.alone]
+        return "\n".join([*lines, f"  ({self.reason})"] if self.reason and self.sizes is not None else lines)
+
+    def __repr__(self) -> str:
+        return f"<Nearest: {excerpt(str(self))}>"
+
+    def document(self) -> dict[str, object]:
+        """The fields as JSON has them, without a schema."""
+        return {
+            "given": dict(self.given),
+            "legal": self.legal,
+            "sizes": None if self.sizes is None else dict(self.sizes),
+            "distance": self.distance,
+            "proved": self.proved,
+            "alone": [{"symbol": a.symbol, "below": asdict(a.below), "above": asdict(a.above)} for a in self.alone],
+            "reason": self.reason,
+        }
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.nearest/1`."""
+        return json_text({"schema": "absint.nearest/1", **self.document()}, indent=1)
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) or "no symbols"
+
+
+__all__ = ["Alone", "Nearest", "Neighbour"]
