@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
-    from absint.queries.nearest import Nearest
+    from absint.queries.neighbours import Nearest
     from absint.queries.outcomes import Check, RangeCheck
     from absint.queries.provers import Given
     from absint.queries.size_boxes import Box

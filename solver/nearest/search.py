@@ -193,9 +193,10 @@ class Search:
 def _distances(domains: Sequence[Domain]) -> Iterator[int]:
     """The total distances at which there may be points, in order."""
     if len(domains) == 1:
-        distance: int | None = -1
-        while (distance := domains[0].after(distance)) is not None:
-            yield distance
+        following = domains[0].after(-1)
+        while following is not None:
+            yield following
+            following = domains[0].after(following)
         return
     closest = sum(domain.closest for domain in domains)
     farthest = [domain.farthest for domain in domains]
