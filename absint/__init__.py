@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from absint.api import analyze as analyze
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
+    from absint.diffing.comparison import Diff as Diff
+    from absint.diffing.comparison import diff as diff
     from absint.engine import Analysis as Analysis
     from absint.engine import fixpoint as fixpoint
     from absint.errors import AbsintError as AbsintError
@@ -71,6 +73,7 @@ _NAMES = """
 absint.analyses.forward: ForwardAnalysis
 absint.api: analyze
 absint.diagnostics: Diagnostic Severity
+absint.diffing.comparison: Diff diff
 absint.engine: Analysis fixpoint
 absint.errors: AbsintError ModelError UsageError
 absint.lattices.dtype: DType

@@ -40,6 +40,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "cost",
         "explain",
         "annotate",
+        "diff",
         "prove",
         "equal",
         "audit",

@@ -28,7 +28,7 @@ ORDER: Final = tuple(
     absint.solution absint.analyses absint.runs absint.queries
     absint.declared absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
-    absint.result absint.api absint.auditing absint.study
+    absint.result absint.api absint.diffing absint.auditing absint.study
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint
     """.split()  # noqa: SIM905
 )

@@ -1,0 +1,74 @@
+"""`absint diff`."""
+
+from __future__ import annotations
+
+import click
+
+from absint.commands.analysis import (
+    Settings,
+    SolverLimits,
+    analysed,
+    assume_option,
+    format_option,
+    limit_options,
+    memory_option,
+    settings_options,
+    warm_up,
+    working,
+)
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.errors import UsageError
+from absint.lattices.limits import LONG
+
+
+@click.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--values", is_flag=True, help="Compare computed values that have one name in both models, too.")
+@click.option("--no-run", is_flag=True, help="Run neither model: rules alone say at which sizes a model runs.")
+@assume_option
+@limit_options(LONG)
+@memory_option
+@settings_options
+@format_option()
+def diff(
+    first: str,
+    second: str,
+    settings: Settings,
+    values: bool,
+    no_run: bool,
+    assume: tuple[str, ...],
+    limits: SolverLimits,
+    form: str,
+) -> int:
+    """Compare model A with model B, which is to take its place.
+
+    Inputs and outputs are compared by name, those left over by position; symbols by the axes at which they stand, so
+    that `batch` in A may be `N` in B. The answer is "the same legal sizes and the same output shapes for all sizes", or
+    the smallest sizes that tell them apart, with a run of both if onnxruntime is installed. Costs, peak memory, opsets
+    and diagnostics are compared too. Names of computed values do not matter. --assume is over symbols of A.
+
+    Exit code: 0 if all that works with A works with B and gives the same shapes; 1 if the contract narrowed, or an
+    input or output changed; 3 if undecided.
+    """
+    if first == second == "-":
+        raise UsageError("standard input can be one of the models only")
+
+    from absint.diffing import diff as compared
+    from absint.diffing.text import lines
+    from absint.report.text import width_of, write
+
+    warm_up(limits)
+    before, after = analysed(first, settings=settings), analysed(second, settings=settings)
+    with working("comparing"):
+        found = compared(
+            before, after, values=values, assume=assume, evidence="none" if no_run else None, **limits._asdict()
+        )
+    if form == "json":
+        click.echo(found.to_json())
+    else:
+        write(lines(found, width_of()))
+    return {"changed": NO, "undecided": UNDECIDED}.get(found.verdict, FINE)
+
+
+__all__ = ["diff"]

@@ -1,0 +1,20 @@
+"""Two models side by side: what a caller of the first finds other in the second.
+
+comparison      `absint.diff` and its answer, `Diff`; answers has its parts as data
+pairing         inputs and outputs in pairs, and forms of values
+correspondence  symbols of one model over those of the other, read off the axes of inputs
+grounds         what holds of the sizes in question, and the prover that knows it
+legality        does each requirement of one model follow from those of the other?
+outputs         names, types and sizes of inputs and outputs
+witness         runs of both models on the same inputs; smallest finds small sizes for them
+figures         costs, peak memory, coverage
+surroundings    opsets, operators, diagnostics
+inner           computed values of one name
+text, document  a comparison as text and as JSON
+"""
+
+from __future__ import annotations
+
+from absint.diffing.comparison import Diff, diff
+
+__all__ = ["Diff", "diff"]

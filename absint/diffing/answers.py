@@ -1,0 +1,207 @@
+"""Answers of a comparison as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Evidence = Literal["run", "rules", "declarations"]
+"""What shows a difference: a run of both models, the rules of their operators, or what they declare."""
+
+Agreement = Literal["same", "narrowed", "widened", "narrowed and widened", "undecided"]
+
+
+class Apart(NamedTuple):
+    """Sizes that tell the models apart, and what each does there."""
+
+    sizes: Mapping[str, int]
+    of: str
+    """The model whose symbols have these sizes: `A` or `B`."""
+    first: str
+    """What A does: `runs`, `fails: ...`, `[1, 4]`."""
+    second: str
+    evidence: Evidence
+
+
+class Unmet(NamedTuple):
+    """A requirement of one model that sizes which are legal in the other one break."""
+
+    relation: str
+    """Over symbols of the model that requires it."""
+    over: str
+    """The same over symbols of the other model."""
+    because: tuple[str, ...]
+    """The nodes that state it, or the input that declares it."""
+    apart: Apart | None
+    """None where the requirement is not shown to be broken by sizes at which the other model runs."""
+    reason: str = ""
+    """The reason why it is not decided; empty if it is."""
+
+
+@dataclass(frozen=True)
+class Contracts:
+    """The legal sizes of two models."""
+
+    narrowed: tuple[Unmet, ...] = ()
+    """Requirements of B that legal sizes of A break."""
+    widened: tuple[Unmet, ...] = ()
+    """Requirements of A that legal sizes of B break."""
+    undecided: tuple[Unmet, ...] = ()
+    """Requirements of B of which that is not known."""
+    widening_undecided: tuple[Unmet, ...] = ()
+    """Requirements of A of which it is not known if B has them."""
+    clauses: tuple[int, int] = (0, 0)
+    """How many clauses each contract has."""
+    possible: tuple[bool | None, bool | None] = (True, True)
+    """Some sizes are legal; None if undecided."""
+    premises: tuple[str, ...] = ()
+    """Numeric premises and assumptions that the comparison rests on, over symbols of A."""
+    proviso: tuple[str, ...] = ()
+    """What the clauses leave out."""
+
+    @property
+    def agreement(self) -> Agreement:
+        if self.narrowed:
+            return "narrowed and widened" if self.widened else "narrowed"
+        if self.undecided:
+            return "undecided"
+        if self.widened:
+            return "widened"
+        return "undecided" if self.widening_undecided else "same"
+
+    @property
+    def is_kept(self) -> bool | None:
+        """Every size that is legal in A is legal in B; None if undecided."""
+        return False if self.narrowed else None if self.undecided else True
+
+
+PortStatus = Literal[
+    "same", "renamed", "resized", "widened", "optional", "gone", "new", "changed", "not comparable", "undecided"
+]
+"""Of an input: `resized` is one whose declared sizes differ, `widened` one whose rank or type B leaves open, `optional`
+one for which B has a default. `renamed` is said of one that is the same but for its name."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the two models."""
+
+    first: str | None
+    """Its name in A, None if it has none."""
+    second: str | None
+    before: str = ""
+    """Type and shape in A; `unknown` if nothing is known."""
+    after: str = ""
+    status: PortStatus = "same"
+    details: tuple[str, ...] = ()
+    """What differs or is not known, one line each."""
+    apart: Apart | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, or both: `x -> y`."""
+        if self.first is None or self.second is None or self.first == self.second:
+            return self.first or self.second or ""
+        return f"{self.first} -> {self.second}"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The inputs, or the outputs."""
+
+    items: tuple[Port, ...]
+    reordered: bool = False
+    """Those that both models have stand in another order."""
+
+    def of(self, *statuses: PortStatus) -> tuple[Port, ...]:
+        """Those of some status."""
+        return tuple(port for port in self.items if port.status in statuses)
+
+
+class Amount(NamedTuple):
+    """A quantity of both models."""
+
+    name: str
+    """`macs`, `flops`, `bytes`, `parameters`, `parameter bytes`, `peak memory`."""
+    first: str
+    """An expression over symbols of A; `?` if there is none."""
+    second: str
+    """Over symbols of A too."""
+    difference: str
+    """B less A; `0` if they are the same, `?` if there is no expression."""
+    numbers: tuple[int, int] | None
+    """Both at `sizes`, None where sizes do not give them."""
+
+    @property
+    def ratio(self) -> float | None:
+        """B over A at these sizes; None if A has none of it."""
+        return self.numbers[1] / self.numbers[0] if self.numbers is not None and self.numbers[0] else None
+
+    @property
+    def is_same(self) -> bool:
+        return self.difference == "0"
+
+
+class Share(NamedTuple):
+    """Dims of computed values: all, and those with a number or an expression over the inputs."""
+
+    exact: int
+    dims: int
+
+
+class Meaning(NamedTuple):
+    """An operator of both models under two versions of its schema."""
+
+    operator: str
+    first: int
+    """The opset that introduced its schema in A."""
+    second: int
+    nodes: int
+    """How many nodes of B are such."""
+
+
+class Inner(NamedTuple):
+    """A computed value that has its name in both models, with another shape."""
+
+    name: str
+    before: str
+    after: str
+    at: Mapping[str, int] | None
+    """Legal sizes at which they differ; None if types or ranks do, or it is not known."""
+    is_decided: bool
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What else is in the files."""
+
+    nodes: tuple[int, int]
+    opsets: Mapping[str, tuple[int | None, int | None]]
+    """Versions of each domain; None where a model does not import it."""
+    meanings: tuple[Meaning, ...] = ()
+    without_rule: tuple[tuple[str, int, int], ...] = ()
+    """Operators without a rule, and how many nodes of each model are such."""
+    new_diagnostics: tuple[str, ...] = ()
+    gone_diagnostics: tuple[str, ...] = ()
+    new_failures: tuple[str, ...] = ()
+    """Nodes of B that may fail on data, for reasons that A has not."""
+    gone_failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Costs of both models, and how much is known of their shapes."""
+
+    amounts: tuple[Amount, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Sizes of the numbers, by symbols of A."""
+    coverage: tuple[Share, Share] = (Share(0, 0), Share(0, 0))
+    uncounted: tuple[str, ...] = ()
+    """What is in no total, one line each."""
+
+
+__all__ = [
+    "Agreement", "Amount", "Apart", "Contracts", "Evidence", "Figures", "Inner", "Meaning", "Port", "PortStatus",
+    "Ports", "Share", "Surroundings", "Unmet",
+]  # fmt: skip

@@ -1,0 +1,93 @@
+"""Costs and peak memory of two models over the same symbols, and how much is known of their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.costs.cost import Cost
+from absint.costs.memory import Memory
+from absint.diffing.answers import Amount, Figures, Share
+from absint.diffing.correspondence import Correspondence, plain
+from absint.diffing.smallest import Sizes
+from absint.errors import UsageError
+from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
+from absint.report.summary import totals
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+class _Bill(NamedTuple):
+    """The costs of one model."""
+
+    model: Analysed
+    cost: Cost
+    memory: Memory
+
+    def terms(self) -> Mapping[str, Dim]:
+        return {
+            "macs": self.cost.macs,
+            "flops": self.cost.flops,
+            "bytes": self.cost.bytes,
+            "parameters": const(self.cost.parameter_elements),
+            "parameter bytes": const(self.cost.parameter_bytes),
+            "peak memory": self.memory.peak,
+        }
+
+    def numbers(self, sizes: Sizes) -> Mapping[str, int]:
+        """All that these sizes determine; sizes that data decide are as `absint cost` takes them."""
+        found = {"parameters": self.cost.parameter_elements, "parameter bytes": self.cost.parameter_bytes}
+        with suppress(UsageError):
+            found.update(self.cost.evaluate({**self.cost.default_sizes, **sizes})._asdict())
+        with suppress(UsageError):
+            found["peak memory"] = self.memory.evaluate({**self.memory.default_sizes, **sizes})
+        return found
+
+    def uncounted(self) -> Iterator[str]:
+        for operator, count in self.cost.without_rule.items():
+            yield f"{operator} ({count}) has no cost rule"
+        if self.cost.unsized:
+            yield f"{len(self.cost.unsized)} nodes have sizes that are not known"
+
+
+def figures(first: Analysed, second: Analysed, over: Correspondence) -> Figures:
+    """Costs of both, over symbols of the first; `over` expresses those of the second."""
+    a, b = (_Bill(model, Cost(model), Memory(model)) for model in (first, second))
+    default = {**a.cost.default_sizes, **a.memory.default_sizes}
+    sizes = {name: size for name, size in default.items() if name in first.parameters}
+    numbers, others = a.numbers(sizes), b.numbers(_translated(second, over, sizes))
+    amounts = []
+    for (name, before), after in zip(a.terms().items(), b.terms().values(), strict=True):
+        known = None if name not in numbers or name not in others else (numbers[name], others[name])
+        amounts.append(_amount(name, plain(first, before), over.dim(after), known))
+    uncounted = [f"{side}: {line}" for side, bill in (("A", a), ("B", b)) for line in bill.uncounted()]
+    return Figures(tuple(amounts), sizes, (_share(first), _share(second)), tuple(uncounted))
+
+
+def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None) -> Amount:
+    known = isinstance(before, Expr) and isinstance(after, Expr)
+    difference = sub(after, before) if known else UNKNOWN_DIM
+    return Amount(name, _text(before), _text(after), _text(difference), numbers)
+
+
+def _text(dim: Dim) -> str:
+    return str(dim) if isinstance(dim, Expr) else "?"
+
+
+def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
+    """The sizes by symbols of the second model, as far as these are given."""
+    found = {}
+    for name, expr in over.symbols.items():
+        with suppress(KeyError, ValueError, ArithmeticError):
+            found[name] = expr.evaluate(sizes)
+    return {name: size for name, size in found.items() if name in second.parameters}
+
+
+def _share(model: Analysed) -> Share:
+    counts = totals(model)
+    return Share(counts.concrete + counts.expression, counts.dims)
+
+
+__all__ = ["figures"]

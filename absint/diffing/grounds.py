@@ -1,0 +1,53 @@
+"""What holds of the sizes that are compared, and the prover that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absint.diffing.smallest import Parameters, Sizes
+from absint.lattices.logic.relation import TRUE, Relation
+from absint.solution.constraints import DECLARATION
+from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.prove import Decision, Prover
+
+if TYPE_CHECKING:
+    from absint.lattices.limits import Limits
+    from absint.solution.analysed import Analysed
+
+
+class Grounds:
+    """Relations over the symbols of one model that all sizes in question meet."""
+
+    def __init__(self, analysed: Analysed, premises: Sequence[Relation], limits: Limits) -> None:
+        self._analysed, self._limits = analysed, limits
+        self.premises = [relation for relation in dict.fromkeys(premises) if relation is not TRUE]
+        stated = (Constraint(relation, TRUE, DECLARATION, "declared", "") for relation in self.premises)
+        order = tuple(analysed.parameters)
+        self._prover = Prover(ConstraintSet(stated, symbols=order), order=order, limits=limits)
+
+    def with_more(self, premises: Sequence[Relation]) -> Grounds:
+        """These and further ones."""
+        return Grounds(self._analysed, [*self.premises, *premises], self._limits)
+
+    @property
+    def contradict(self) -> bool:
+        """No sizes meet them, as is shown."""
+        return self._prover.consistent.entailed is True
+
+    def decide(self, relation: Relation) -> Decision:
+        """They entail the relation, or not, or that is not decided."""
+        return self._prover.decide(relation)
+
+    def model(self, decision: Decision) -> Sizes:
+        """Sizes that meet them all and falsify what was decided."""
+        return {**self._prover.consistent.model, **decision.model}
+
+    def chosen(self, relation: Relation = TRUE) -> Parameters:
+        """Symbols that sizes are given for: all sizes of the inputs, and those of their elements that matter."""
+        mentioned = relation.free_symbols.union(*(premise.free_symbols for premise in self.premises))
+        every = self._analysed.parameters
+        return {n: e for n, e in every.items() if n in self._analysed.symbols or n in mentioned}
+
+
+__all__ = ["Grounds"]
