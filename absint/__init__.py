@@ -9,6 +9,7 @@ model, rules, program    an ONNX file as data, the rule of each operator, and on
 engine, shapes           any dataflow analysis over any graph; the shape analysis
 solution                 what an analysis found
 analyses, runs, queries, declared, costs, explain    questions about it; methods of `result.Result`
+diffing                  two models side by side
 auditing, study          what authors, policies and other tools claim, held against it
 testing                  for rules and domains of your own
 commands, report         the command line, and what it prints
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from absint.api import analyze as analyze
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
-    from absint.diffing.comparison import Diff as Diff
     from absint.diffing.comparison import diff as diff
     from absint.engine import Analysis as Analysis
     from absint.engine import fixpoint as fixpoint
@@ -73,7 +73,7 @@ _NAMES = """
 absint.analyses.forward: ForwardAnalysis
 absint.api: analyze
 absint.diagnostics: Diagnostic Severity
-absint.diffing.comparison: Diff diff
+absint.diffing.comparison: diff
 absint.engine: Analysis fixpoint
 absint.errors: AbsintError ModelError UsageError
 absint.lattices.dtype: DType

@@ -36,6 +36,7 @@ PUBLIC = {
         "Result",
         "Verdict",
         "analyze",
+        "diff",
     ),
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
     *("Analysis", "ForwardAnalysis", "fixpoint", "Lattice", "LawError", "check_laws", "POLICIES", "Timings", "purge"),

@@ -1,6 +1,6 @@
 """Two models side by side: what a caller of the first finds other in the second.
 
-comparison      `absint.diff` and its answer, `Diff`; answers has its parts as data
+comparison      `absint.diff` and its answer, `Diff`; findings are what is in it, answers its parts
 pairing         inputs and outputs in pairs, and forms of values
 correspondence  symbols of one model over those of the other, read off the axes of inputs
 grounds         what holds of the sizes in question, and the prover that knows it

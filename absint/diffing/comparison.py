@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from absint.api import analyze
-from absint.diffing.answers import Contracts, Figures, Inner, Port, Ports, Surroundings
 from absint.diffing.correspondence import correspondence
 from absint.diffing.figures import figures
+from absint.diffing.findings import Findings
 from absint.diffing.inner import differing
 from absint.diffing.legality import Direction, Model, contracts
 from absint.diffing.outputs import Compared, inputs
@@ -29,69 +29,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Headline = Literal["same", "compatible", "changed", "undecided"]
-
 
 @dataclass(frozen=True)
-class Diff:
+class Diff(Findings):
     """A model A beside a model B that is to take its place."""
-
-    first: str
-    """The path of A, or a word for its origin."""
-    second: str
-    symbols: Mapping[str, str]
-    """Each symbol of B over those of A, where inputs say so: `{"N": "batch"}`."""
-    inputs: Ports
-    outputs: Ports
-    contract: Contracts
-    surroundings: Surroundings
-    figures: Figures | None
-    """None if time ran out before costs were counted."""
-    values: tuple[Inner, ...] | None = None
-    """With `values=True`: computed values of one name whose types or shapes differ."""
-    reason: str = ""
-    """The reason why the comparison is not complete, if it is not."""
-
-    @property
-    def verdict(self) -> Headline:
-        """`same`: the same inputs and outputs, the same legal sizes, and the same output shapes for all of them.
-
-        `compatible`: all that works with A works with B, which differs. `changed`: a call that works with A does not
-        work with B, or an output is another one. `undecided`: neither is shown.
-        """
-        if self.broken:
-            return "changed"
-        if self.undecided:
-            return "undecided"
-        return "same" if self._is_same else "compatible"
-
-    def __bool__(self) -> bool:
-        """All that works with A is shown to work with B."""
-        return self.verdict in ("same", "compatible")
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """What makes B no replacement of A, a few words each; the contract first."""
-        found = ["the contract narrowed"] if self.contract.narrowed else []
-        words = {"gone": "is gone", "new": "is required", "changed": "changed", "renamed": "was renamed"}
-        found += [f"input {p.name} {words[p.status]}" for p in self.inputs.of("gone", "new", "changed", "renamed")]
-        found += [f"output {p.name} {words[p.status]}" for p in self.outputs.of("gone", "changed", "renamed")]
-        if self.outputs.reordered:
-            found.append("outputs stand in another order")
-        return tuple(found)
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """What is not decided, a few words each."""
-        found = ["legal sizes"] if self.contract.undecided else []
-        found += [f"output {p.name}" for p in self.outputs.of("undecided", "not comparable")]
-        return (*found, self.reason) if self.reason else tuple(found)
-
-    @property
-    def _is_same(self) -> bool:
-        ports: tuple[Port, ...] = (*self.inputs.items, *self.outputs.items)
-        kept = all(port.status in ("same", "resized") for port in ports) and not self.inputs.reordered
-        return kept and self.contract.agreement == "same"
 
     def __str__(self) -> str:
         from absint.diffing.text import lines

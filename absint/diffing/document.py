@@ -9,12 +9,12 @@ from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.diffing.answers import Apart, Figures, Inner, Port, Ports, Unmet
-    from absint.diffing.comparison import Diff
+    from absint.diffing.findings import Findings
 
 SCHEMA: Final = "absint.diff/1"
 
 
-def document(diff: Diff) -> str:
+def document(diff: Findings) -> str:
     """The whole comparison."""
     contract, files = diff.contract, diff.surroundings
     return json_text(

@@ -10,7 +10,7 @@ from absint.lattices.text.escapes import plain
 from absint.report.text import Line, wrapped
 
 if TYPE_CHECKING:
-    from absint.diffing.comparison import Diff
+    from absint.diffing.findings import Findings
 
 _UNBROKEN: Final = 1 << 30
 _SHOWN: Final = 10
@@ -21,7 +21,7 @@ _STYLES: Final = {"same": "green", "compatible": "green", "changed": "bold red",
 _NAMES: Final = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}
 
 
-def lines(diff: Diff, width: int = _UNBROKEN) -> Iterator[Line]:
+def lines(diff: Findings, width: int = _UNBROKEN) -> Iterator[Line]:
     """All of it."""
     nodes = diff.surroundings.nodes
     yield Line(f"A  {plain(diff.first)}: {nodes[0]:,} nodes", "bold")
@@ -38,7 +38,7 @@ def lines(diff: Diff, width: int = _UNBROKEN) -> Iterator[Line]:
     yield from same
 
 
-def headline(diff: Diff) -> str:
+def headline(diff: Findings) -> str:
     """The answer in one line."""
     match diff.verdict:
         case "changed":
@@ -50,7 +50,7 @@ def headline(diff: Diff) -> str:
     return f"B may take the place of A: {_how(diff)}{_proviso(diff)}"
 
 
-def _how(diff: Diff) -> str:
+def _how(diff: Findings) -> str:
     """What is other in a model that works wherever A works."""
     legal = {"widened": "more sizes are legal", "undecided": "all legal sizes stay legal"}
     found = [legal.get(diff.contract.agreement, "the same sizes are legal")]
@@ -63,7 +63,7 @@ def _how(diff: Diff) -> str:
     return f"{', '.join(found)}; the same output shapes for all sizes"
 
 
-def _proviso(diff: Diff) -> str:
+def _proviso(diff: Findings) -> str:
     return "".join(f"; {text}" for text in diff.contract.proviso)
 
 
@@ -74,7 +74,7 @@ def _few(details: Iterable[str]) -> Iterator[str]:
         yield f"and {len(found) - _SHOWN:,} more (all: --format json)"
 
 
-def _aspects(diff: Diff) -> Iterator[tuple[str, str, list[str]]]:
+def _aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     """Each aspect with a line about it, and details where it differs."""
     yield "contract", *_contract(diff)
     yield "outputs", *_ports(diff.outputs)
@@ -88,7 +88,7 @@ def _aspects(diff: Diff) -> Iterator[tuple[str, str, list[str]]]:
     yield from _files(diff)
 
 
-def _contract(diff: Diff) -> tuple[str, list[str]]:
+def _contract(diff: Findings) -> tuple[str, list[str]]:
     found = diff.contract
     details = [line for unmet in found.narrowed for line in _unmet(unmet, "B")]
     details += [line for unmet in found.widened for line in _unmet(unmet, "A")]
@@ -153,7 +153,7 @@ def _port(port: Port) -> Iterator[str]:
         yield f"  {_apart(port.apart)}"
 
 
-def _values(diff: Diff) -> tuple[str, list[str]]:
+def _values(diff: Findings) -> tuple[str, list[str]]:
     found = diff.values or ()
     details = []
     for value in found:
@@ -162,7 +162,7 @@ def _values(diff: Diff) -> tuple[str, list[str]]:
     return (f"{len(found):,} of one name differ" if found else "all of one name have the same shapes"), details
 
 
-def _figures(diff: Diff) -> Iterator[tuple[str, str, list[str]]]:
+def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     found = diff.figures
     if found is None:
         yield "cost", "not counted: " + diff.reason, []
@@ -188,7 +188,7 @@ def _amount(amount: Amount, at: str) -> str:
     return f"{name}{numbers}" + (f"; difference {amount.difference}" if symbolic else "")
 
 
-def _files(diff: Diff) -> Iterator[tuple[str, str, list[str]]]:
+def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     found = diff.surroundings
     opsets = [
         f"{domain}: {'none' if a is None else a} -> {'none' if b is None else b}"

@@ -64,9 +64,17 @@ def decode(tensor: TensorMessage, folder: Path | None = None) -> Tensor:
     return _of_numbers(plain.dtype, dims, _numbers(tensor, plain.dtype, count, folder))
 
 
-def is_decoded(tensor: TensorMessage) -> bool:
-    """The elements are few and in the model itself: `decode` reads them."""
-    return tensor.data_location != EXTERNAL and _plain(tensor.data_type, tuple(tensor.dims))[1] >= 0
+def lacks_data(tensor: TensorMessage) -> bool:
+    """The elements are few and in the model itself, and `decode` finds fewer, more, or some that are not of the type.
+
+    A tensor of infinities alone has its data, though nothing is known of its elements.
+    """
+    dtype, (_, count) = dtype_of(tensor.data_type), _plain(tensor.data_type, tuple(tensor.dims))
+    if count < 0 or tensor.data_location == EXTERNAL:
+        return False
+    if tensor.HasField("raw_data"):
+        return len(tensor.raw_data) != struct.calcsize(f"<{count}{_FORMATS[dtype]}")
+    return _typed_numbers(tensor, dtype, count) is None
 
 
 def is_small(code: int, dims: tuple[int, ...]) -> bool:

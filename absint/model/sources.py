@@ -8,7 +8,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
-from absint.model.initialisers import is_decoded
+from absint.model.initialisers import lacks_data
 from absint.model.largest import oversize
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoM
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     if value.dtype is DType.UNDEFINED:
         return f"the initialiser must have an element type, found {tensor.data_type}"
-    if value.contents is None and is_decoded(tensor):
+    if value.contents is None and lacks_data(tensor):
         wanted = f"{value.dtype}{list(tensor.dims)}"
         return f"the initialiser must have the data of {wanted}, found another length"
     stated = None if declared is None else read_type(declared.type)

@@ -501,3 +501,25 @@ def test_a_default_that_fails_is_an_error_of_its_own(
         assert found[0].message.startswith("cannot run with the file's values of initialisers that are inputs too: ")
     assert result.can_run  # a caller may replace the value
     assert bool(found) is not absint.analyze(model, defaults=True).can_run
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -0.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (0,)])
+@pytest.mark.parametrize("raw", [True, False], ids=["raw", "typed"])
+def test_numbers_that_are_not_finite_are_data(number: float, dtype: type, shape: tuple[int, ...], raw: bool) -> None:
+    weight = numpy_helper.from_array(np.full(shape, number, dtype), "c")
+    if not raw:
+        bits = np.full(shape, number, dtype).ravel()
+        values = bits.view(np.uint16).tolist() if dtype is np.float16 else bits.tolist()
+        weight = helper.make_tensor("c", weight.data_type, shape, values)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "c"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", weight.data_type, ["N"])],
+        [helper.make_tensor_value_info("y", weight.data_type, None)],
+        [weight],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    assert not absint.analyze(model).diagnostics
+    assert absint.analyze(model.SerializeToString()).can_run
