@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from absint.commands.analysis import Settings, analysed, model_argument, policy_option, settings_options
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    model_argument,
+    policy_option,
+    set_option,
+    settings_options,
+)
 from absint.commands.codes import FINE
 
 if TYPE_CHECKING:
@@ -27,24 +35,47 @@ if TYPE_CHECKING:
     show_default=True,
     help="Keep existing annotations, replace them, refine them, or refine them and fail if one is false.",
 )
-@click.option("--outputs", is_flag=True, help="Write the types of graph outputs too.")
+@click.option(
+    "--outputs/--no-outputs",
+    default=None,
+    help="Write the types of graph outputs too, or leave them.  [default: only dims that no input names]",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(["absint", "sympy", "onnx-shape-inference", "opaque"]),
+    default="absint",
+    show_default=True,
+    help="The form of dims: that of absint, one that another tool parses, or a name for each distinct size.",
+)
+@assume_option
+@set_option
 @policy_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
 @settings_options
 def annotate(
-    model: str, settings: Settings, output: str, merge: MergePolicy, outputs: bool, policy: str, force: bool
+    model: str,
+    settings: Settings,
+    output: str,
+    merge: MergePolicy,
+    outputs: bool | None,
+    dialect: str,
+    assume: Sequence[str],
+    sizes: Sequence[str],
+    policy: str,
+    force: bool,
 ) -> int:
     """Write a copy of MODEL with the inferred types in it.
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
+    from absint.declared.annotate import Style
     from absint.declared.saving import STANDARD_OUTPUT, save_annotated
     from absint.model.writing import check_binary_target
     from absint.report import text
 
     check_binary_target(model, output, force)
-    result = analysed(model, policy=policy, settings=settings, shows_diagnostics=True)
-    saved = save_annotated(result, output, merge, outputs=outputs)
+    result = analysed(model, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
+    saved = save_annotated(result, output, Style(merge, outputs, dialect))
     if saved.weights_elsewhere:
         print(f"absint: note: {_weights(saved.weights_elsewhere, output)}", file=sys.stderr)
     if output != STANDARD_OUTPUT:

@@ -6,5 +6,7 @@ claims         a declared dim as a relation between inferred dims; reading group
 trips          what a loop carries in its first two iterations
 legal          legal sizes at which relations are false, found without a solver
 annotate       writes inferred types into a copy of the model (type_writer); merge keeps what the author declared
+interface      declared inputs and outputs that annotating completes
+dialects       the forms in which other tools read dims; respelling writes an annotated model in one of them
 saving         writes such a copy to a file, weights as bytes from file to file
 """

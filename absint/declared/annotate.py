@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
+from absint.declared.dialects import ABSINT, dialect_of
 from absint.declared.findings import FalseDeclaration, false_declarations
+from absint.declared.interface import bind_inputs, fill_inventions
 from absint.declared.merge import Merger
+from absint.declared.respelling import respell
 from absint.declared.type_writer import Writer, state_value
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import dim_text
-from absint.model.definitions import write_definitions
+from absint.model.definitions import write_definitions, write_entry
 from absint.model.inference import MAX_INFERRED, Graphs, LeftOut, left_out
 from absint.program.graph import Scope
 
@@ -48,30 +51,35 @@ class Annotated(NamedTuple):
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
 
 
-def annotated(
-    analysed: Analysed, merge: MergePolicy = "refine", *, outputs: bool = False, model: ModelProto | None = None
-) -> Annotated:
+class Style(NamedTuple):
+    """Choices of what is written, and how; see `Result.annotate`."""
+
+    merge: MergePolicy = "refine"
+    outputs: bool | None = None
+    dialect: str = ABSINT.name
+
+
+def annotated(analysed: Analysed, style: Style = Style(), *, model: ModelProto | None = None) -> Annotated:  # noqa: B008 (it is immutable)
     """A copy of the analysed model that loads wherever the model does; see `Result.annotate`.
 
     `model` is the analysed model, which may lack the data of its tensors; the copy then lacks them too. Raises
     UsageError as `annotate` does.
     """
     original = analysed.model if model is None else model
-    copy, bodies = annotate(analysed, original, merge, outputs=outputs)
+    copy, bodies = annotate(analysed, original, style)
     if len(analysed.nodes) > MAX_INFERRED:
         return Annotated(copy)
     graphs = [Graphs(body.original, body.graph, body.path) for body in bodies]
     return Annotated(copy, tuple(left_out(original, copy, graphs)))
 
 
-def annotate(
-    analysed: Analysed, original: ModelProto, merge: MergePolicy = "refine", *, outputs: bool = False
-) -> tuple[ModelProto, Sequence[_Body]]:
+def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[_Body]]:
     """A copy of the analysed model with all inferred types written into it, and its graphs.
 
-    Raises UsageError for an unknown policy, and under `strict` for a false declaration and for a constant that is
-    declared as a name.
+    Raises UsageError for an unknown policy or dialect, and under `strict` for a false declaration and for a constant
+    that is declared as a name.
     """
+    merge, dialect = style.merge, dialect_of(style.dialect)
     if merge not in POLICIES:
         raise UsageError(f"unknown merge policy {merge!r}: it is one of {', '.join(POLICIES)}")
     false: Sequence[FalseDeclaration] = ()
@@ -92,13 +100,15 @@ def annotate(
             else None
         )
         for body in bodies:
-            _fill(analysed, body, writer, merge, merger, outputs)
+            _fill(analysed, body, writer, style, merger)
         if false:
             where, message = false[0].where, false[0].message
             raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
         wrong = declared.misused(writer)
         if not wrong:
             write_definitions(copy, writer.definitions)
+            bind_inputs(analysed, copy)
+            respell(copy, dialect)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
 
@@ -106,9 +116,7 @@ def annotate(
 def _label(copy: ModelProto, label: str) -> None:
     """Say in the model's metadata that the shapes written into it are claims of an unsound policy."""
     if label:
-        entry = next((item for item in copy.metadata_props if item.key == POLICY_KEY), None)
-        entry = copy.metadata_props.add(key=POLICY_KEY) if entry is None else entry
-        entry.value = label
+        write_entry(copy, POLICY_KEY, label)
 
 
 class _Body(NamedTuple):
@@ -136,10 +144,8 @@ def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Itera
         pending.extend(reversed(inner))
 
 
-def _fill(
-    analysed: Analysed, body: _Body, writer: Writer, merge: MergePolicy, merger: Merger | None, outputs: bool
-) -> None:
-    graph = body.graph
+def _fill(analysed: Analysed, body: _Body, writer: Writer, style: Style, merger: Merger | None) -> None:
+    graph, merge = body.graph, style.merge
     existing: dict[str, ValueInfoProto] = {}
     for declared in graph.value_info:
         existing.setdefault(declared.name, declared)
@@ -152,9 +158,11 @@ def _fill(
         if name in fixed:
             continue
         if name in declared_outputs:
-            if not outputs:
-                continue
             info = declared_outputs[name]
+            if style.outputs is None and merge != "skip":
+                fill_inventions(analysed, info, state_value(analysed, operand), writer)
+            if not style.outputs:
+                continue
         else:
             info = existing.get(name)
         if info is not None and info.HasField("type") and merge == "skip":

@@ -13,7 +13,7 @@ from absint.lattices.text.nearest import nearest
 from absint.lattices.text.tokens import is_word, pieces
 
 if TYPE_CHECKING:
-    from absint.lattices.terms.expr import Dim
+    pass
 
 
 class Dialect(NamedTuple):
@@ -23,7 +23,7 @@ class Dialect(NamedTuple):
     summary: str
     is_name: Callable[[str], bool]
     """The tool reads this text as one name."""
-    functions: Mapping[str, str] = {}  # noqa: RUF012 (a NamedTuple has no mutable default)
+    functions: Mapping[str, str] = {}
     """The functions of absint's texts that the tool has, under its names."""
     operators: frozenset[str] = frozenset()
     """The operators that mean the same to the tool; without any it parses no expressions."""
@@ -51,7 +51,7 @@ def _is_onnx_ir_name(text: str) -> bool:
     return (head.isalpha() or head == "_") and all(c.isalnum() or c == "_" for c in rest)
 
 
-_ARITHMETIC: Final = frozenset("+ - * // % ( ) ,".split())
+_ARITHMETIC: Final = frozenset(["+", "-", "*", "//", "%", "(", ")", ","])
 
 DIALECTS: Final = {
     dialect.name: dialect

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain, count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto
 
@@ -23,10 +23,7 @@ from absint.lattices.text.layout import symbol_text
 from absint.lattices.text.printer import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import dim_text
-from absint.model.definitions import definition_texts, read_texts, write_definitions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from absint.model.definitions import definition_texts, read_texts, write_definitions, write_entry
 
 DIALECT_KEY: Final = "absint.dialect"
 """The metadata key of the dialect that the dims of a model are written in."""
@@ -68,9 +65,9 @@ class _Respelling:
                 dim.dim_param = self._text(dim_text(dim), False)
         kept = {name: text for name, text in self._definitions.items() if name not in self._replaced}
         write_definitions(self._model, {name: self._over_new_names(text) for name, text in kept.items()})
-        _write(self._model, DIALECT_KEY, self._dialect.name)
+        write_entry(self._model, DIALECT_KEY, self._dialect.name)
         if self._replaced:
-            _write(self._model, NAMES_KEY, json_text(dict(self._replaced)))
+            write_entry(self._model, NAMES_KEY, json_text(dict(self._replaced)))
 
     def _text(self, text: str, is_input: bool) -> str:
         key = text, is_input
@@ -106,6 +103,7 @@ class _Respelling:
             stem = stem if stem and not stem[0].isdigit() else f"n_{stem}"
             options = chain([stem], (f"{stem}_{n}" for n in count(1)))
             self._renamed[found.name] = self._first_free(options)
+            self._replaced[self._renamed[found.name]] = text
         return self._renamed[found.name]
 
     def _size(self, dim: Expr) -> str:
@@ -177,12 +175,6 @@ def _words(text: str) -> Iterator[str]:
     yield text
     if not reads_as_name(text):
         yield from re.findall(r"\w+", text)
-
-
-def _write(model: ModelProto, key: str, value: str) -> None:
-    entry = next((item for item in model.metadata_props if item.key == key), None)
-    entry = model.metadata_props.add(key=key) if entry is None else entry
-    entry.value = value
 
 
 __all__ = ["DIALECT_KEY", "NAMES_KEY", "respell"]

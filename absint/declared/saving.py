@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx import GraphProto, ModelProto
 
-from absint.declared.annotate import MergePolicy, annotated
+from absint.declared.annotate import Style, annotated
 from absint.lattices.text.escapes import excerpt
 from absint.model.differences import differences
 from absint.model.inference import LeftOut
@@ -37,14 +37,16 @@ class AnnotatedFile(NamedTuple):
 
 
 def save_annotated(
-    analysed: Analysed, target: str, merge: MergePolicy = "refine", *, outputs: bool = False
+    analysed: Analysed,
+    target: str,
+    style: Style = Style(),  # noqa: B008 (it is immutable)
 ) -> AnnotatedFile:
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     if target != STANDARD_OUTPUT:
         check_target("", target)
     with analysed.loaded.opened() as opened:
         original = outline(opened.data)
-        found = annotated(analysed, merge, outputs=outputs, model=original)
+        found = annotated(analysed, style, model=original)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
         weights = write_copy(opened, pieces, original, analysed.folder, target)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))

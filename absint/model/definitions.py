@@ -55,10 +55,17 @@ def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
         model.metadata_props.add(key=KEY, value=json_text(dict(texts)))
 
 
+def write_entry(model: ModelProto, key: str, value: str) -> None:
+    """Write an entry of the metadata, in place of one with the same key."""
+    entry = next((item for item in model.metadata_props if item.key == key), None)
+    entry = model.metadata_props.add(key=key) if entry is None else entry
+    entry.value = value
+
+
 def _names_of_inputs(model: ModelMessage) -> set[str]:
     """Every word in the dims of the inputs."""
     texts: Iterator[object] = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
     return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}
 
 
-__all__ = ["KEY", "definition_texts", "read_texts", "write_definitions"]
+__all__ = ["KEY", "definition_texts", "read_texts", "write_definitions", "write_entry"]

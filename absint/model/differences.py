@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def differences(before: ModelProto, after: ModelProto) -> Changes:
     """The changes that make `after` of the bytes of `before`.
 
-    Compared are `value_info` and outputs of the main graph and of the graphs in attributes of nodes, and the metadata
-    of the model. Neither needs the data of its tensors.
+    Compared are inputs, `value_info` and outputs of the main graph and of the graphs in attributes of nodes, and the
+    metadata of the model. Neither needs the data of its tensors.
     """
     found = Changes()
     _entries(found, before.metadata_props, after.metadata_props)
@@ -30,6 +30,7 @@ def differences(before: ModelProto, after: ModelProto) -> Changes:
 def _graph(before: GraphProto, after: GraphProto) -> Changes:
     found = Changes()
     _infos(found, GraphProto.VALUE_INFO_FIELD_NUMBER, before.value_info, after.value_info)
+    _infos(found, GraphProto.INPUT_FIELD_NUMBER, before.input, after.input)
     _infos(found, GraphProto.OUTPUT_FIELD_NUMBER, before.output, after.output)
     for place, (old, new) in enumerate(zip(before.node, after.node, strict=True)):
         node = _node(old, new)

@@ -17,25 +17,40 @@ if TYPE_CHECKING:
 class Copies(Analysed):
     """An analysis whose model can be written with what was found."""
 
-    def annotate(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> onnx.ModelProto:
+    def annotate(
+        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint"
+    ) -> onnx.ModelProto:
         """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
 
         `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
-        per dim the more exact of the two, `strict` does so unless one is false, which raises UsageError. With
-        `outputs` the types of graph outputs are written too.
+        per dim the more exact of the two, `strict` does so unless one is false, which raises UsageError. Types of graph
+        outputs are written with `outputs`; if it is None, only their dims that have no declaration, or a name that no
+        input has. Where the analysis was given sizes or assumptions, inputs get these sizes too, and the metadata has
+        `absint.assuming`.
+
+        `dialect` is the form of the dims: `absint` (docs/grammar.md), `sympy`, `onnx-shape-inference` (which onnx_ir
+        parses too), or `opaque`, a name for each distinct size. What a dialect has no text for is a name; the metadata
+        define it, and annotated models read back as they were. Raises UsageError for another dialect.
 
         A type is left out if the copy would not load with it, though the model does; `annotated` lists these.
         """
-        return self.annotated(merge, outputs=outputs).model
+        return self.annotated(merge, outputs=outputs, dialect=dialect).model
 
-    def annotated(self, merge: MergePolicy = "refine", *, outputs: bool = False) -> Annotated:
+    def annotated(
+        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint"
+    ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
-        from absint.declared.annotate import annotated
+        from absint.declared.annotate import Style, annotated
 
-        return annotated(self, merge, outputs=outputs)
+        return annotated(self, Style(merge, outputs, dialect))
 
     def save_annotated(
-        self, path: str | os.PathLike[str], merge: MergePolicy = "refine", *, outputs: bool = False
+        self,
+        path: str | os.PathLike[str],
+        merge: MergePolicy = "refine",
+        *,
+        outputs: bool | None = None,
+        dialect: str = "absint",
     ) -> AnnotatedFile:
         """Write the copy that `annotate` makes to a file, which is complete or not written at all.
 
@@ -43,9 +58,10 @@ class Copies(Analysed):
         come into memory, files of over 2 GB work, and references to external data stay. Raises UsageError as `annotate`
         does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
+        from absint.declared.annotate import Style
         from absint.declared.saving import save_annotated
 
-        return save_annotated(self, os.fspath(path), merge, outputs=outputs)
+        return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect))
 
 
 __all__ = ["Copies"]
