@@ -8,5 +8,6 @@ legal          legal sizes at which relations are false, found without a solver
 annotate       writes inferred types into a copy of the model (type_writer); merge keeps what the author declared
 interface      declared inputs and outputs that annotating completes
 dialects       the forms in which other tools read dims; respelling writes an annotated model in one of them
+ir_values      types on the values of an onnx_ir model
 saving         writes such a copy to a file, weights as bytes from file to file
 """

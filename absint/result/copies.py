@@ -9,6 +9,7 @@ from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     import onnx
+    import onnx_ir
 
     from absint.declared.annotate import Annotated, MergePolicy
     from absint.declared.saving import AnnotatedFile
@@ -42,6 +43,24 @@ class Copies(Analysed):
         from absint.declared.annotate import Style, annotated
 
         return annotated(self, Style(merge, outputs, dialect))
+
+    def annotate_ir(
+        self,
+        model: onnx_ir.Model,
+        merge: MergePolicy = "refine",
+        *,
+        outputs: bool | None = None,
+        dialect: str = "onnx-shape-inference",
+    ) -> int:
+        """Write what `annotate` writes onto the values of the onnx_ir model that was analysed, in place.
+
+        The answer is the number of values and metadata entries that changed. Raises UsageError as `annotate` does, and
+        if the model is not the analysed one.
+        """
+        from absint.declared.annotate import Style
+        from absint.declared.ir_values import annotate_values
+
+        return annotate_values(self, model, Style(merge, outputs, dialect))
 
     def save_annotated(
         self,

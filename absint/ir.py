@@ -1,0 +1,41 @@
+"""Shape inference as a pass of `onnx_ir`: `absint.ir.ShapeInferencePass`. It needs the extra `ir`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx_ir
+
+from absint.api import analyze
+from absint.declared.annotate import MergePolicy
+from absint.shapes.assumptions import Assumption
+
+
+class ShapeInferencePass(onnx_ir.passes.InPlacePass):
+    """Write the inferred types and shapes onto the values of a model, in place; no tensor is touched.
+
+    The shapes of inputs and initialisers stay. `merge`, `outputs` and `dialect` are those of `Result.annotate`; by
+    default dims are texts that onnx_ir parses. `assume` lists relations that every run meets. With `strict` a node that
+    must fail, a false declaration and a limit that is reached raise UsageError, which onnx_ir wraps in a PassError.
+    """
+
+    def __init__(
+        self,
+        *,
+        merge: MergePolicy = "refine",
+        outputs: bool | None = None,
+        dialect: str = "onnx-shape-inference",
+        assume: Sequence[Assumption] = (),
+        strict: bool = False,
+    ) -> None:
+        self.merge, self.outputs, self.dialect = merge, outputs, dialect
+        self.assume, self.strict = assume, strict
+
+    def call(self, model: onnx_ir.Model) -> onnx_ir.passes.PassResult:
+        """Analyse the model and annotate its values."""
+        result = analyze(model, assume=self.assume, strict=self.strict)
+        changed = result.annotate_ir(model, self.merge, outputs=self.outputs, dialect=self.dialect)
+        return onnx_ir.passes.PassResult(model, modified=changed > 0)
+
+
+__all__ = ["ShapeInferencePass"]
