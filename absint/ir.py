@@ -1,4 +1,4 @@
-"""Shape inference as a pass of `onnx_ir`: `absint.ir.ShapeInferencePass`. It needs the extra `ir`."""
+"""Shape inference as a pass of `onnx_ir`: `absint.ir.ShapeInferencePass`. It needs onnx_ir."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ShapeInferencePass(onnx_ir.passes.InPlacePass):
 
     The shapes of inputs and initialisers stay. `merge`, `outputs` and `dialect` are those of `Result.annotate`; by
     default dims are texts that onnx_ir parses. `assume` lists relations that every run meets. With `strict` a node that
-    must fail, a false declaration and a limit that is reached raise UsageError, which onnx_ir wraps in a PassError.
+    must fail, a false declaration and a limit that is reached raise UsageError.
     """
 
     def __init__(

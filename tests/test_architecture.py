@@ -28,7 +28,9 @@ ORDER: Final = tuple(
     absint.solution absint.analyses absint.runs absint.queries
     absint.declared absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
-    absint.result absint.api absint.diffing absint.auditing absint.study
+    absint.result absint.api absint.ir
+    absint.diffing
+    absint.auditing absint.study
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint
     """.split()  # noqa: SIM905
 )
@@ -74,6 +76,9 @@ PLACES = {
 
 LAZY = {"onnxruntime", "onnx_ir", "cvc5", "distributed", "matplotlib", "onnx_shape_inference", "yobx"}
 """Optional packages, imported inside functions only."""
+
+MADE_FOR = {"absint/ir.py": "onnx_ir"}
+"""Modules for users of an optional package, which import it as they are imported."""
 
 HEAVY = {"z3", "onnx", "networkx", "numpy"}
 
@@ -218,7 +223,7 @@ def violations(source: str, path: str) -> list[str]:
                 found.append(f"{where}: {folder} may not import {item.name}")
             elif not item.for_types and not any(fnmatch(path, place) for place in places):
                 found.append(f"{where}: {item.name} is imported only in {', '.join(places)}")
-            elif not item.for_types and not item.lazy and item.name in LAZY:
+            elif not (item.for_types or item.lazy or MADE_FOR.get(path) == item.name) and item.name in LAZY:
                 found.append(f"{where}: {item.name} is imported inside functions only")
     return found
 

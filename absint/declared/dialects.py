@@ -6,14 +6,11 @@ import keyword
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.lattices.text.nearest import nearest
+from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.text.tokens import is_word, pieces
-
-if TYPE_CHECKING:
-    pass
 
 
 class Dialect(NamedTuple):
@@ -27,8 +24,6 @@ class Dialect(NamedTuple):
     """The functions of absint's texts that the tool has, under its names."""
     operators: frozenset[str] = frozenset()
     """The operators that mean the same to the tool; without any it parses no expressions."""
-    names_any: str = "size"
-    """Names for sizes without a text begin with this."""
 
 
 def _is_anything(text: str) -> bool:
@@ -83,8 +78,8 @@ def dialect_of(name: str) -> Dialect:
     """Raises UsageError for a name that no dialect has."""
     found = DIALECTS.get(name)
     if found is None:
-        near = nearest(name, DIALECTS)
-        raise UsageError(f"unknown dialect {name!r}{near}: it is one of {', '.join(DIALECTS)}")
+        hint = did_you_mean(name, DIALECTS) or f"it is one of {', '.join(DIALECTS)}"
+        raise UsageError(f"unknown dialect {name!r}: {hint}")
     return found
 
 
@@ -95,7 +90,7 @@ def spelled(text: str, dialect: Dialect, names: Mapping[str, str]) -> str:
     found = pieces(text)
     out = []
     for piece, after in zip(found, [*found[1:], ""], strict=True):
-        if is_word(piece):
+        if is_word(piece) or piece.startswith("`"):
             piece = dialect.functions.get(piece, "") if after == "(" else names.get(piece, "")
             if not piece:
                 return ""

@@ -45,14 +45,14 @@ def read_texts(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None = Non
 
 def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
     """Write the texts into the metadata, in place of others."""
-    kept = [item for item in model.metadata_props if item.key != KEY]
-    if len(kept) < len(model.metadata_props):
-        others = [(item.key, item.value) for item in kept]
-        del model.metadata_props[:]
-        for key, value in others:
-            model.metadata_props.add(key=key, value=value)
     if texts:
-        model.metadata_props.add(key=KEY, value=json_text(dict(texts)))
+        write_entry(model, KEY, json_text(dict(texts)))
+        return
+    kept = [(item.key, item.value) for item in model.metadata_props if item.key != KEY]
+    if len(kept) < len(model.metadata_props):
+        del model.metadata_props[:]
+        for key, value in kept:
+            model.metadata_props.add(key=key, value=value)
 
 
 def write_entry(model: ModelProto, key: str, value: str) -> None:

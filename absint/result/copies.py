@@ -25,8 +25,8 @@ class Copies(Analysed):
 
         `merge` says what happens to existing annotations: `skip` keeps them, `override` replaces them, `refine` takes
         per dim the more exact of the two, `strict` does so unless one is false, which raises UsageError. Types of graph
-        outputs are written with `outputs`; if it is None, only in place of names that no input has. Where the analysis was given sizes or assumptions, inputs get these sizes too, and the metadata has
-        `absint.assuming`.
+        outputs are written with `outputs`; if it is None, only in place of names that no input has. Where the analysis
+        was given sizes or assumptions, inputs get these sizes too, and the metadata has `absint.assuming`.
 
         `dialect` is the form of the dims: `absint` (docs/grammar.md), `sympy`, `onnx-shape-inference` (which onnx_ir
         parses too), or `opaque`, a name for each distinct size. What a dialect has no text for is a name; the metadata
