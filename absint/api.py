@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,7 @@ from absint.transfer.families import shipped
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
 
 Refine = bool | Literal["smt"]
@@ -32,7 +33,7 @@ def analyze(
     model: ModelLike | Loaded,
     *,
     assume: Sequence[Assumption] = (),
-    bind: Mapping[str, int] | None = None,
+    bind: Sizes | None = None,
     table: Table | None = None,
     memoise: bool = True,
     trace: Trace | None = None,
@@ -51,7 +52,10 @@ def analyze(
     """Run the shape analysis of a model to its fixpoint.
 
     `model` is a path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`. `assume` lists relations over the input
-    symbols that every run meets (`"seq % 8 == 0"`); `bind` fixes symbols to sizes. `table` replaces the shipped
+    symbols that every run meets (`"seq % 8 == 0"`); `bind` gives symbols sizes (`{"batch": 4}`) or ranges
+    (`{"seq": (1, 2048)}`), and the symbols of an input those of a shape (`{"image": [1, 3, 224, 224]}`).
+
+    `table` replaces the shipped
     transfer rules (`absint.TABLE.extended([...])`). With `strict` an error raises, and so do a false declaration of the
     author and a limit that is reached. `refine` feeds requirements that solve or bound a symbol (`d_model == 64`) back
     as facts of further rounds, and asks Z3 about choices between sizes that seem to have one side only; `"smt"` asks it
@@ -97,7 +101,11 @@ def analyze(
         lowered = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.parameters)
-    assumptions = read_assumptions(assume, bind or {}, inputs)
+    assumptions = read_assumptions(assume, inputs)
+    if bind:
+        from absint.shapes.sizes import given as given_sizes
+
+        assumptions += given_sizes(bind, inputs).relations(inputs)
     facts = facts_of(assumptions, inputs.premises)
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value

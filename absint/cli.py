@@ -17,12 +17,11 @@ from typing import Final, NoReturn, TextIO
 import click
 
 from absint.commands.codes import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, NO, UNDECIDED
+from absint.commands.messages import tell
 from absint.errors import AbsintError
-from absint.lattices.text.escapes import plain
 from absint.version import VERSION
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
-_LONGEST = 1000
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 """Errors of writing; those of a stream name no file."""
 
@@ -162,12 +161,7 @@ def _see_help(error: click.ClickException) -> str:
 
 
 def _tell(message: str) -> int:
-    """One line on stderr, and the text with the caret that a message may end with."""
-    lines = message.split("\n")
-    pointed = lines[-2:] if len(lines) == 3 and lines[2].strip() == "^" and lines[1].startswith("    ") else []
-    line = " ".join((lines[0] if pointed else message).split())
-    for text in (f"absint: {line if len(line) <= _LONGEST else f'{line[: _LONGEST - 3]}...'}", *pointed):
-        print(plain(text), file=sys.stderr)
+    tell(message)
     return BAD_INPUT
 
 

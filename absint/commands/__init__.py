@@ -2,5 +2,8 @@
 
 codes       exit codes
 analysis    what the commands share: the options that change the analysis, and the analysis itself with its progress bar
-sizes       sizes and ranges as they are written in arguments, as `batch=4` and `seq=1..2048`
+models      the models and sizes of a command line, and a command run for each model
+sizes       sizes, ranges, profiles and shapes as they are written in arguments
+places      values and axes as they are written in arguments, as `logits[1]` and `input_ids[0]=batch`
+messages    messages on standard error
 """

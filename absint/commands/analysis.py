@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from absint.program.limits import Progress
     from absint.report.tracing import Recorder
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
+    from absint.transfer.table import Table
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
@@ -28,12 +30,8 @@ LARGE_MODEL = 20_000
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-model_argument = click.argument("model")
 assume_option = click.option(
     "--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'."
-)
-set_option = click.option(
-    "--set", "sizes", metavar="SYMBOL=SIZE", multiple=True, help="Fix an input symbol, as batch=4."
 )
 policy_option = click.option(
     "--policy",
@@ -47,6 +45,7 @@ policy_option = click.option(
 class Settings(NamedTuple):
     """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
 
+    table: Table | None = None
     defaults: bool = False
     premises: bool = True
     max_seconds: float | None = None
@@ -81,12 +80,23 @@ def settings_options(command: Command) -> Command:
         default=True,
         help="Do not assume that integers never overflow and that floats hold sizes exactly.",
     )
+    @click.option("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
     @wraps(command)
-    def packed(*args: object, **options: object) -> object:
-        chosen = {name: options.pop(name) for name in Settings._fields}
+    def packed(*args: object, rules: tuple[str, ...], **options: object) -> object:
+        chosen = {"table": _table(rules), **{name: options.pop(name) for name in Settings._fields[1:]}}
         return command(*args, settings=Settings(**cast("dict[str, Any]", chosen)), **options)
 
     return cast(Command, packed)
+
+
+def _table(files: Sequence[str]) -> Table | None:
+    """The shipped rules and those of the files; None without a file."""
+    if not files:
+        return None
+    from absint.rules.files import read_rules
+    from absint.transfer.families import shipped
+
+    return shipped().extended(read_rules(files))
 
 
 class SolverLimits(NamedTuple):
@@ -163,7 +173,7 @@ def format_option(*others: str) -> Callable[[Command], Command]:
 def analysed(
     model: str,
     assume: Sequence[str] = (),
-    sizes: Sequence[str] = (),
+    sizes: Sizes | None = None,
     recorder: Recorder | None = None,
     refine: Refine = True,
     *,
@@ -174,21 +184,20 @@ def analysed(
     settings: Settings = DEFAULT_SETTINGS,
     shows_diagnostics: bool = False,
 ) -> Result:
-    """The analysis of the model, under the assumptions and with the symbols that `--set` fixes.
+    """The analysis of the model under the assumptions and at the sizes that are given.
 
     A limit that was reached is reported on stderr, unless the command shows all diagnostics itself.
     """
     from absint.api import analyze
-    from absint.model.load import load
+    from absint.commands.models import read_model
 
-    bind = _bindings(sizes)
     with timings.phase("load") if timings is not None else nullcontext():
-        loaded = load(model)
+        loaded = read_model(model)
     with _progress(len(loaded.model.graph.node)) as advance:
         result = analyze(
             loaded,
             assume=assume,
-            bind=bind,
+            bind=sizes,
             trace=recorder,
             on_progress=advance,
             refine=refine,
@@ -202,14 +211,6 @@ def analysed(
         for message in result.limits_reached:
             print(f"absint: warning: {message}", file=sys.stderr)
     return result
-
-
-def _bindings(sizes: Sequence[str]) -> dict[str, int]:
-    if not sizes:
-        return {}
-    from absint.commands.sizes import read_bindings
-
-    return read_bindings(sizes)
 
 
 @contextmanager
@@ -263,5 +264,5 @@ def _solver_errors() -> Iterator[None]:
 
 __all__ = [
     "LARGE_MODEL", "Settings", "SolverLimits", "analysed", "assume_option", "format_option", "limit_options",
-    "memory_option", "model_argument", "policy_option", "set_option", "settings_options", "warm_up", "working",
+    "memory_option", "policy_option", "settings_options", "warm_up", "working",
 ]  # fmt: skip

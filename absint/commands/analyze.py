@@ -13,29 +13,27 @@ from absint.commands.analysis import (
     analysed,
     assume_option,
     format_option,
-    model_argument,
     policy_option,
-    set_option,
     settings_options,
     working,
 )
 from absint.commands.codes import FINE, NO
+from absint.commands.models import models_argument
 
 if TYPE_CHECKING:
     from absint.api import Refine
     from absint.report.summary import Requirement
     from absint.report.tracing import Recorder
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
 
 
 @click.command()
-@model_argument
 @click.option("--values", is_flag=True, help="List every value, with its contents where they are known.")
 @assume_option
-@set_option
 @click.option(
     "--require",
     type=click.Choice(["shapes", "ranks", "rules"]),
@@ -59,12 +57,13 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 )
 @settings_options
 @format_option()
+@models_argument()
 def analyze(
     model: str,
     settings: Settings,
     values: bool,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     require: tuple[Requirement, ...],
     refine: str,
     trace: tuple[str, ...],

@@ -14,19 +14,18 @@ from absint.commands.analysis import (
     Settings,
     analysed,
     assume_option,
-    model_argument,
     policy_option,
-    set_option,
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.models import models_argument
 
 if TYPE_CHECKING:
     from absint.declared.annotate import MergePolicy
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
-@model_argument
 @click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
 @click.option(
     "--merge",
@@ -48,10 +47,10 @@ if TYPE_CHECKING:
     help="The form of dims: that of absint, one that another tool parses, or a name for each distinct size.",
 )
 @assume_option
-@set_option
 @policy_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
 @settings_options
+@models_argument(several=False)
 def annotate(
     model: str,
     settings: Settings,
@@ -60,7 +59,7 @@ def annotate(
     outputs: bool | None,
     dialect: str,
     assume: Sequence[str],
-    sizes: Sequence[str],
+    sizes: Sizes,
     policy: str,
     force: bool,
 ) -> int:

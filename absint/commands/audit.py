@@ -17,11 +17,11 @@ from absint.commands.analysis import (
     analysed,
     format_option,
     memory_option,
-    model_argument,
     settings_options,
     warm_up,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.models import models_argument
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@model_argument
 @click.option(
     "--tool",
     "tools",
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 @memory_option
 @settings_options
 @format_option("sarif")
+@models_argument(sized=False, titled=False)
 def audit(
     model: str,
     settings: Settings,

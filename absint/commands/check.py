@@ -16,25 +16,23 @@ from absint.commands.analysis import (
     format_option,
     limit_options,
     memory_option,
-    model_argument,
     settings_options,
     warm_up,
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
 
 if TYPE_CHECKING:
-    from absint.commands.sizes import Sizes
     from absint.queries.outcomes import Check, RangeCheck
     from absint.report.feeds import Fed
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
-@model_argument
-@click.argument("sizes", metavar="[SYMBOL=SIZE]...", nargs=-1)
 @click.option(
     "--feeds", metavar="FILE", help="An .npz file with arrays for inputs, and for other values if you have them."
 )
@@ -45,10 +43,11 @@ if TYPE_CHECKING:
 @memory_option
 @settings_options
 @format_option()
+@models_argument(titled=False)
 def check(
     model: str,
     settings: Settings,
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     feeds: str | None,
     run_it: bool,
     values: bool,
@@ -60,6 +59,7 @@ def check(
 
     \b
     absint check MODEL batch=4 seq=7             the shapes of outputs, or the node that fails and why
+    absint check MODEL input_ids=4x7             the same, by the shape of an input
     absint check MODEL batch=1..64 seq=1..2048   whether every size in these ranges is legal
     absint check MODEL batch=4 seq=1..           seq is at least 1; ..64 is at most 64
     absint check MODEL --feeds x.npz --run       the claims against a real run
@@ -71,27 +71,26 @@ def check(
     Exit code: 0 if the sizes are legal (nodes that may fail on data are listed); 1 if one of them is not, a claim is
     wrong or the run fails; 3 if undecided, if a range is data-dependent, or if arrays do not show all sizes.
     """
+    from absint.shapes.sizes import is_range, spelled
+
     if feeds is not None and sizes:
-        raise UsageError(f"--feeds gives the sizes: leave out {sizes[0]}")
+        raise UsageError(f"--feeds gives the sizes: leave out {', '.join(spelled(*item) for item in sizes.items())}")
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
         return _check_feeds(model, settings, feeds, run_it, values, assume, form)
 
-    from absint.commands.sizes import read_sizes
-
-    given = read_sizes(sizes)
-    is_range = any(item.is_range for item in given)
-    if is_range:
+    has_range = any(map(is_range, sizes.values()))
+    if has_range:
         warm_up(limits)
     result = analysed(model, assume, settings=settings)
-    _known(result, given)
-    if is_range:
+    if has_range:
         with working("checking the ranges"):
-            found = result.check_range({item.name: _ends(result, item) for item in given}, **limits._asdict())
+            found = result.check_range(sizes, **limits._asdict())
         _print_range(result, _shown(result, found), form)
         return {"fails": NO, "may fail on data": UNDECIDED, "unknown": UNDECIDED}.get(found.outcome.value, FINE)
-    at = result.check({item.name: item.low for item in given if item.low is not None})
+    _need_all(result, sizes)
+    at = result.check(sizes)
     if not at.ok:
         with working("looking for legal sizes"):
             at = replace(at, nearest=result.nearest(at.sizes, **limits._replace(seconds=_near(limits))._asdict()))
@@ -116,30 +115,17 @@ def _code(at: Check) -> int:
     return {"fails": NO, "unknown": UNDECIDED}.get(at.outcome.value, FINE)
 
 
-def _known(result: Result, given: Sequence[Sizes]) -> None:
-    """Raises UsageError for a name that is no symbol, for numbers that it cannot have, and for a missing size."""
-    from absint.shapes.assumptions import check_number, known_names
+def _need_all(result: Result, sizes: Sizes) -> None:
+    """Raises UsageError for a symbol without a size."""
+    from absint.shapes.sizes import given
 
-    for item in given:
-        known_names([item.name], result.declared_inputs, item.text)
-        for end in (item.low, item.high):
-            if end is not None:
-                check_number(item.name, end, result.declared_inputs.elements, item.text)
-    named = {item.name for item in given}
+    named = given(sizes, result.declared_inputs).ends
     missing = [name for name in result.symbols if name not in named]
-    if missing and not any(item.is_range for item in given):
+    if missing:
         example = " ".join(f"{name}=0.." for name in missing)
         raise UsageError(
             f"no size for {', '.join(map(repr, missing))}: every symbol needs one ({example} for any size)"
         )
-
-
-def _ends(result: Result, item: Sizes) -> tuple[int, int]:
-    """Both ends of a range; an end that is left out is the least or the greatest number that the symbol may be."""
-    lo, hi = result.parameters[item.name].bounds
-    assert lo is not None
-    assert hi is not None
-    return lo if item.low is None else item.low, hi if item.high is None else item.high
 
 
 def _shown(result: Result, found: RangeCheck) -> RangeCheck:

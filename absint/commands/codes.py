@@ -16,11 +16,11 @@ UNDECIDED: Final = 3
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 
-_BY_WEIGHT: Final = (FINE, UNDECIDED, NO)
+_BY_WEIGHT: Final = (FINE, UNDECIDED, NO, BAD_INPUT)
 
 
 def worst(codes: Iterable[int]) -> int:
-    """The code of several answers: one "no" outweighs all that is undecided, and that outweighs every "yes"."""
+    """The code of several answers: bad input outweighs a "no", that all that is undecided, and that every "yes"."""
     return max(codes, key=_BY_WEIGHT.index, default=FINE)
 
 

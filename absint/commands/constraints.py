@@ -13,24 +13,23 @@ from absint.commands.analysis import (
     analysed,
     assume_option,
     format_option,
-    model_argument,
-    set_option,
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.models import models_argument
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.lattices.terms.expr import Dim
     from absint.report.text import Line
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
     from absint.solver.constraints import ConstraintSet, Role
 
 Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 
 
 @click.command()
-@model_argument
 @format_option("smtlib", "python", "metadata", "torch")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
 @click.option(
@@ -43,8 +42,8 @@ Form = Literal["text", "json", "smtlib", "python", "metadata", "torch"]
 @click.option("--shapes", is_flag=True, help="A Python function from input sizes to the shapes of outputs instead.")
 @click.option("--all", "everything", is_flag=True, help="List every relation, in the form text.")
 @assume_option
-@set_option
 @settings_options
+@models_argument(several=False)
 def constraints(
     model: str,
     settings: Settings,
@@ -54,7 +53,7 @@ def constraints(
     shapes: bool,
     everything: bool,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
 ) -> int:
     """Export what MODEL requires, as text or for other tools.
 

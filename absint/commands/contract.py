@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from absint.commands.analysis import (
@@ -11,31 +13,32 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     limit_options,
-    model_argument,
-    set_option,
     settings_options,
     warm_up,
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.models import models_argument
 from absint.lattices.limits import LONG
+
+if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
-@model_argument
 @assume_option
-@set_option
 @click.option(
     "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
 )
 @limit_options(LONG)
 @settings_options
 @format_option()
+@models_argument()
 def contract(
     model: str,
     settings: Settings,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     everything: bool,
     limits: SolverLimits,
     form: str,

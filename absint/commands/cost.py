@@ -11,22 +11,20 @@ from absint.commands.analysis import (
     analysed,
     assume_option,
     format_option,
-    model_argument,
-    set_option,
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.models import models_argument
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.analyses.liveness import InputPolicy, ViewPolicy
     from absint.costs.cost import Quantity
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
-@model_argument
-@set_option
 @assume_option
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Heaviest nodes to list.")
 @click.option(
@@ -52,10 +50,11 @@ if TYPE_CHECKING:
 )
 @settings_options
 @format_option()
+@models_argument()
 def cost(
     model: str,
     settings: Settings,
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     assume: tuple[str, ...],
     top: int,
     by: Quantity,
@@ -75,8 +74,12 @@ def cost(
     """
     result = analysed(model, assume, sizes, settings=settings)
     if sizes and not result.can_run:
+        from absint.shapes.sizes import spelled
+
         error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
-        raise UsageError(f"no run has {', '.join(sizes)}: {error.where}: {error.message}")
+        raise UsageError(
+            f"no run has {', '.join(spelled(*item) for item in sizes.items())}: {error.where}: {error.message}"
+        )
     found, memory = result.cost(), result.memory(inputs=inputs, views=views)
     if form == "json":
         from absint.report.costs import document

@@ -14,23 +14,22 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     limit_options,
-    model_argument,
-    set_option,
     settings_options,
     warm_up,
     working,
 )
 from absint.commands.codes import FINE
+from absint.commands.models import models_argument
 from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
     from absint.queries.equivalence import Distinct
     from absint.report.classes import Found
     from absint.result import Result
+    from absint.shapes.sizes import Sizes
 
 
 @click.command()
-@model_argument
 @click.option(
     "--what",
     type=click.Choice(["dims", "shapes", "buffers"]),
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
 @click.option("--distinct", is_flag=True, help="List pairs of classes with sizes that tell them apart.")
 @click.option("--all", "everything", is_flag=True, help="List every class with all its members.")
 @assume_option
-@set_option
 @limit_options(LONG)
 @settings_options
 @format_option()
+@models_argument()
 def equal(
     model: str,
     settings: Settings,
@@ -52,7 +51,7 @@ def equal(
     distinct: bool,
     everything: bool,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     limits: SolverLimits,
     form: str,
 ) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,64 +11,66 @@ from absint.commands.analysis import (
     analysed,
     assume_option,
     format_option,
-    model_argument,
     policy_option,
-    set_option,
     settings_options,
 )
 from absint.commands.codes import FINE
+from absint.commands.models import models_argument
+from absint.commands.places import read_place
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.explain.explanation import Explanation
+    from absint.result import Result
+    from absint.shapes.sizes import Sizes
 
 
-class AxisCommand(click.Command):
-    """Reads a negative number as an axis, not as an option."""
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        before = args[: args.index("--")] if "--" in args else args
-        axes = [text for text in before if re.fullmatch(r"-[0-9]+", text)]
-        if axes:
-            rest = [text for text in before if text not in axes]
-            args = [*rest, "--", *args[len(before) + 1 :], *axes]
-        return super().parse_args(context, args)
-
-
-@click.command(cls=AxisCommand)
-@model_argument
-@click.argument("value")
-@click.argument("axis", type=int, required=False)
+@click.command()
 @click.option("--element", type=int, metavar="INDEX", help="Explain one element of VALUE, by its row-major index.")
 @assume_option
-@set_option
 @policy_option
 @settings_options
 @format_option()
+@models_argument("VALUE", titled=False)
 def explain(
     model: str,
     settings: Settings,
-    value: str,
-    axis: int | None,
+    value: tuple[str, ...],
     element: int | None,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     policy: str,
     form: str,
 ) -> int:
     """Explain where a dim of VALUE comes from, node by node.
 
-    The derivation goes back to inputs, constants and data-dependent sizes. AXIS is counted from 0, or from the
-    back if it is negative; without it all dims are explained, and elements that are known. A value of a subgraph is
-    named with its path, as loop1/body/y.
-    """
-    from absint.explain.question import explain as explained
+    \b
+    absint explain MODEL logits        all dims, and elements that are known
+    absint explain MODEL 'logits[1]'   one dim; a negative axis counts from the end
 
-    result = analysed(model, assume, sizes, policy=policy, settings=settings)
-    path, name = "", value
-    if value not in result.values:
-        inner = [place for place in result.paths if value.startswith(f"{place}/")]
-        path = next((place for place in inner if value[len(place) + 1 :] in result.at(place)), "")
-        name = value[len(path) + 1 :] if path else value
-    found = explained(result, name, axis, element=element, path=path)
+    The derivation goes back to inputs, constants and data-dependent sizes. A value of a subgraph is named with its
+    path, as loop1/body/y.
+    """
+    place, *others = value
+    if others:
+        hint = f": write {place}[{others[0]}]" if others[0].lstrip("-").isdecimal() else ", one value at a time"
+        raise UsageError(f"{others[0]}: unexpected after {place}{hint}")
+    found = _explained(analysed(model, assume, sizes, policy=policy, settings=settings), place, element)
     click.echo(found.to_json() if form == "json" else str(found))
     return FINE
 
 
-__all__ = ["AxisCommand", "explain"]
+def _explained(result: Result, text: str, element: int | None) -> Explanation:
+    """The explanation of a value of any graph, or of one of its axes."""
+    from absint.explain.question import explain as explained
+
+    place = read_place(text, result.values)
+    path, name = "", place.value
+    if name not in result.values:
+        inner = [at for at in result.paths if name.startswith(f"{at}/")]
+        path = next((at for at in inner if name[len(at) + 1 :] in result.at(at)), "")
+        name = name[len(path) + 1 :] if path else name
+    return explained(result, name, place.axis, element=element, path=path)
+
+
+__all__ = ["explain"]

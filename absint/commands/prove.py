@@ -13,18 +13,18 @@ from absint.commands.analysis import (
     format_option,
     limit_options,
     memory_option,
-    model_argument,
-    set_option,
     settings_options,
     warm_up,
     working,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED, worst
+from absint.commands.models import models_argument
 from absint.lattices.limits import SECONDS
 
 if TYPE_CHECKING:
     from absint.queries.evidence import Evidence
     from absint.queries.provers import Given
+    from absint.shapes.sizes import Sizes
     from absint.solver.prove import Proof
 
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     epilog="Quote relations, since a shell reads > and * itself; after -- a relation may begin with a minus sign: "
     "absint prove model.onnx -- '-1 <= N'."
 )
-@model_argument
-@click.argument("relations", metavar="RELATION...", nargs=-1, required=True)
 @click.option(
     "--given",
     type=click.Choice(["run", "inputs", "declared"]),
@@ -44,11 +42,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--assume",
-    metavar="RELATION",
+    metavar="RELATION...",
     multiple=True,
     help="A premise of every query, as 'seq % 8 == 0'; it may name values.",
 )
-@set_option
 @click.option("--confirm", is_flag=True, help="Run the model at the sizes of each counterexample (needs onnxruntime).")
 @click.option(
     "--evidence",
@@ -62,13 +59,14 @@ if TYPE_CHECKING:
 @memory_option
 @settings_options
 @format_option()
+@models_argument("RELATION", titled=False)
 def prove(
     model: str,
     settings: Settings,
-    relations: tuple[str, ...],
+    relation: tuple[str, ...],
     given: Given,
     assume: tuple[str, ...],
-    sizes: tuple[str, ...],
+    sizes: Sizes,
     confirm: bool,
     evidence: Evidence | None,
     limits: SolverLimits,
@@ -95,13 +93,13 @@ def prove(
     warm_up(limits)
     result = analysed(model, (), sizes, settings=settings)
     query = Query(result)
-    for text in (*assume, *relations):
+    for text in (*assume, *relation):
         query.relation(text)  # report a mistake in the last one before answering the first
     from absint.solution.naming import where
 
     proofs = []
     texts = where(result)
-    for text in relations:
+    for text in relation:
         with working("proving"):
             proof = result.prove(
                 text, given=given, assume=assume, confirm=confirm, evidence=evidence, **limits._asdict()

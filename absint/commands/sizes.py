@@ -1,4 +1,10 @@
-"""Sizes and ranges of symbols as arguments: `batch=4`, `seq=1..2048`, `seq=1..`, `seq=..64`.
+"""Sizes as they are written in arguments, the same in every command.
+
+batch=4              a size of a symbol, or a number for an element of an input
+seq=1..2048          a range, both ends included; seq=1.. is at least 1, seq=..64 at most 64
+seq=1..128..2048     a profile: the least size, the one to optimise for, the greatest
+image=1x3x224x224    the shape of an input, which gives its symbols their sizes; ? leaves an axis open, and a range or a
+                     profile may stand on each axis
 
 The name is what stands before the last `=`, so a symbol may have any name.
 """
@@ -6,75 +12,110 @@ The name is what stands before the last `=`, so a symbol may have any name.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
 
-_SIZE: Final = re.compile(r"-?[0-9]{1,1000}")
-_RANGE: Final = re.compile(r"(-?[0-9]{1,1000})?\s*\.\.\s*(-?[0-9]{1,1000})?")
+if TYPE_CHECKING:
+    from absint.shapes.sizes import Size, Sizes
+
+_NUMBER: Final = r"-?[0-9]{1,1000}"
+_AXIS: Final = re.compile(rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*")
 _SHOWN: Final = 60
+_EXPECTED: Final = "as batch=4, a range, as seq=1..2048, or a shape of an input, as image=1x3x224x224"
 
 
-class Sizes(NamedTuple):
-    """The sizes that an argument gives a symbol, both ends included; None where it leaves an end out."""
+class Axis(NamedTuple):
+    """The sizes that an argument gives a symbol or an axis; None where it leaves an end out."""
+
+    low: int | None
+    best: int | None
+    """The size to optimise for, of a profile."""
+    high: int | None
+    is_range: bool = True
+    """It is written as one, even if both ends are the same."""
+
+
+class Argument(NamedTuple):
+    """One argument, as it was read."""
 
     text: str
-    """The argument, for messages."""
     name: str
-    low: int | None
-    high: int | None
-    is_range: bool
+    axes: tuple[Axis, ...]
+    """One for a symbol; those of a shape for an input."""
+    is_shape: bool
+
+    @property
+    def is_range(self) -> bool:
+        """Some axis has a range or is left open."""
+        return any(axis.is_range for axis in self.axes)
 
 
-def read_bindings(texts: Sequence[str]) -> dict[str, int]:
-    """The symbols and sizes that `--set` gives.
+def read_sizes(texts: Sequence[str]) -> Sizes:
+    """The sizes, ranges and shapes of the arguments by name, in their order.
 
-    Raises UsageError for one that is no size, and for a symbol that is given twice.
+    Raises UsageError for one that is none of these, for a profile, and for a name that is given twice.
     """
-    found: dict[str, int] = {}
-    for text in texts:
-        name, sign, size = text.rpartition("=")
-        name = name.strip()
-        if not sign or not name or not _SIZE.fullmatch(size.strip()):
-            raise UsageError(f"--set {_cut(text)}: expected a symbol and a size, as batch=4")
-        number = int(size)
-        if found.setdefault(name, number) != number:
-            raise UsageError(f"--set {_cut(text)}: {_cut(name)} is already given, as {found[name]}")
+    found: dict[str, Size | list[Size | None]] = {}
+    for item in read_arguments(texts):
+        if any(axis.best is not None for axis in item.axes):
+            low, _, high, _ = next(axis for axis in item.axes if axis.best is not None)
+            raise UsageError(
+                f"{_cut(item.text)}: three sizes are a profile, which only the command profile takes: "
+                f"give a range, as {_cut(item.name)}={low}..{high}"
+            )
+        sizes = [_size(axis) for axis in item.axes]
+        found[item.name] = sizes if item.is_shape else (None, None) if sizes[0] is None else sizes[0]
     return found
 
 
-def read_sizes(texts: Sequence[str]) -> list[Sizes]:
-    """The sizes and ranges of the arguments, in their order.
+def read_arguments(texts: Iterable[str]) -> list[Argument]:
+    """The arguments in their order, profiles included.
 
-    Raises UsageError for one that is neither a size nor a range, for a range that is empty, and for a symbol that is
-    given twice.
+    Raises UsageError for one that is no size, range, profile or shape, and for a name that is given twice.
     """
-    found: dict[str, Sizes] = {}
+    found: dict[str, Argument] = {}
     for text in texts:
         item = _read(text)
-        if item.name in found:
-            raise UsageError(f"{_cut(text)}: {_cut(item.name)} is already given, as {_cut(found[item.name].text)}")
-        found[item.name] = item
+        first = found.setdefault(item.name, item)
+        if first is not item and first.axes != item.axes:
+            raise UsageError(f"{_cut(text)}: {_cut(item.name)} is already given, as {_cut(first.text)}")
     return list(found.values())
 
 
-def _read(text: str) -> Sizes:
-    name, found, size = text.rpartition("=")
-    name, size = name.strip(), size.strip()
-    ends = _RANGE.fullmatch(size)
-    if not found or not name or not (ends or _SIZE.fullmatch(size)):
-        raise UsageError(
-            f"{_cut(text)}: expected a symbol with a size, as batch=4, or with a range of sizes, as seq=1..2048"
-        )
-    low, high = (None if end is None else int(end) for end in (ends.groups() if ends else (size, size)))
-    if low is not None and high is not None and 0 <= high < low:
-        raise UsageError(f"{_cut(text)}: the range is empty, its first size is above its last")
-    return Sizes(text, name, low, high, ends is not None)
+def is_size(text: str) -> bool:
+    """The argument is meant as a size: it has a `=`, and is no path of a model.
+
+    A path is a text that ends in .onnx or begins as ./model, ../model or /model.
+    """
+    return "=" in text and not text.endswith(".onnx") and not text.startswith(("./", "../", "/"))
+
+
+def _read(text: str) -> Argument:
+    name, sign, sizes = text.rpartition("=")
+    name = name.strip()
+    parts = [_AXIS.fullmatch(part) for part in sizes.split("x")]
+    if not sign or not name or not sizes.strip() or not all(parts):
+        raise UsageError(f"{_cut(text)}: expected a symbol with a size, {_EXPECTED}")
+    axes = tuple(_axis(found) for found in parts if found is not None)
+    return Argument(text, name, axes, len(parts) > 1)
+
+
+def _axis(found: re.Match[str]) -> Axis:
+    one, *ends = (None if part is None else int(part) for part in found.groups())
+    low, best, high = ends
+    return Axis(low, best, high) if one is None else Axis(one, None, one, is_range=False)
+
+
+def _size(axis: Axis) -> Size | None:
+    if axis.low is None and axis.high is None:
+        return None
+    return (axis.low, axis.high) if axis.is_range or axis.low is None else axis.low
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-__all__ = ["Sizes", "read_bindings", "read_sizes"]
+__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_sizes"]

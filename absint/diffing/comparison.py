@@ -78,7 +78,7 @@ def diff(
     a, b = (model if isinstance(model, Result) else analyze(model) for model in (first, second))
     a.require_sound("a comparison")
     b.require_sound("a comparison")
-    assumed = read_assumptions(assume, {}, a.declared_inputs)
+    assumed = read_assumptions(assume, a.declared_inputs)
     with within(seconds):
         return _Comparison(a, b, runs, limits).answer(assumed, values)
 

@@ -128,12 +128,12 @@ class Loaded:
         return found
 
 
-def load(model: ModelLike | Loaded) -> Loaded:
-    """Read a model. Raises ModelError, in one line, for anything that is not one."""
+def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loaded:
+    """Read a model. Raises ModelError, in one line, for anything that is not one. `origin` names bytes."""
     if isinstance(model, Loaded):
         return model
     if isinstance(model, bytes):
-        return _checked(Loaded(_read(model, "the bytes given"), "the bytes given", content=model))
+        return _checked(Loaded(_read(model, origin), origin, content=model))
     if isinstance(model, (str, os.PathLike)):
         return _load_file(Path(model))
     if _is_proto(model):

@@ -19,13 +19,14 @@ from absint.solver.nearest.candidates import Candidates
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
 _CHECKS: Final = 16
 """Sizes that meet all requirements of nodes and are refused by a check, before the search gives up."""
 
 
-def nearest(analysed: Analysed, sizes: Mapping[str, int], limits: Limits | None = None) -> Nearest:
+def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> Nearest:
     """See `absint.Result.nearest`."""
     analysed.require_sound("a check of sizes")
     limits = checked(limits or Limits(SECONDS))

@@ -17,20 +17,18 @@ from absint.lattices.terms.expr import MAX_DIM
 from absint.program.limits import LIMITED
 from absint.queries.outcomes import Failure, Outcome, RangeCheck
 from absint.queries.provers import checked
-from absint.queries.size_checks import broken_requirement, check, known
-from absint.shapes.assumptions import check_number
+from absint.queries.size_checks import broken_requirement, check
+from absint.shapes.sizes import given
 from absint.solution.constraints import ASSUMPTION, NOT_NEGATIVE, all_names, recorded
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.prove import Prover
 
 if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
-Box = Mapping[str, int | tuple[int, int]]
-"""A size, or both ends of a range, for some symbols of the inputs."""
 
-
-def check_range(analysed: Analysed, box: Box, limits: Limits | None = None) -> RangeCheck:
+def check_range(analysed: Analysed, box: Sizes, limits: Limits | None = None) -> RangeCheck:
     """Check every size of the box against the requirements of round 0.
 
     A requirement is discharged from the box and from the statements of earlier nodes, so that none proves itself.
@@ -83,17 +81,17 @@ class _Range:
         """Raises DeadlineError past the deadline that is set."""
         result, prover = self._result, self._prover
         inside = _inside(result, self._ends)
-        given = [c.formula for c in prover.constraints if c.origin.node < 0]
+        premises = [c.formula for c in prover.constraints if c.origin.node < 0]
         excluded = _excluded(prover, self._ends, inside)
         excluded = excluded if excluded is not None else self._single()
         if excluded is not None:
             return excluded
-        stated = stated_within(result, prover, [*inside, *given])
+        stated = stated_within(result, prover, [*inside, *premises])
         self._possible_failures += [d for d in stated.possible_failures if d.guard is TRUE]
         self._waiting.extend(
             sorted((d for d in stated.possible_failures if d.guard is not TRUE), key=lambda d: d.origin.node)
         )
-        self._held |= dict.fromkeys([*inside, *given])
+        self._held |= dict.fromkeys([*inside, *premises])
         failed = self._stated(stated)
         if failed is not None:
             return failed
@@ -177,9 +175,9 @@ def _shown(analysed: Analysed, constraints: Sequence[Constraint]) -> tuple[Const
 
 def _excluded(prover: Prover, ends: Mapping[str, tuple[int, int]], within: Sequence[Relation]) -> RangeCheck | None:
     """The answer for a box with a size that no input can have, or without one that is assumed."""
-    given = [c for c in prover.constraints if c.origin.node < 0]
-    assumed = [c.formula for c in given if c.role == "assumed"]
-    for c in given:
+    premises = [c for c in prover.constraints if c.origin.node < 0]
+    assumed = [c.formula for c in premises if c.role == "assumed"]
+    for c in premises:
         if c.role == "declared":
             decision = prover.entails([*within, *assumed], c.formula, small=True)
             if decision.entailed is False:
@@ -201,27 +199,21 @@ def stated_within(analysed: Analysed, prover: Prover, premises: Sequence[Relatio
     return recorded(analysed).every if sound else recorded(analysed).base
 
 
-def box_of(analysed: Analysed, box: Box) -> dict[str, tuple[int, int]]:
+def box_of(analysed: Analysed, box: Sizes) -> dict[str, tuple[int, int]]:
     """Both ends for every symbol, and for the elements that the box has.
 
-    Raises UsageError for an unknown symbol and an empty or negative range.
+    Raises UsageError for an unknown name, an empty or negative range, and a shape that does not settle its symbols.
     """
-    known(analysed, box)
+    found = given(box, analysed.declared_inputs)
+    if found.equations:
+        raise UsageError(f"{found.equations[0]}: give sizes of {', '.join(sorted(found.equations[0].free_symbols))}")
     ends: dict[str, tuple[int, int]] = {}
-    elements = analysed.declared_inputs.elements
-    for name in (*analysed.symbols, *(name for name in elements if name in box)):
-        given = box.get(name, (0, MAX_DIM))
-        lo, hi = given if isinstance(given, tuple) else (given, given)
-        if lo > hi:
-            raise UsageError(f"{name}={lo}..{hi}: the range is empty, its first size is above its last")
-        if name in elements:
-            lo, hi = (check_number(name, end, elements) for end in (lo, hi))
-        if lo < 0 and name not in elements:
-            raise UsageError(f"{name}={lo}..{hi}: a size cannot be negative")
-        if lo > MAX_DIM and name not in elements:
-            raise UsageError(f"{name}={lo}..{hi}: a size is below 2**31")
-        ends[name] = (lo, hi if name in elements else min(hi, MAX_DIM))
+    for name, parameter in analysed.parameters.items():
+        if name in found.ends or name in analysed.symbols:
+            low, high, _ = found.ends.get(name, (None, None, ""))
+            least, most = parameter.bounds
+            ends[name] = (low if low is not None else least or 0, high if high is not None else most or MAX_DIM)
     return ends
 
 
-__all__ = ["Box", "check_range", "stated_within"]
+__all__ = ["check_range", "stated_within"]

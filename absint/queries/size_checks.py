@@ -16,44 +16,42 @@ from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.queries.outcomes import Check, Failure, Outcome
 from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.assumptions import check_number, known_names
 from absint.shapes.refinement import Round, solved
+from absint.shapes.sizes import given
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import Constraint, PossibleFailure, holds
 
 if TYPE_CHECKING:
+    from absint.shapes.sizes import Sizes
     from absint.solution.analysed import Analysed
 
 
-def sizes_of(analysed: Analysed, binding: Mapping[str, int]) -> dict[str, int]:
+def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
     """The binding in the order of the symbols, then the elements that it has.
 
     Raises UsageError for a missing, unknown or impossible size.
     """
-    known(analysed, binding)
-    elements = analysed.declared_inputs.elements
-    numbers = {name: check_number(name, size, elements) for name, size in binding.items()}
-    missing = [name for name in analysed.symbols if name not in binding]
+    numbers: dict[str, int] = {}
+    for name, (low, high, text) in given(binding, analysed.declared_inputs).ends.items():
+        if low is None or low != high:
+            raise UsageError(f"{text}: a range, where one size is asked for: check_range takes it")
+        numbers[name] = low
+    missing = [name for name in analysed.symbols if name not in numbers]
     if missing:
         raise UsageError(f"no size for {', '.join(map(repr, missing))}: every symbol of the inputs needs one")
     return {name: numbers[name] for name in analysed.parameters if name in numbers}
 
 
-def known(analysed: Analysed, names: Mapping[str, object]) -> None:
-    for name, size in names.items():
-        known_names([name], analysed.declared_inputs, f"{name}={size}")
-
-
 def bound(analysed: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
     """The analysis at these sizes, on the declarations alone."""
     parameters = analysed.parameters
-    given = (eq(parameters[name], size) for name, size in sizes.items())
-    facts = Facts([*analysed.declared_premises, *analysed.assumptions, *given])
+    fixed = (eq(parameters[name], size) for name, size in sizes.items())
+    facts = Facts([*analysed.declared_premises, *analysed.assumptions, *fixed])
     analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs)
     return Round(analysis, solved(analysed.lowered, analysis, CHECK) or [])
 
 
-def check(analysed: Analysed, binding: Mapping[str, int], *, zeros: bool = False) -> Check:
+def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     """Analyse again with the sizes bound and nothing refined; the first false requirement in execution order, if any.
 
     With `zeros` the question is if a run exists: all integer and boolean data of the inputs are 0.
@@ -157,4 +155,4 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
     return found
 
 
-__all__ = ["Check", "Failure", "Outcome", "bound", "broken_requirement", "check", "known"]
+__all__ = ["Check", "Failure", "Outcome", "bound", "broken_requirement", "check"]

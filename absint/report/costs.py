@@ -41,7 +41,7 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
     yield Line(f"{plain(result.origin)}: {nodes:,} {plural('operator', nodes)}, symbols {plain(symbols)}", "bold")
     used = {**memory.default_sizes, **cost.default_sizes}
     if used:
-        yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (--set SYMBOL=SIZE for others)", width, 2))
+        yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (SYMBOL=SIZE for others)", width, 2))
     error = next((d for d in result.diagnostics if d.severity is Severity.ERROR), None)
     if error is not None:
         yield Line(f"no run succeeds: {plain(error.where)}: {plain(error.message)}", "bold red")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from absint.queries.neighbours import Nearest
     from absint.queries.outcomes import Check, RangeCheck
     from absint.queries.provers import Given
-    from absint.queries.size_boxes import Box
     from absint.runs.comparison import Comparison
+    from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Contract
     from absint.solver.prove import Proof
 
@@ -115,8 +115,10 @@ class Questions(Analysed):
 
         return symbol_facts(self, name, Limits(seconds, rlimit, memory))
 
-    def check(self, binding: Mapping[str, int]) -> Check:
+    def check(self, binding: Sizes) -> Check:
         """The run at these sizes: the shape of everything, or the first node that fails and why.
+
+        `{"batch": 4}` gives a symbol its size, `{"image": [1, 3, 224, 224]}` the symbols of an input theirs.
 
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
@@ -124,9 +126,7 @@ class Questions(Analysed):
 
         return check(self, binding)
 
-    def nearest(
-        self, sizes: Mapping[str, int], *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY
-    ) -> Nearest:
+    def nearest(self, sizes: Sizes, *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY) -> Nearest:
         """The legal sizes nearest to given ones: of all symbols together, and of each alone, above and below.
 
         Each answer is confirmed by `check`. Limits are as for `prove`: what was found in time is shown, and `proved`
@@ -136,7 +136,9 @@ class Questions(Analysed):
 
         return nearest(self, sizes, Limits(seconds, rlimit, memory))
 
-    def check_range(self, box: Box, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> RangeCheck:
+    def check_range(
+        self, box: Sizes, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
+    ) -> RangeCheck:
         """Check that every size in a box is legal: `{"batch": (1, 64), "seq": (1, 2048)}`, both ends included.
 
         Symbols that are left out may have any size; assumptions narrow the box. Limits are as for `prove`. Raises

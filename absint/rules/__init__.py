@@ -2,5 +2,6 @@
 
 lookup        the table, then installed packages, then a last resort
 plugins       rules that installed packages ship, by entry points
+files         rules in Python files that a caller names
 schema_rules  the inference function of an onnx schema as a rule
 """

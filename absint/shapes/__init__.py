@@ -12,6 +12,7 @@ loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 refinement      rounds: requirements of one round become facts of the next
 policies        one run under another tool's choice between two dims
+sizes           sizes, ranges and shapes that a caller gives, read against the inputs
 names           printed names of fresh symbols; timings: times of phases and rules
 memo/           speed only
 """

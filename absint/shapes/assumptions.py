@@ -7,7 +7,7 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, eq
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import MAX_DIM, Dim, symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text.nearest import did_you_mean
@@ -25,7 +25,7 @@ _TRUTHS: Final = (0, 1)
 """Bounds of a name that stands for a condition in a text."""
 
 
-def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], inputs: Inputs) -> list[Relation]:
+def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relation]:
     """The user's assumptions as relations over sizes and elements of the inputs.
 
     Raises UsageError for a text that does not parse, a name that is no symbol, and a size that stands as a condition.
@@ -44,9 +44,6 @@ def read_assumptions(assume: Sequence[Assumption], bind: Mapping[str, int], inpu
         for name in sorted(s.name for s in relation.symbols if s.bounds == _TRUTHS and s.name not in inputs.elements):
             raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition: write {name} >= 1, say")
         relations.append(relation)
-    for name, size in bind.items():
-        known_names([name], inputs, f"{name}={size}")
-        relations.append(eq(parameters[name], check_number(name, size, inputs.elements)))
     return relations
 
 

@@ -30,6 +30,8 @@ class Inputs:
     """Names of sizes."""
     elements: dict[str, InputElement] = field(default_factory=dict)
     """Elements of small inputs by their names."""
+    named: dict[str, Value] = field(default_factory=dict)
+    """The inputs that a caller feeds, by name."""
     others: list[str] = field(default_factory=list)
     """Inputs whose elements have no names."""
     premises: list[Relation] = field(default_factory=list)
@@ -60,7 +62,7 @@ def read_inputs(lowered: Lowered) -> Inputs:
         found.elements.update((element.name, element) for element in elements)
         if not elements:
             found.others.append(name)
-        found.values[node] = value if is_named(value) else _named(node, value)
+        found.values[node] = found.named[name] = value if is_named(value) else _named(node, value)
     for node in lowered.signature.overridable.values():
         value = nodes[node].value
         if value is not None and not is_named(value):

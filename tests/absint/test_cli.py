@@ -317,11 +317,13 @@ def test_dims_too_large_to_read_are_told_by_their_size() -> None:
         (["analyze"], "Missing argument 'MODEL'. (see absint analyze --help)"),
         (["analyze", "small.onnx", "--require", "all"],
          "Invalid value for '--require': 'all' is not one of 'shapes', 'ranks', 'rules'. (see absint analyze --help)"),
-        (["analyze", "small.onnx", "--set", "N"], "--set N: expected a symbol and a size, as batch=4"),
-        (["analyze", "small.onnx", "--set", "N=two"], "--set N=two: expected a symbol and a size, as batch=4"),
+        (["analyze", "small.onnx", "--set", "N"], "N: expected a symbol with a size, as batch=4, "
+         "a range, as seq=1..2048, or a shape of an input, as image=1x3x224x224"),
+        (["analyze", "small.onnx", "--set", "N=two"], "N=two: expected a symbol with a size, as batch=4, "
+         "a range, as seq=1..2048, or a shape of an input, as image=1x3x224x224"),
         (["analyze", "small.onnx", "--set", "N=-1"], "N=-1: a size cannot be negative"),
         (["analyze", "small.onnx", "--set", "N=99999999999"], "N=99999999999: a size is below 2**31"),
-        (["analyze", "small.onnx", "--set", "N=1", "--set", "N=2"], "--set N=2: N is already given, as 1"),
+        (["analyze", "small.onnx", "--set", "N=1", "--set", "N=2"], "N=2: N is already given, as N=1"),
         (["analyze", "small.onnx", "--set", "M=2"],
          "M=2: no input has a symbol 'M'; the input symbols are: N"),
         (["analyze", "small.onnx", "--assume", "N +"],

@@ -224,8 +224,17 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        *(([text], f"{text}: expected a symbol with a size, as batch=4, or with a range of sizes, as seq=1..2048")
-          for text in ("N", "N=", "=3", "N=x", "N=1...3", "N=1.5", "N=1..8..9", "N=٣", "N=1_0")),
+        *(([text], f"{text}: expected a symbol with a size, as batch=4, a range, as seq=1..2048, or a shape of an "
+           "input, as image=1x3x224x224")
+          for text in ("N=", "=3", "N=x", "N=1...3", "N=1.5", "N=٣", "N=1_0", "x=2xx3", "x=x", "N=1..2..3..4")),
+        (["N"], "N: expected the path of a model, or a size, as batch=4 or seq=1..2048"),
+        (["N=1..8..9"], "N=1..8..9: three sizes are a profile, which only the command profile takes: give a range, "
+         "as N=1..9"),
+        (["x=2x3x4"], "x=2x3x4: 'x' has 2 axes, [N, K]: give a size for each, as x=1x1"),
+        (["w=3x5"], "w=3x5: axis 1 of 'w' is 2, not 5"),
+        (["xx=3x5"], "xx=3x5: the model has no input 'xx'; did you mean 'x'?"),
+        (["x=3x5", "N=4"], "N=4: gives N the size 4, but x=3x5 gives it the size 3"),
+        (["x=3x5", "N=4.."], "N=4..: gives N the range 4.., but x=3x5 gives it the size 3"),
         (["N=-1"], "N=-1: a size cannot be negative"),
         (["N=-2..3"], "N=-2..3: a size cannot be negative"),
         (["N=1..-3"], "N=1..-3: a size cannot be negative"),
@@ -237,8 +246,7 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
         (["q=1..3"], "q=1..3: no input has a symbol 'q'; the input symbols are: N, K, D"),
         (["N=1"], "no size for 'K', 'D': every symbol needs one (K=0.. D=0.. for any size)"),
         ([], "no size for 'N', 'K', 'D': every symbol needs one (N=0.. K=0.. D=0.. for any size)"),
-        (["x" * 100], f"{'x' * 57}...: expected a symbol with a size, as batch=4, or with a range of sizes, "
-         "as seq=1..2048"),
+        (["x" * 100], f"{'x' * 57}...: expected the path of a model, or a size, as batch=4 or seq=1..2048"),
         (["N=1", "--run"], "--run needs --feeds with arrays for the inputs"),
         (["N=1", "--feeds", "x.npz"], "--feeds gives the sizes: leave out N=1"),
         (["--feeds", "x.npz"], "x.npz does not exist"),

@@ -36,7 +36,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
         printed(capsys)
         == """\
 layer.onnx: 2 operators, symbols N
-numbers at N=64 (--set SYMBOL=SIZE for others)
+numbers at N=64 (SYMBOL=SIZE for others)
 
 peak memory of activations, in bytes
   peak        24*N
@@ -116,7 +116,7 @@ def test_numbers_are_at_sizes_that_the_model_allows(capsys: pytest.CaptureFixtur
     zero = [helper.make_tensor("zero", TensorProto.INT64, [1], [0])]
     save("table.onnx", nodes, inputs, [value("y", FLOAT, None)], zero)
     assert run(["cost", "table.onnx", "--top", "0"]) == 0
-    assert "numbers at N=64, M=64, T=128 (--set" in printed(capsys)
+    assert "numbers at N=64, M=64, T=128 (SYMBOL=SIZE" in printed(capsys)
 
 
 def test_what_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +161,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--set", "N=-1"], "absint: error: N=-1: a size cannot be negative\n"),
-        (["--set", "N=x"], "absint: error: --set N=x: expected a symbol and a size, as batch=4\n"),
+        (["--set", "N=x"], "absint: error: N=x: expected a symbol with a size, as batch=4, a range, as "
+         "seq=1..2048, or a shape of an input, as image=1x3x224x224\n"),
         (["--set", "K=1"], "absint: error: K=1: no input has a symbol 'K'; the input symbols are: N\n"),
         (["--top", "-1"], "absint: error: Invalid value for '--top': -1 is not in the range x>=0. "
          "(see absint cost --help)\n"),

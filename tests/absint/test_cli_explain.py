@@ -25,11 +25,11 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_axis_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "product.onnx", "z", "0"]) == 0
+    assert run(["explain", "product.onnx", "z[0]"]) == 0
     first = capsys.readouterr()
     assert first.out == f"{absint.analyze('product.onnx').explain('z', 0)}\n"
     assert "x[0] = N" in first.out
-    for arguments in (["z", "-2"], ["--", "z", "-2"], ["z", "-2", "--set", "K=3"]):
+    for arguments in (["z[-2]"], ["z[ -2 ]"], ["z[-2]", "--set", "K=3"], ["K=3", "z[0]"]):
         assert run(["explain", "product.onnx", *arguments]) == 0
         assert capsys.readouterr() == first
 
@@ -39,12 +39,12 @@ def test_all_axes_an_element_and_a_value_of_a_body(capsys: pytest.CaptureFixture
     assert "z[1] = 2" in capsys.readouterr().out
     assert run(["explain", "branches.onnx", "n", "--element", "0"]) == 0
     assert "= N" in capsys.readouterr().out
-    assert run(["explain", "branches.onnx", "if/then_branch/p", "0"]) == 0
+    assert run(["explain", "branches.onnx", "if/then_branch/p[0]"]) == 0
     assert "MatMul if/then_branch/fc" in capsys.readouterr().out
 
 
 def test_an_explanation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "product.onnx", "z", "1", "--format", "json"]) == 0
+    assert run(["explain", "product.onnx", "z[1]", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "absint.explain/1"
     assert found["value"] == "z"
@@ -55,11 +55,11 @@ def test_an_explanation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["zz"], "the main graph has no value 'zz'; did you mean 'z'?"),
-        (["z", "2"], "axis 2 of 'z' is out of range: it has rank 2, shape [N, 2]"),
-        (["z", "-3"], "axis -3 of 'z' is out of range: it has rank 2, shape [N, 2]"),
-        (["z", "0", "--element", "0"], "give an axis or an element, not both"),
-        (["z", "first"], "Invalid value for '[AXIS]': 'first' is not a valid integer. (see absint explain --help)"),
-        (["z", "0", "1"], "Got unexpected extra argument (1) (see absint explain --help)"),
+        (["z[2]"], "axis 2 of 'z' is out of range: it has rank 2, shape [N, 2]"),
+        (["z[-3]"], "axis -3 of 'z' is out of range: it has rank 2, shape [N, 2]"),
+        (["z[0]", "--element", "0"], "give an axis or an element, not both"),
+        (["z", "y"], "y: unexpected after z, one value at a time"),
+        (["z", "0"], "0: unexpected after z: write z[0]"),
         (["z", "--axis", "0"], "No such option '--axis'. (see absint explain --help)"),
         ([], "Missing argument 'VALUE'. (see absint explain --help)"),
     ],

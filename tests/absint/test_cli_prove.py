@@ -255,7 +255,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["product.onnx"], "Missing argument 'RELATION...'. (see absint prove --help)"),
+        (["product.onnx"], "Missing argument 'RELATION'. (see absint prove --help)"),
         (["product.onnx", "zz[0] == 3"], "no value 'zz' here; did you mean 'z'?\n    zz[0] == 3\n    ^"),
         (
             ["product.onnx", "N == 1", "fund[0] == 3"],

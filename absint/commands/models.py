@@ -1,0 +1,163 @@
+"""The models and sizes of a command line, and one command run for each model.
+
+A command has MODEL..., which are files or - for standard input, and sizes among them, in any order. The output of
+several models has a heading for each; as JSON it is a list with a document for each. A model that cannot be read is an
+error in its place, and the others are answered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import click
+
+from absint.commands.codes import BAD_INPUT, worst
+from absint.commands.sizes import is_size, read_sizes
+from absint.errors import AbsintError, UsageError
+from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.model.load import Loaded
+
+STANDARD_INPUT = "-"
+_MODEL_ENDS = (".onnx", ".ort", ".pb", ".onnx.textproto")
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Line(NamedTuple):
+    """The positional arguments of a command line by kind."""
+
+    models: tuple[str, ...]
+    sizes: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def models_argument(
+    others: str = "", *, several: bool = True, sized: bool = True, titled: bool = True
+) -> Callable[[Command], Command]:
+    """The positional arguments: models, sizes among them if the command is `sized`, and `others`, as `RELATION...`.
+
+    The command is called once for each model, with `model`, with `sizes` (those of `--set` too, see
+    `absint.commands.sizes`), and with `others` under their name in lower case. Unless its report is `titled`, one of
+    several has the model for a heading.
+    """
+    words = [
+        "MODEL..." if several else "MODEL",
+        *([others] if others else []),
+        *(["[SIZE]..."] if sized else []),
+    ]
+
+    def decorated(command: Command) -> Command:
+        @click.argument("positional", metavar=" ".join(words), nargs=-1)
+        @wraps(command)
+        def each(*args: object, positional: tuple[str, ...], set_: tuple[str, ...] = (), **options: object) -> object:
+            line = split(positional, bool(others), sized)
+            _check(line, others, several)
+            if sized:
+                options["sizes"] = read_sizes((*line.sizes, *set_))
+            if others:
+                options[others.lower().rstrip(".")] = line.others
+            form = str(options.get("form", "text"))
+            return run_each(line.models, lambda model: command(*args, model=model, **options), form, titled)
+
+        if sized:
+            each = click.option(
+                "--set", "set_", metavar="SIZE", multiple=True, help="A size as an option: a symbol may have any name."
+            )(each)
+        return cast(Command, each)
+
+    return decorated
+
+
+def split(arguments: Sequence[str], has_others: bool, sized: bool = True) -> Line:
+    """The arguments by kind. With `has_others`, only the first argument and what ends in .onnx are models."""
+    models: list[str] = []
+    sizes: list[str] = []
+    others: list[str] = []
+    for text in arguments:
+        if sized and (is_size(text) if not has_others else _is_read_as_size(text)):
+            sizes.append(text)
+        elif not models or not has_others or text.endswith(".onnx"):
+            models.append(text)
+        else:
+            others.append(text)
+    return Line(tuple(models), tuple(sizes), tuple(others))
+
+
+def _is_read_as_size(text: str) -> bool:
+    """It is a size beside relations, in which a `=` stands for no size."""
+    name, sign, _ = text.rpartition("=")
+    if not sign or not is_size(text) or name.endswith(("=", "<", ">", "!")):
+        return False
+    try:
+        read_sizes([text])
+    except UsageError:
+        return False
+    return True
+
+
+def _check(line: Line, others: str, several: bool) -> None:
+    context = click.get_current_context(silent=True)
+    if not line.models:
+        raise click.UsageError("Missing argument 'MODEL'.", context)
+    if others and not line.others:
+        raise click.UsageError(f"Missing argument '{others.rstrip('.')}'.", context)
+    for text in line.models[1:]:
+        if not several:
+            raise click.UsageError(f"Got unexpected extra argument ({text})", context)
+        if not (text == STANDARD_INPUT or "." in text or "/" in text or os.path.exists(text)):
+            raise UsageError(f"{excerpt(text, 60)}: expected the path of a model, or a size, as batch=4 or seq=1..2048")
+    if line.models.count(STANDARD_INPUT) > 1:
+        raise UsageError("- is given twice: standard input has one model")
+
+
+def run_each(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> object:
+    """The command for each model; its code, or the worst of several."""
+    if len(models) == 1:
+        return command(models[0])
+    if form not in ("text", "json"):
+        raise UsageError(f"--format {form} is one document: give one model")
+    return worst(_codes(models, command, form, titled))
+
+
+def _codes(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> Iterator[int]:
+    from absint.commands.messages import tell
+
+    for index, model in enumerate(models):
+        if form == "json":
+            click.echo("[" if index == 0 else ",")
+        elif index:
+            click.echo()
+        if form == "text" and not titled:
+            click.echo(f"{plain(model)}:")
+        try:
+            yield cast(int, command(model))
+        except AbsintError as error:
+            text = str(error) if str(error).startswith(model) else f"{model}: {error}"
+            tell(f"error: {text}")
+            if form == "json":
+                click.echo(
+                    json_text({"schema": "absint.error/1", "absint": VERSION, "model": model, "error": str(error)})
+                )
+            yield BAD_INPUT
+    if form == "json":
+        click.echo("]")
+
+
+def read_model(model: str) -> Loaded:
+    """The model of a file, or for - of standard input. Raises ModelError for anything that is not one."""
+    from absint.model.load import load
+
+    if model != STANDARD_INPUT:
+        return load(model)
+    import sys
+
+    return load(sys.stdin.buffer.read(), origin="standard input")
+
+
+__all__ = ["STANDARD_INPUT", "models_argument", "read_model", "run_each", "split"]

@@ -1,0 +1,79 @@
+"""Rules in Python files that a caller names: `absint analyze MODEL --rules FILE.py`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+
+from absint.errors import UsageError
+from absint.model.opening import read_file, reason_of
+from absint.transfer.rule import Rule
+from absint.transfer.table import Table
+
+_MOST = 1 << 24
+"""Bytes of a file of rules."""
+
+
+def read_rules(paths: Sequence[str]) -> list[Rule]:
+    """Run the files and take the rules that they define: functions with `@absint.rule`, lists of these, and the rules
+    of a table that extends another.
+
+    Raises UsageError, with the line, for a file that cannot be read or run, and for one that defines no rule.
+    """
+    found: list[Rule] = []
+    for path in paths:
+        rules = list({id(rule): rule for item in vars(_run(path)).values() for rule in _rules(item)}.values())
+        if not rules:
+            hint = "decorate a function with @absint.rule(names, inputs=...)"
+            raise UsageError(f"--rules {path}: defines no rule: {hint}")
+        found += rules
+    return found
+
+
+def _rules(item: object) -> Iterable[Rule]:
+    if isinstance(item, Rule):
+        return [item]
+    if isinstance(item, Table):
+        return item.rules if item.base is not None else ()
+    return [rule for rule in item if isinstance(rule, Rule)] if isinstance(item, list | tuple) else ()
+
+
+def _run(path: str) -> ModuleType:
+    try:
+        source = read_file(path, _MOST)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--rules {path} {reason_of(error)}") from None
+    module = ModuleType(Path(path).stem)
+    module.__file__ = path
+    try:
+        code = compile(source, path, "exec")
+        with _beside(path):
+            exec(code, vars(module))
+    except SyntaxError as error:
+        where = f"line {error.lineno}" if error.filename == path else f"{error.filename}, line {error.lineno}"
+        raise UsageError(f"--rules {path}: {where}: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+        where = f"line {lines[-1]}: " if lines else ""
+        text = str(error).strip().split("\n")[0]
+        raise UsageError(f"--rules {path}: {where}{type(error).__name__}{f': {text}' if text else ''}") from None
+    return module
+
+
+@contextmanager
+def _beside(path: str) -> Iterator[None]:
+    """The modules beside the file can be imported, as if it were run as a script."""
+    folder = str(Path(path).resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+__all__ = ["read_rules"]

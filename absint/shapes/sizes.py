@@ -1,0 +1,212 @@
+"""Sizes that a caller gives: numbers and ranges for symbols, and shapes for inputs, which bind their symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
+
+from absint.errors import UsageError
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import Relation, eq, ge, le
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
+from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.value import OptionalOf, Tensor
+from absint.shapes.assumptions import check_number, known_names
+
+if TYPE_CHECKING:
+    from absint.shapes.inputs import Inputs
+
+Size: TypeAlias = int | tuple[int | None, int | None]
+"""A number, or both ends of a range, which belong to it; None leaves an end open."""
+
+Sizes: TypeAlias = Mapping[str, Size | Sequence[Size | None]]
+"""By name: a size or range for a symbol or element of the inputs, or a size or range for each axis of an input, where
+None leaves an axis open.
+
+A number or a pair is for a symbol, and a list for an input, where both have the name.
+"""
+
+
+class Ends(NamedTuple):
+    """The numbers that a symbol may have, both ends included; None is no bound beyond its own."""
+
+    low: int | None
+    high: int | None
+    given: str
+    """As it is written on a command line, for messages."""
+
+
+class Given(NamedTuple):
+    """The meaning of sizes: ends for symbols, and equations over symbols that they leave open."""
+
+    ends: Mapping[str, Ends]
+    equations: tuple[Relation, ...]
+
+    def relations(self, inputs: Inputs) -> Iterator[Relation]:
+        """All of it as assumptions."""
+        for name, (low, high, _) in self.ends.items():
+            parameter = inputs.parameters[name]
+            if low is not None and low == high:
+                yield eq(parameter, low)
+            else:
+                yield from (() if low is None else (ge(parameter, low),))
+                yield from (() if high is None else (le(parameter, high),))
+        yield from self.equations
+
+
+def given(sizes: Sizes, inputs: Inputs) -> Given:
+    """Read sizes against the inputs of a model. A shape gives each symbol that is alone on an axis its size.
+
+    Where an axis is an expression, its size is an equation: solved if one symbol of it has no size yet.
+
+    Raises UsageError for a name that the inputs do not have, a number that it cannot have, an empty range, a shape of
+    another rank or with another size where the declared one is a number, and two sizes for one symbol.
+    """
+    reading = _Reading(inputs)
+    for name, size in sizes.items():
+        reading.read(name, size)
+    return reading.result()
+
+
+def spelled(name: str, size: Size | Sequence[Size | None]) -> str:
+    """As on a command line: `batch=4`, `seq=1..2048`, `image=?x3x224x224`."""
+    return f"{name}={_spelled(size)}"
+
+
+def is_range(size: Size | Sequence[Size | None]) -> bool:
+    """It is a range of sizes, or a shape that has one or an open axis."""
+    return not isinstance(size, int) and (_is_range(size) or not all(isinstance(item, int) for item in size))
+
+
+def _spelled(size: Size | Sequence[Size | None] | None) -> str:
+    if _is_range(size):
+        return "..".join("" if end is None else str(end) for end in size)
+    if isinstance(size, list | tuple):
+        return "x".join(_spelled(item) for item in size)
+    return "?" if size is None else repr(size)
+
+
+def _is_range(size: object) -> TypeGuard[tuple[int | None, int | None]]:
+    return isinstance(size, tuple) and len(size) == 2
+
+
+class _Reading:
+    """The sizes that were read so far."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._ends: dict[str, Ends] = {}
+        self._open: list[tuple[Expr, int, str]] = []
+
+    def read(self, name: str, size: Size | Sequence[Size | None]) -> None:
+        text = spelled(name, size)
+        known = self._inputs.named
+        if isinstance(size, int | str) or _is_range(size) or not isinstance(size, Sequence):
+            if name in known and name not in self._inputs.parameters and len(_shape_of(self._inputs, name) or ()) > 1:
+                self._shape(name, [None], text)
+            known_names([name], self._inputs, text)
+            self._symbol(name, size, text)
+        elif name in known:
+            self._shape(name, size, text)
+        elif name in self._inputs.parameters:
+            raise UsageError(f"{text}: {name!r} is no input with a shape: give one size or range")
+        else:
+            hint = did_you_mean(name, known, 1) or f"the inputs are: {', '.join(known) or 'none'}"
+            raise UsageError(f"{text}: the model has no input {name!r}; {hint}")
+
+    def result(self) -> Given:
+        """Solve the equations that have one unknown, as long as there are such."""
+        progress = True
+        while progress and self._open:
+            before, self._open = self._open, []
+            for dim, size, text in before:
+                self._equation(dim, size, text)
+            progress = len(self._open) < len(before)
+        return Given(self._ends, tuple(eq(dim, size) for dim, size, _ in self._open))
+
+    def _symbol(self, name: str, size: object, text: str) -> None:
+        elements = self._inputs.elements
+        if not isinstance(size, tuple):
+            number = check_number(name, size, elements, text)
+            self._give(name, number, number, text)
+            return
+        low, high = size if len(size) == 2 else (None, text)
+        if low is not None and high is not None and isinstance(high, int) and isinstance(low, int) and low > high >= 0:
+            raise UsageError(f"{text}: the range is empty, its first size is above its last")
+        if low is not None:
+            low = check_number(name, low, elements, text)
+        if high is not None:
+            high = check_number(name, high, elements, text)
+        if low is not None and high is not None and low > high:
+            raise UsageError(f"{text}: the range is empty, its first size is above its last")
+        self._give(name, low, high, text)
+
+    def _give(self, name: str, low: int | None, high: int | None, text: str) -> None:
+        found = self._ends.setdefault(name, Ends(low, high, text))
+        if found[:2] != (low, high):
+            raise UsageError(
+                f"{text}: gives {name} the {_named(low, high)}, but {found.given} gives it the {_named(*found[:2])}"
+            )
+
+    def _shape(self, name: str, sizes: Sequence[Size | None], text: str) -> None:
+        shape = _shape_of(self._inputs, name)
+        if shape is None:
+            raise UsageError(f"{text}: {name!r} is declared without a shape, so it has no symbols")
+        if len(sizes) != len(shape):
+            example = spelled(name, [int(dim) if dim.is_concrete else 1 for dim in shape])
+            axes = f"{len(shape)} {'axis' if len(shape) == 1 else 'axes'}"
+            raise UsageError(f"{text}: {name!r} has {axes}, {shape}: give a size for each, as {example}")
+        for axis, (dim, size) in enumerate(zip(shape, sizes, strict=True)):
+            if size is not None:
+                self._axis(f"axis {axis} of {name!r}", dim, size, text)
+
+    def _axis(self, where: str, dim: Dim, size: Size, text: str) -> None:
+        symbol = sole_atom(dim) if isinstance(dim, Expr) else None
+        if isinstance(symbol, Symbol):
+            self._symbol(symbol.name, size, text)
+        elif dim.is_concrete:
+            if size != int(dim):
+                raise UsageError(f"{text}: {where} is {dim}, not {_spelled(size)}")
+        elif isinstance(size, int) and isinstance(dim, Expr):
+            self._open.append((dim, check_number("", size, {}, text), text))
+        else:
+            names = ", ".join(sorted(dim.free_symbols))
+            raise UsageError(f"{text}: {where} is {dim}: give ranges of {names} instead")
+
+    def _equation(self, dim: Expr, size: int, text: str) -> None:
+        """Solve for the one symbol of the dim that has no size."""
+        known = {name: ends.low for name, ends in self._ends.items() if ends.low is not None and _is_one(ends)}
+        fixed = [eq(self._inputs.parameters[name], size) for name, size in known.items()]
+        facts = Facts([*fixed, eq(dim, size), *(ge(self._inputs.parameters[name], 0) for name in dim.free_symbols)])
+        if facts.contradiction:
+            at = ", ".join(ends.given for name, ends in self._ends.items() if name in dim.free_symbols)
+            raise UsageError(f"{text}: {dim} is never {size}{f' with {at}' if at else ''}")
+        unknown = [name for name in sorted(dim.free_symbols) if not _is_one(self._ends.get(name))]
+        if len(unknown) == 1 and unknown[0] not in self._ends:
+            low, high = facts.simplify(self._inputs.parameters[unknown[0]]).bounds
+            if low is not None and low == high:
+                self._give(unknown[0], low, high, text)
+                return
+        if unknown:
+            self._open.append((dim, size, text))
+
+
+def _is_one(ends: Ends | None) -> bool:
+    return ends is not None and ends.low is not None and ends.low == ends.high
+
+
+def _named(low: int | None, high: int | None) -> str:
+    return f"size {low}" if low is not None and low == high else f"range {_spelled((low, high))}"
+
+
+def _shape_of(inputs: Inputs, name: str) -> Shape | None:
+    """The declared shape of an input; None without one."""
+    value = inputs.named[name]
+    if isinstance(value, OptionalOf):
+        value = value.element
+    return value.shape if isinstance(value, Tensor) and value.shape.rank is not None else None
+
+
+__all__ = ["Ends", "Given", "Size", "Sizes", "given", "is_range", "spelled"]
