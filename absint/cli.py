@@ -35,7 +35,6 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "analyze",
         "check",
         "contract",
-        "constraints",
         "cost",
         "explain",
         "annotate",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -19,52 +19,124 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.commands.models import models_argument
+from absint.errors import UsageError
 from absint.lattices.limits import LONG
 
 if TYPE_CHECKING:
+    from absint.report.exports import Form
+    from absint.result import Result
     from absint.shapes.sizes import Sizes
+    from absint.solver.constraints import Role
 
 
 @click.command()
-@assume_option
 @click.option(
-    "--all", "everything", is_flag=True, help="List each clause with all its nodes, and what clauses cannot say."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List each clause with all its nodes, and what clauses cannot say; with --role, every relation.",
 )
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice(["required", "defined", "assumed", "declared", "all"]),
+    multiple=True,
+    help="The constraints of the nodes instead of the clauses: those of this role, or all.",
+)
+@click.option("--shapes", is_flag=True, help="A Python function from input sizes to the shapes of outputs instead.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
+@assume_option
 @limit_options(LONG)
 @settings_options
-@format_option()
+@format_option("smtlib", "python", "metadata", "torch")
 @models_argument()
 def contract(
     model: str,
     settings: Settings,
+    everything: bool,
+    roles: tuple[str, ...],
+    shapes: bool,
+    output: str | None,
     assume: tuple[str, ...],
     sizes: Sizes,
-    everything: bool,
     limits: SolverLimits,
-    form: str,
+    form: Form,
 ) -> int:
-    """List which input sizes of MODEL are legal.
+    """List which input sizes of MODEL are legal, or write this for other tools.
 
     A clause is a relation over input symbols that every run needs, with the node that imposes it; clauses that the
     others imply are left out. A size that breaks one fails. A size that meets all of them may still fail for
     data-dependent reasons, which the lines below the clauses list.
 
-    Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if undecided.
+    With --role, text and json list the constraints instead: requirements of nodes and facts about computed values. The
+    other forms always have constraints, by default those of every role:
+
+    \b
+    smtlib    an SMT-LIB 2 script with named assertions
+    python    a function that rejects sizes at which the model cannot run; it needs nothing but Python
+    metadata  a JSON object for the metadata_props of a model file
+    torch     the dynamic_shapes of torch.export
+
+    Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if undecided. Constraints
+    are written without asking that: 0.
     """
-    warm_up(limits)
+    if shapes and form not in ("text", "python"):
+        raise UsageError(f"--shapes writes a Python function: leave out --format {form}")
+    if shapes and roles:
+        raise UsageError(f"--shapes writes no constraints: leave out --role {roles[0]}")
+    if output == "-":
+        output = None
+    if output is not None:
+        from absint.model.writing import check_target
+
+        check_target(model, output)
+    has_clauses = form in ("text", "json") and not roles and not shapes
+    if has_clauses:
+        warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
+    if has_clauses:
+        return _clauses(result, everything, limits, form, model, output)
+    from absint.report import exports
+
+    if shapes:
+        _write(result, exports.shapes_function(result), model, output)
+        return FINE
+    selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
+    if form == "text" and output is None:
+        from absint.report.constraints import report
+        from absint.report.text import width_of, write
+
+        write(report(result, exports.chosen(result, selected), width_of(), everything=everything))
+    else:
+        _write(result, exports.exported(result, form, selected, everything=everything), model, output)
+    return FINE
+
+
+def _clauses(result: Result, everything: bool, limits: SolverLimits, form: Form, model: str, output: str | None) -> int:
+    from absint.report.contracts import report
+    from absint.report.text import width_of, write
+
     with working("simplifying the contract"):
         found = result.contract(**limits._asdict())
     if form == "json":
         from absint.solution.naming import where
 
-        click.echo(found.to_json(where(result)))
-    else:
-        from absint.report.contracts import report
-        from absint.report.text import width_of, write
-
+        _write(result, found.to_json(where(result)) + "\n", model, output)
+    elif output is None:
         write(report(result, found, width_of(), everything=everything))
+    else:
+        lines = report(result, found, 1 << 30, everything=everything)
+        _write(result, "".join(f"{line.text}\n" for line in lines), model, output)
     return UNDECIDED if found.possible is None else FINE if found.possible else NO
+
+
+def _write(result: Result, text: str, model: str, output: str | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from absint.model.writing import write_text
+
+    write_text(text, result.loaded.outline(), model, output)
 
 
 __all__ = ["contract"]

@@ -62,6 +62,7 @@ def models_argument(
                 options["sizes"] = read_sizes((*line.sizes, *set_))
             if others:
                 options[others.lower().rstrip(".")] = line.others
+            one_file(line.models, options.get("output"))
             form = str(options.get("form", "text"))
             return run_each(line.models, lambda model: command(*args, model=model, **options), form, titled)
 
@@ -116,6 +117,12 @@ def _check(line: Line, others: str, several: bool) -> None:
         raise UsageError("- is given twice: standard input has one model")
 
 
+def one_file(models: Sequence[str], output: object) -> None:
+    """Raises UsageError for several models and one file to write."""
+    if len(models) > 1 and output not in (None, "-"):
+        raise UsageError(f"-o {output}: holds the output of one model: give one")
+
+
 def run_each(models: Sequence[str], command: Callable[[str], object], form: str, titled: bool) -> object:
     """The command for each model; its code, or the worst of several."""
     if len(models) == 1:
@@ -160,4 +167,4 @@ def read_model(model: str) -> Loaded:
     return load(sys.stdin.buffer.read(), origin="standard input")
 
 
-__all__ = ["STANDARD_INPUT", "models_argument", "read_model", "run_each", "split"]
+__all__ = ["STANDARD_INPUT", "models_argument", "one_file", "read_model", "run_each", "split"]

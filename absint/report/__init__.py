@@ -3,6 +3,7 @@
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 relations      relations and the nodes that state them, in one line each
 study          the table of a study
+exports        the constraints of a model for other tools
 proofs, contracts, constraints, checks, feeds, classes, costs, policies, audit, audit_sarif
                answers of the other commands
 files          files that are written as a whole

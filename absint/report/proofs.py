@@ -87,7 +87,7 @@ def _assuming(premises: Sequence[Constraint], texts: Where) -> Iterator[tuple[st
     for premise in premises[:_PREMISES]:
         yield "assuming", stated(premise, texts)
     if len(premises) > _PREMISES:
-        yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint constraints --role assumed)"
+        yield "assuming", f"{len(premises) - _PREMISES:,} more numeric premises (absint contract --role assumed)"
 
 
 def _because(core: Sequence[Constraint], texts: Where) -> Iterator[tuple[str, str]]:

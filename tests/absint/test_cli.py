@@ -469,7 +469,7 @@ def test_z3_that_does_not_start_is_one_line(
         assert capsys.readouterr().err == "absint: error: Z3 does not load\n"
 
 
-@pytest.mark.parametrize("command", ["prove", "equal", "contract", "check", "constraints", "explain"])
+@pytest.mark.parametrize("command", ["prove", "equal", "contract", "check", "explain"])
 def test_each_command_refuses_what_is_no_model(command: str, small: str, capsys: pytest.CaptureFixture[str]) -> None:
     rest = {"prove": ["N == 1"], "explain": ["a"]}.get(command, [])
     Path("cut.onnx").write_bytes(Path(small).read_bytes()[:100])

@@ -1,4 +1,4 @@
-"""`absint contract` and `absint constraints`."""
+"""`absint contract`: clauses, constraints and exports."""
 
 from __future__ import annotations
 
@@ -219,7 +219,8 @@ defined: holds of what the node computes
     ],
 )
 def test_constraints(arguments: list[str], printed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["constraints", *arguments]) == 0
+    roles = [] if "--role" in arguments else ["--role", "all"]
+    assert run(["contract", *arguments, *roles]) == 0
     assert capsys.readouterr() == (printed, "")
 
 
@@ -227,7 +228,7 @@ def test_relations_are_grouped_and_cut_short(capsys: pytest.CaptureFixture[str])
     nodes = [node("MatMul", ["x", "w"], [f"y{k}"], name=f"fc{k}") for k in range(3)]
     inputs = [value("x", FLOAT, ["N", "K"]), value("w", FLOAT, ["D", 2])]
     save("thrice.onnx", nodes, inputs, [value(f"y{k}", FLOAT, None) for k in range(3)])
-    assert run(["constraints", "thrice.onnx"]) == 0
+    assert run(["contract", "thrice.onnx", "--role", "all"]) == 0
     assert capsys.readouterr().out == (
         """\
 thrice.onnx: 3 constraints, 1 relation over N, K, D
@@ -251,7 +252,7 @@ def test_exports_read_back_to_the_same_set(capsys: pytest.CaptureFixture[str]) -
     constraints = absint.analyze("branches.onnx").constraints
 
     def exported(form: str) -> str:
-        assert run(["constraints", "branches.onnx", "--format", form]) == 0
+        assert run(["contract", "branches.onnx", "--role", "all", "--format", form]) == 0
         return capsys.readouterr().out
 
     assert from_json(exported("json")) == constraints
@@ -261,7 +262,7 @@ def test_exports_read_back_to_the_same_set(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_python_guard_and_the_shapes_function_run(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
-    assert run(["constraints", "product.onnx", "--format", "python"]) == 0
+    assert run(["contract", "product.onnx", "--format", "python"]) == 0
     exec(capsys.readouterr().out, names)
     check = names["check"]
     assert callable(check)
@@ -269,7 +270,7 @@ def test_the_python_guard_and_the_shapes_function_run(capsys: pytest.CaptureFixt
     with pytest.raises(ValueError, match=r"D == K .*MatMul fc"):
         check(N=1, K=3, D=4)
     for arguments in (["--shapes"], ["--shapes", "--format", "python"]):
-        assert run(["constraints", "product.onnx", *arguments]) == 0
+        assert run(["contract", "product.onnx", *arguments]) == 0
         exec(capsys.readouterr().out, names)
         shapes = names["shapes"]
         assert callable(shapes)
@@ -277,20 +278,21 @@ def test_the_python_guard_and_the_shapes_function_run(capsys: pytest.CaptureFixt
 
 
 def test_the_torch_form(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["constraints", "product.onnx", "--format", "torch"]) == 0
+    assert run(["contract", "product.onnx", "--format", "torch"]) == 0
     out = capsys.readouterr().out
     compile(out, "torch", "exec")
     assert "\n    'x': {0: N, 1: K},\n    'w': {0: K, 1: 2},\n" in out
 
 
 def test_a_file_is_written_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    for form in ("text", "json", "smtlib", "python", "metadata", "torch"):
-        assert run(["constraints", "product.onnx", "--format", form]) == 0
+    for form in ("text", "json", "text --role all", "json --role all", "smtlib", "python", "metadata", "torch"):
+        arguments = ["contract", "product.onnx", "--format", *form.split()]
+        assert run(arguments) == 0
         printed = capsys.readouterr().out
-        assert run(["constraints", "product.onnx", "--format", form, "-o", "out"]) == 0
+        assert run([*arguments, "-o", "out"]) == 0
         assert capsys.readouterr() == ("", "")
         assert Path("out").read_text("utf-8") == printed
-        assert run(["constraints", "product.onnx", "--format", form, "-o", "-"]) == 0
+        assert run([*arguments, "-o", "-"]) == 0
         assert capsys.readouterr().out == printed
     assert not [name for name in os.listdir() if name.endswith(".tmp")]
 
@@ -305,7 +307,7 @@ def test_a_failed_write_leaves_what_was_there(
         raise OSError(28, "No space left on device", "out")
 
     monkeypatch.setattr(os, "replace", full)
-    assert run(["constraints", "product.onnx", "-o", "out"]) == 2
+    assert run(["contract", "product.onnx", "-o", "out"]) == 2
     assert capsys.readouterr().err == "absint: error: out cannot be written: No space left on device\n"
     assert Path("out").read_text() == "precious"
     assert sorted(os.listdir()) == before
@@ -321,15 +323,17 @@ def test_a_failed_write_leaves_what_was_there(
          "--shapes writes a Python function: leave out --format json"),
         (["product.onnx", "--shapes", "--role", "defined"], "--shapes writes no constraints: leave out --role defined"),
         (["product.onnx", "--role", "wanted"],
-         "Invalid value for '--role': 'wanted' is not one of 'required', 'defined', 'assumed', 'declared'. "
-         "(see absint constraints --help)"),
+         "Invalid value for '--role': 'wanted' is not one of 'required', 'defined', 'assumed', 'declared', 'all'. "
+         "(see absint contract --help)"),
+        (["product.onnx", "free.onnx", "-o", "out"], "-o out: holds the output of one model: give one"),
+        (["product.onnx", "free.onnx", "--format", "torch"], "--format torch is one document: give one model"),
         (["never.onnx", "--format", "torch"],
          "the constraints have no form torch: no sizes of the inputs meet the constraints, so there is nothing to "
          "export"),
     ],
 )  # fmt: skip
 def test_bad_usage_of_constraints(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["constraints", *arguments]) == 2
+    assert run(["contract", *arguments]) == 2
     assert capsys.readouterr() == ("", f"absint: error: {message}\n")
 
 
@@ -337,7 +341,7 @@ def test_weights_are_never_overwritten(capsys: pytest.CaptureFixture[str]) -> No
     proto = onnx.load("unet.onnx")
     onnx.save(proto, "m.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
     before = Path("weights.bin").read_bytes()
-    assert run(["constraints", "m.onnx", "-o", "weights.bin"]) == 2
+    assert run(["contract", "m.onnx", "--role", "all", "-o", "weights.bin"]) == 2
     assert capsys.readouterr().err == (
         "absint: error: weights.bin holds weights of the model: give another file to -o\n"
     )
@@ -348,7 +352,7 @@ def test_rows_fit_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for name, text in (("TERM", "dumb"), ("COLUMNS", "60"), ("LINES", "20")):
         monkeypatch.setenv(name, text)
-    for command in (["constraints"], ["contract"], ["contract", "--all"]):
+    for command in (["contract", "--role", "all"], ["contract"], ["contract", "--all"]):
         assert run([command[0], "branches.onnx", *command[1:]]) == 0
         out = capsys.readouterr().out
         assert max(map(len, out.splitlines())) <= 60

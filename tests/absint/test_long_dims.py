@@ -116,7 +116,7 @@ def test_contracts_and_constraints_define_what_they_name(capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "  w3 >= 1  (MaxPool #2" in out
     assert f"  w3  = {SUM}\n" in out
-    assert run(["constraints", "long.onnx"]) == 0
+    assert run(["contract", "long.onnx", "--role", "all"]) == 0
     assert f"  w3  = {SUM}\n" in capsys.readouterr().out
     assert run(["contract", "long.onnx", "--format", "json"]) == 0
     whole = json.loads(capsys.readouterr().out)

@@ -236,7 +236,7 @@ KINDS = ["Constant", "subgraph", "function", "sparse", "training"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("command", ["annotate", "constraints"])
+@pytest.mark.parametrize("command", ["annotate", "contract"])
 def test_no_command_writes_over_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str, command: str
 ) -> None:

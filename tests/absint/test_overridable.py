@@ -116,7 +116,7 @@ def test_a_replaced_value_is_a_broken_premise_of_defaults() -> None:
         (["prove", "m.onnx", "y[0] == 2*N"], 0),
         (["check", "m.onnx", "N=3"], 0),
         (["contract", "m.onnx"], 0),
-        (["constraints", "m.onnx"], 0),
+        (["contract", "m.onnx", "--role", "all"], 0),
         (["explain", "m.onnx", "y", "0"], 0),
         (["cost", "m.onnx"], 0),
         (["equal", "m.onnx"], 0),

@@ -40,14 +40,14 @@ def test_no_file_takes_the_number_of_a_closed_stream(tmp_path: Path) -> None:
 def test_a_full_device_is_one_line() -> None:
     done = shell(f"'{sys.executable}' -m absint analyze {DECODER} >/dev/full")
     assert (done.returncode, done.stderr) == (2, "absint: error: standard output: No space left on device\n")
-    for command in ("constraints", "annotate"):
+    for command in ("contract", "annotate"):
         done = shell(f"'{sys.executable}' -m absint {command} {DECODER} -o /dev/full")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "absint: error: /dev/full cannot be written: No space left on device\n"
 
 
 def test_a_stream_is_a_target() -> None:
-    done = shell(f"'{sys.executable}' -m absint constraints {DECODER} --format json -o /dev/stdout | cat")
+    done = shell(f"'{sys.executable}' -m absint contract {DECODER} --role all --format json -o /dev/stdout | cat")
     assert json.loads(done.stdout)["format"] == "absint.constraints/1"
 
 

@@ -16,7 +16,7 @@ EVERY: Final = (
     ("annotate", "-o", "out.onnx", "--outputs"),
     ("check",),
     ("contract",),
-    ("constraints", "--format", "json"),
+    ("contract", "--role", "all", "--format", "json"),
     ("cost",),
     ("equal",),
     ("explain", "Y"),

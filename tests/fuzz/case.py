@@ -95,7 +95,7 @@ def _usual(rng: Random, names: list[str], symbols: list[str]) -> list[str]:
             return ["annotate", MODEL, "-o", OUTPUT, *rng.choice(((), ("--outputs",), ("--merge", "override")))]
         case 10 | 11 | 12:
             form = rng.choice(("json", "smtlib", "python", "metadata", "torch", "text"))
-            return ["constraints", MODEL, "--format", form]
+            return ["contract", MODEL, "--role", "all", "--format", form]
         case 13 | 14:
             return ["explain", MODEL, rng.choice([*names, "X"])]
         case 15:
@@ -119,7 +119,7 @@ def _query(rng: Random, names: list[str], symbols: list[str]) -> list[str]:
         case 1:
             return ["check", MODEL, "--assume", texts.relation(rng, symbols), *texts.sizes(rng, symbols)]
         case 2:
-            return ["constraints", MODEL, "--assume", texts.relation(rng, symbols), "--format", "json"]
+            return ["contract", MODEL, "--role", "all", "--assume", texts.relation(rng, symbols), "--format", "json"]
         case _:
             relations = [texts.relation(rng, names) for _ in range(rng.choice((1, 1, 2)))]
             return ["prove", MODEL, "--seconds", "2", "--", *relations]
@@ -133,16 +133,15 @@ def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[st
         "equal",
         "contract",
         "check",
-        "constraints",
         "cost",
         "explain",
         "nonsense",
     )
     options = (
         "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes",
-        "--refine", "none", "smt", "--trace", "--timings", "--strict", "--max-nodes", "--max-seconds", "1",
+        "--refine", "none", "smt", "--trace", "--timings", "--rules", "--dim_param", "--dim_value", "--strict", "--max-nodes", "--max-seconds", "1",
         "-1", "0", "nan", "inf", "--", "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge",
-        "strict", "--outputs", "--role", "required", "--shapes", "--all", "--defaults", "--feeds", "--given",
+        "strict", "--outputs", "--role", "required", "--shapes", "all", "--all", "--defaults", "--feeds", "--given",
         "declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help", "-h",
         "--version", "",
     )  # fmt: skip

@@ -144,8 +144,8 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
         (("contract",), "taken for granted: 1 premise (N <= 16777216)"),
         (("equal",), "assuming N <= 16777216"),
         (("check", "N=1..20000000"), "N <= 16777216"),
-        (("constraints",), "N <= 16777216"),
-        (("constraints", "--format", "python"), "N <= 16777216"),
+        (("contract", "--role", "all"), "N <= 16777216"),
+        (("contract", "--format", "python"), "N <= 16777216"),
     ],
 )
 def test_the_command_line_shows_it(said: Said, arguments: tuple[str, ...], text: str) -> None:
