@@ -90,7 +90,7 @@ COSTS = {"absint.analyses", "absint.costs", "absint.solver"}
     ("arguments", "slow", "rooms"),
     [
         (["analyze", MODEL, "--values", "--format", "json"], set(), set()),
-        (["contract", MODEL, "--role", "all"], set(), {"absint.solver"}),
+        (["contract", MODEL, "--role", "all"], set(), PROOFS),
         (["contract", MODEL], set(), PROOFS),
         (["cost", MODEL], set(), COSTS),
         (["check", MODEL, "batch=1", "height=64", "width=64"], set(), PROOFS),

@@ -86,14 +86,14 @@ def test_json_has_the_same_names(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_explain_defines_what_it_names(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "long.onnx", "quarter", "2"]) == 0
+    assert run(["explain", "long.onnx", "quarter[2]"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["quarter: FLOAT [1, 2, w2]", "  quarter[2] = w2  [1]"]
     at = lines.index("where")
     assert lines[at + 1] == "  w2 = max(w3//4, 1)"
     assert " ".join(map(str.strip, lines[at + 2 : -1])) == f"w3 = {SUM}"
     assert lines[-1] == "  w4 = max(w3//2, 1)"
-    assert run(["explain", "long.onnx", "quarter", "2", "--format", "json"]) == 0
+    assert run(["explain", "long.onnx", "quarter[2]", "--format", "json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert whole["steps"][0]["dim"] == "w2"
     assert whole["definitions"]["w3"] == SUM

@@ -117,7 +117,7 @@ def test_a_replaced_value_is_a_broken_premise_of_defaults() -> None:
         (["check", "m.onnx", "N=3"], 0),
         (["contract", "m.onnx"], 0),
         (["contract", "m.onnx", "--role", "all"], 0),
-        (["explain", "m.onnx", "y", "0"], 0),
+        (["explain", "m.onnx", "y[0]"], 0),
         (["cost", "m.onnx"], 0),
         (["equal", "m.onnx"], 0),
         (["audit", "m.onnx"], 0),

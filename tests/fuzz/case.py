@@ -139,7 +139,8 @@ def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[st
     )
     options = (
         "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes",
-        "--refine", "none", "smt", "--trace", "--timings", "--rules", "--dim_param", "--dim_value", "--strict", "--max-nodes", "--max-seconds", "1",
+        "--refine", "none", "smt", "--trace", "--timings", "--rules", "--strict", "--max-nodes",
+        "--max-seconds", "1", "seq=1..8", "X=1x2",
         "-1", "0", "nan", "inf", "--", "-o", OUTPUT, ".", "missing", "/dev/null", MODEL, "--force", "--merge",
         "strict", "--outputs", "--role", "required", "--shapes", "all", "--all", "--defaults", "--feeds", "--given",
         "declared", "--seconds", "1e-9", "--policy", "max", "--no-plugins", "--at", "--help", "-h",
