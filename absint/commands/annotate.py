@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from absint.commands.analysis import (
 )
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
+from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.declared.annotate import MergePolicy
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
+@click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
+@click.option("--in-place", is_flag=True, help="Replace MODEL; the old one stays as MODEL.bak.")
 @click.option(
     "--merge",
     type=click.Choice(["skip", "override", "refine", "strict"]),
@@ -48,38 +51,52 @@ if TYPE_CHECKING:
 )
 @assume_option
 @policy_option
-@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@click.option(
+    "--simplify-only",
+    is_flag=True,
+    help="Infer nothing: write the expressions that are in the file in their shortest form.",
+)
+@click.option("--copy-weights", is_flag=True, help="Copy the files of external weights beside OUT.")
+@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself, and MODEL.bak to be replaced.")
 @settings_options
 @models_argument(several=False)
 def annotate(
     model: str,
     settings: Settings,
-    output: str,
+    output: str | None,
+    in_place: bool,
     merge: MergePolicy,
     outputs: bool | None,
     dialect: str,
     assume: Sequence[str],
     sizes: Sizes,
     policy: str,
+    simplify_only: bool,
+    copy_weights: bool,
     force: bool,
 ) -> int:
     """Write a copy of MODEL with the inferred types in it.
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
+    from absint.model.writing import backed_up
+
+    target = _target(model, output, in_place=in_place, force=force)
+    replacing = backed_up(model, force=force) if in_place else nullcontext()
+    if simplify_only:
+        with replacing:
+            return _simplified(model, target, copies_weights=copy_weights)
     from absint.declared.annotate import Style
     from absint.declared.saving import STANDARD_OUTPUT, save_annotated
-    from absint.model.writing import check_binary_target
     from absint.report import text
 
-    check_binary_target(model, output, force)
     result = analysed(model, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
-    saved = save_annotated(result, output, Style(merge, outputs, dialect))
-    if saved.weights_elsewhere:
-        print(f"absint: note: {_weights(saved.weights_elsewhere, output)}", file=sys.stderr)
-    if output != STANDARD_OUTPUT:
+    with replacing:
+        saved = save_annotated(result, target, Style(merge, outputs, dialect), copies_weights=copy_weights)
+    _note_weights(saved.weights_elsewhere, target)
+    if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
-        click.echo(f"{output}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
+        click.echo(f"{target}: value_info of {saved.values:,} {'value' if saved.values == 1 else 'values'}{label}")
     found = text.diagnostics(result.diagnostics, text.width_of(sys.stderr), "absint analyze --format json")
     text.write((line for line in found if line.text), sys.stderr)
     for item in saved.left_out:
@@ -87,11 +104,40 @@ def annotate(
     return FINE
 
 
-def _weights(names: Sequence[str], output: str) -> str:
-    more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
-    folder = Path(os.path.realpath(output)).parent
-    where = f"the weights stay in {names[0]}{more}"
-    return f"{where}, which runtimes look for beside the model: copy or link them into {folder}"
+def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> str:
+    """The file to write. Raises UsageError if it must not be written, and if none or two are given."""
+    from absint.model.writing import check_binary_target
+
+    if in_place == (output is not None):
+        raise UsageError("give one of -o OUT and --in-place")
+    if output is not None:
+        check_binary_target(model, output, force)
+        return output
+    if not os.path.isfile(model):
+        raise UsageError(f"--in-place: {model} is no file: give -o OUT")
+    return model
+
+
+def _simplified(model: str, target: str, *, copies_weights: bool) -> int:
+    from absint.declared.saving import STANDARD_OUTPUT, save_simplified
+    from absint.model.load import load
+
+    changed, weights = save_simplified(load(model), target, copies_weights=copies_weights)
+    _note_weights(weights, target)
+    if target != STANDARD_OUTPUT:
+        click.echo(f"{target}: {changed:,} {'dim' if changed == 1 else 'dims'} simplified")
+    return FINE
+
+
+def _note_weights(names: Sequence[str], output: str) -> None:
+    if names:
+        more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
+        folder = Path(os.path.realpath(output)).parent
+        print(
+            f"absint: note: the weights stay in {names[0]}{more}, which runtimes look for beside the model: "
+            f"copy or link them into {folder}, or use --copy-weights",
+            file=sys.stderr,
+        )
 
 
 __all__ = ["annotate"]

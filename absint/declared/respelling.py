@@ -17,7 +17,7 @@ from onnx import GraphProto, ModelProto, TensorShapeProto, TypeProto
 from absint.declared.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.dim_params import read_dim_param
+from absint.lattices.text.dim_params import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import json_text
 from absint.lattices.text.layout import symbol_text
 from absint.lattices.text.printer import format_dim
@@ -36,6 +36,30 @@ def respell(model: ModelProto, dialect: Dialect) -> None:
     """Change the dims of an annotated model in place."""
     if dialect is not ABSINT:
         _Respelling(model, dialect).run()
+
+
+def simplify(model: ModelProto) -> int:
+    """Write each expression among the dims of a model in its normal form if that is shorter; the number of changes."""
+    changed = 0
+    names = {text for text in map(dim_text, _dims_of_inputs(model.graph)) if reads_as_name(text)}
+    for proto in chain.from_iterable(_dims_of_graph(graph) for graph in _graphs(model.graph)):
+        dim = read_dim_param(dim_text(proto), names, total=True).dim
+        if not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
+            continue
+        new = format_dim_param(dim)
+        if dim.const is not None:
+            proto.dim_value = dim.const
+        elif new and len(new) < len(proto.dim_param):
+            proto.dim_param = new
+        else:
+            continue
+        changed += 1
+    return changed
+
+
+def _dims_of_graph(graph: GraphProto) -> Iterator[TensorShapeProto.Dimension]:
+    for info in chain(graph.input, graph.value_info, graph.output):
+        yield from _dims(info.type)
 
 
 class _Respelling:
@@ -165,9 +189,9 @@ def _dims(proto: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
 
 def _texts(model: ModelProto) -> Iterator[str]:
     """All texts of dims in the model."""
-    infos = chain.from_iterable(chain(g.input, g.output, g.value_info) for g in _graphs(model.graph))
-    of_functions = chain.from_iterable(getattr(function, "value_info", ()) for function in model.functions)
-    for info in chain(infos, of_functions):
+    for graph in _graphs(model.graph):
+        yield from map(dim_text, _dims_of_graph(graph))
+    for info in chain.from_iterable(getattr(function, "value_info", ()) for function in model.functions):
         yield from map(dim_text, _dims(info.type))
 
 

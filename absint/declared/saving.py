@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx import GraphProto, ModelProto
 
 from absint.declared.annotate import Style, annotated
+from absint.declared.respelling import simplify
 from absint.lattices.text.escapes import excerpt
 from absint.model.differences import differences
 from absint.model.inference import LeftOut
@@ -16,6 +17,7 @@ from absint.model.wire.splicing import spliced
 from absint.model.writing import check_target, write_copy
 
 if TYPE_CHECKING:
+    from absint.model.load import Loaded
     from absint.solution.analysed import Analysed
 
 STANDARD_OUTPUT: Final = "-"
@@ -40,6 +42,8 @@ def save_annotated(
     analysed: Analysed,
     target: str,
     style: Style = Style(),  # noqa: B008 (it is immutable)
+    *,
+    copies_weights: bool = False,
 ) -> AnnotatedFile:
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     if target != STANDARD_OUTPUT:
@@ -48,9 +52,25 @@ def save_annotated(
         original = outline(opened.data)
         found = annotated(analysed, style, model=original)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
-        weights = write_copy(opened, pieces, original, analysed.folder, target)
+        weights = write_copy(opened, pieces, original, analysed.folder, target, copies_weights=copies_weights)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
     return AnnotatedFile(target, values, found.left_out, tuple(weights))
+
+
+def save_simplified(loaded: Loaded, target: str, *, copies_weights: bool = False) -> tuple[int, Sequence[str]]:
+    """Write a copy in which only the texts of dims are others: those that are expressions, in their shortest form.
+
+    The answer is the number of texts that changed, and weights that are not beside the copy.
+    """
+    if target != STANDARD_OUTPUT:
+        check_target("", target)
+    with loaded.opened() as opened:
+        original = outline(opened.data)
+        copy = ModelProto()
+        copy.CopyFrom(original)
+        changed = simplify(copy)
+        pieces = spliced(opened.data, 0, len(opened.data), differences(original, copy))
+        return changed, write_copy(opened, pieces, original, loaded.folder, target, copies_weights=copies_weights)
 
 
 def _graphs(model: ModelProto) -> Iterator[GraphProto]:
@@ -62,4 +82,4 @@ def _graphs(model: ModelProto) -> Iterator[GraphProto]:
         pending += [a.g for node in graph.node for a in node.attribute if a.HasField("g")]
 
 
-__all__ = ["STANDARD_OUTPUT", "AnnotatedFile", "save_annotated"]
+__all__ = ["STANDARD_OUTPUT", "AnnotatedFile", "save_annotated", "save_simplified"]

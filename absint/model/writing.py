@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from filecmp import cmp
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from shutil import copyfileobj
+from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
 
@@ -63,22 +65,79 @@ def write_file(text: str, target: str | os.PathLike[str]) -> None:
 
 
 def write_copy(
-    original: Opened, pieces: Sequence[Piece], model: ModelProto, folder: Path | None, target: str
+    original: Opened,
+    pieces: Sequence[Piece],
+    model: ModelProto,
+    folder: Path | None,
+    target: str,
+    *,
+    copies_weights: bool = False,
 ) -> Sequence[str]:
     """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
 
-    `model` is that of the pieces, which may lack the data of its tensors, and `folder` that of its external data. The
-    answer lists those that the target has not beside it. Raises UsageError for a target that holds its weights.
+    `model` is that of the pieces, which may lack the data of its tensors, and `folder` that of its external data. These
+    files are copied beside the target if that is wanted; the answer lists those that it has not beside it. Raises
+    UsageError for a target that holds its weights, and for weights that would replace another file.
     """
     if target == "-":
         original.copy(pieces, sys.stdout.buffer, is_new=False)
         return ()
     weights = _locations(model)
     _check_weights(weights, folder, target)
+    if copies_weights and folder is not None:
+        _copy_weights(weights, folder, Path(os.path.realpath(target)).parent)
     is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
-    if not is_file or folder is None or Path(os.path.realpath(target)).parent == folder.resolve():
-        return ()
-    return weights
+    is_beside = folder is None or Path(os.path.realpath(target)).parent == folder.resolve()
+    return () if not is_file or is_beside or copies_weights else weights
+
+
+def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
+    """Copy files of weights into another folder. Raises UsageError before the first one if a file is in the way."""
+    wanted = {name: target / name for name in names if not _is_same(folder / name, str(target / name))}
+    for name, path in wanted.items():
+        if path.exists() and not cmp(folder / name, path, shallow=False):
+            raise UsageError(f"{path} is in the way of the model's weights: give -o a path in another folder")
+    for name, path in wanted.items():
+        if not path.exists():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _copy_file(folder / name, path)
+            except OSError as error:
+                raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    with open(source, "rb") as content:
+        _replace(target, lambda file, _: copyfileobj(content, file, _CHUNK))
+
+
+_CHUNK: Final = 1 << 24
+
+
+@contextmanager
+def backed_up(path: str, *, force: bool = False) -> Iterator[None]:
+    """Keep the file of that path as `path.bak` too, unless what is done meanwhile fails.
+
+    Raises UsageError if there is such a file and `force` does not allow to replace it.
+    """
+    backup = Path(f"{path}.bak")
+    try:
+        if force:
+            backup.unlink(missing_ok=True)
+        elif os.path.lexists(backup):
+            raise UsageError(f"{backup} is there already: move it away, or --force to replace it")
+        try:
+            os.link(os.path.realpath(path), backup)
+        except OSError:  # a file system without links
+            _copy_file(Path(path), backup)
+    except OSError as error:
+        raise UsageError(f"{backup} cannot be written: {error.strerror or error}") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            backup.unlink()
+        raise
 
 
 def _locations(model: ModelProto) -> list[str]:

@@ -334,7 +334,7 @@ def test_dims_too_large_to_read_are_told_by_their_size() -> None:
          "--trace fuond: the model has no such value; did you mean 'found'?"),
         (["analyze", "small.onnx", "--trace", "qqqqqq"],
          "--trace qqqqqq: the model has no such value; '--values' lists the values"),
-        (["annotate", "small.onnx"], "Missing option '-o' / '--output'. (see absint annotate --help)"),
+        (["annotate", "small.onnx"], "give one of -o OUT and --in-place"),
         (["annotate", "small.onnx", "-o", "small.onnx"],
          "small.onnx is the model itself: give another file to -o, or --force to replace it"),
         (["annotate", "small.onnx", "-o", "."], ". is a directory: give the path of a file in it"),
@@ -590,7 +590,7 @@ def test_annotate_says_where_the_weights_stay(
     assert run(["annotate", "m.onnx", "-o", "elsewhere/out.onnx"]) == 0
     assert capsys.readouterr().err == (
         "absint: note: the weights stay in weights.bin, which runtimes look for beside the model: "
-        f"copy or link them into {tmp_path}/elsewhere\n"
+        f"copy or link them into {tmp_path}/elsewhere, or use --copy-weights\n"
     )
     assert run(["annotate", "m.onnx", "-o", "weights.bin"]) == 2
     assert capsys.readouterr().err == (
