@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from absint.declared.findings import false_declarations
+from absint.declared.findings import FalseDeclaration, false_declarations
 from absint.diagnostics import Diagnostic, Severity
 from absint.program.limits import LIMIT_REACHED
 from absint.solution.load_errors import load_errors
@@ -32,10 +32,7 @@ def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
 
 def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
     """Declarations of the author that are false at some legal size; those that size 0 makes false as one."""
-    told = {error.declaration for error in load_errors(analysed)}
-    found = [
-        item for item in false_declarations(analysed) if (item.declaration.path, item.declaration.name) not in told
-    ]
+    found = loadable_false_declarations(analysed)
     for item in found:
         if not item.at_0:
             yield Diagnostic(Severity.WARNING, FALSE_DECLARATION, item.where, item.message, item.sizes)
@@ -44,6 +41,12 @@ def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
         first, more = at_0[0], len(at_0) - 1
         others = f"; so {'are' if more > 1 else 'is'} {more:,} more (absint audit lists all)" if more else ""
         yield Diagnostic(Severity.INFO, FALSE_DECLARATION, first.where, first.message + others, first.sizes)
+
+
+def loadable_false_declarations(analysed: Analysed) -> list[FalseDeclaration]:
+    """The false declarations without those that keep a runtime from loading the model, which are errors of their own."""
+    told = {error.declaration for error in load_errors(analysed)}
+    return [item for item in false_declarations(analysed) if (item.declaration.path, item.declaration.name) not in told]
 
 
 def refused(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -37,6 +37,8 @@ class FalseDeclaration:
     """Sizes of the inputs at which it is false; None if it is false in every run."""
     at_0: bool = False
     """No legal sizes without a 0 were found at which it is false."""
+    name: str = ""
+    """The author's own name for two dims that differ, if that is what is false."""
 
     @property
     def where(self) -> str:
@@ -66,6 +68,7 @@ class _Found(NamedTuple):
     message: str
     sizes: Mapping[str, int] | None = None
     at_0: bool = False
+    name: str = ""
 
 
 class _Finder:
@@ -111,7 +114,8 @@ class _Finder:
             for claim in claims:
                 if claim.relation is FALSE or facts.decide(claim.relation) is NO:
                     if self._reached(group) is not FALSE:
-                        yield group, _Found(self._message(group, declared, claim, "false in every run"))
+                        message = self._message(group, declared, claim, "false in every run")
+                        yield group, _Found(message, name=claim.name)
                 else:
                     open_.append((group, declared, claim, list(self._conditions(group, claim))))
         if open_:
@@ -136,9 +140,9 @@ class _Finder:
                 group, declared, claim, f"false{first[1]} {'where a size is 0, as at' if at_0 else 'at'} {shown}"
             )
             if at_0:
-                last.append((group, _Found(message, at, True)))
+                last.append((group, _Found(message, at, True, claim.name)))
             else:
-                yield group, _Found(message, at)
+                yield group, _Found(message, at, name=claim.name)
         yield from last
 
     def _reached(self, group: Group) -> Relation:

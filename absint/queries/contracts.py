@@ -112,13 +112,17 @@ def symbol_facts(analysed: Analysed, name: str, limits: Limits) -> SymbolFacts:
     analysed.require_sound("what is known of a symbol")
     known_names([name], analysed.declared_inputs, f"symbol {name!r}")
     with within(checked(limits).seconds):
-        found = contract(analysed, limits)
-        mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
-        try:
-            return replace(_facts_of(analysed, name, found.clauses, mine), reason=found.reason)
-        except DeadlineError as error:
-            lo, hi = _range(analysed.parameters[name].bounds)
-            return SymbolFacts(name, lo, hi, because=mine, reason=str(error))
+        return facts_from(analysed, name, contract(analysed, limits))
+
+
+def facts_from(analysed: Analysed, name: str, found: Contract) -> SymbolFacts:
+    """What a contract says of a size or element of the inputs."""
+    mine = tuple(clause for clause in found.clauses if name in clause.relation.free_symbols)
+    try:
+        return replace(_facts_of(analysed, name, found.clauses, mine), reason=found.reason)
+    except DeadlineError as error:
+        lo, hi = _range(analysed.parameters[name].bounds)
+        return SymbolFacts(name, lo, hi, because=mine, reason=str(error))
 
 
 def _facts_of(analysed: Analysed, name: str, clauses: Sequence[Clause], mine: tuple[Clause, ...]) -> SymbolFacts:
@@ -197,4 +201,4 @@ def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:
     return {symbol: tuple(found) for symbol, found in places.items() if len(found) > 1}
 
 
-__all__ = ["SymbolFacts", "contract", "shared", "symbol_facts"]
+__all__ = ["SymbolFacts", "contract", "facts_from", "shared", "symbol_facts"]

@@ -8,24 +8,18 @@ axis. Each source is a run of its own.
 from __future__ import annotations
 
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import quote
 
 from absint.auditing.audit import Judgement
-from absint.lattices.text.escapes import Json, json_text
+from absint.lattices.text.escapes import Json
 from absint.report.relations import sizes
-from absint.version import VERSION
+from absint.report.sarif import driver, in_file, log, uri_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from absint.auditing.audit import Audit, Judged, Place
     from absint.result import Result
-
-SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-SARIF: Final = "2.1.0"
-
 
 class _Rule(NamedTuple):
     """A rule in the words of SARIF: one for each judgement."""
@@ -56,8 +50,7 @@ _RULES: Final = {
 
 def document(result: Result, audits: Sequence[Audit]) -> str:
     """The log, with a run for each source."""
-    runs: list[Json] = [_run(result, audit) for audit in audits]
-    return json_text({"$schema": SCHEMA, "version": SARIF, "runs": runs}, indent=1)
+    return log([_run(result, audit) for audit in audits])
 
 
 def _run(result: Result, audit: Audit) -> Json:
@@ -65,24 +58,20 @@ def _run(result: Result, audit: Audit) -> Json:
     failures: list[Json] = [{"level": "error", "message": {"text": audit.failure}}] if audit.failure else []
     failures += [{"level": "warning", "message": {"text": audit.needs}}] if audit.needs else []
     return {
-        "tool": {
-            "driver": {
-                "name": "absint",
-                "version": VERSION,
-                "rules": [
-                    {
-                        "id": rule.id,
-                        "name": rule.name,
-                        "shortDescription": {"text": rule.text},
-                        "defaultConfiguration": {"level": rule.level},
-                    }
-                    for rule in _RULES.values()
-                ],
-            }
-        },
+        "tool": driver(
+            [
+                {
+                    "id": rule.id,
+                    "name": rule.name,
+                    "shortDescription": {"text": rule.text},
+                    "defaultConfiguration": {"level": rule.level},
+                }
+                for rule in _RULES.values()
+            ]
+        ),
         "automationDetails": {"id": f"absint-audit/{audit.source}"},
         "invocations": [{"executionSuccessful": not audit.failure, "toolExecutionNotifications": failures}],
-        "artifacts": [{"location": {"uri": _uri(result.origin)}}],
+        "artifacts": [{"location": {"uri": uri_of(result.origin)}}],
         "results": [_result(result, audit, item) for item in told],
         "properties": {
             "source": audit.source,
@@ -103,7 +92,7 @@ def _result(result: Result, audit: Audit, item: Judged) -> Json:
         "message": {"text": "; ".join([text, *item.because])},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": _uri(result.origin), "index": 0}},
+                "physicalLocation": in_file(result.origin, 0),
                 "logicalLocations": [_location(item.places[0])],
             }
         ],
@@ -120,9 +109,4 @@ def _location(place: Place) -> Json:
     return {"name": place.value, "fullyQualifiedName": str(place), "kind": "value"}
 
 
-def _uri(origin: str) -> str:
-    path = Path(origin)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
-
-
-__all__ = ["SARIF", "SCHEMA", "document"]
+__all__ = ["document"]

@@ -1,0 +1,123 @@
+"""Lint: the findings about many models, each checked in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from absint.linting.baseline import read_baseline, without_known
+from absint.linting.files import models, relative
+from absint.linting.finding import FileReport, Finding, LintResult, in_order
+from absint.linting.patterns import Patterns
+from absint.linting.selection import Selection, read_prefixes
+from absint.linting.settings import SECONDS, Settings
+from absint.linting.tasks import PERFORM, findings_of, job_of
+
+if TYPE_CHECKING:
+    from absint.model.load import ModelLike
+    from absint.solution.analysed import Analysed
+
+Progress = Callable[[int, int, str], None]
+"""Called with the number of finished models, that of all, and the model finished last."""
+
+
+def lint(
+    given: ModelLike | Analysed | Sequence[str | os.PathLike[str]],
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    baseline: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    seconds: float | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    settings: Settings | None = None,
+    perform: str = PERFORM,
+) -> LintResult:
+    """Check models: nodes that cannot run, false declarations, symbols that hide what the contract demands.
+
+    `given` are paths of models and of folders, in which every `*.onnx` counts, or one model or `Result` in memory.
+    `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a .gitignore.
+    Findings of a `baseline` are left out. Models of files run in `jobs` processes, by default one for each core, or on
+    the Dask cluster of a `scheduler`, and take at most `seconds` each: one that dies, hangs or cannot be read is a
+    finding. `settings` are those of a project (`find_settings`), which the other arguments override.
+
+    Raises UsageError for a path that is not there, folders without a model, an unknown code, a baseline that is none.
+    """
+    own = settings or Settings(Path.cwd())
+    selection = replace(
+        own.selection,
+        select=read_prefixes(select, "select") or own.selection.select,
+        ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore")),
+    )
+    if isinstance(given, str | os.PathLike):
+        given = [given]
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        return LintResult((_in_memory(given, own.seconds if seconds is None else seconds, selection),))
+    patterns = Patterns((*own.exclude.texts, *exclude))
+    paths = models(given, own.root, patterns)
+    found = _checked(paths, own.seconds if seconds is None else seconds, jobs, scheduler, progress, perform)
+    files = [_selected(file, selection, own.root) for file in found]
+    known = baseline if baseline is not None else own.root / own.baseline if own.baseline else None
+    if known is None:
+        return LintResult(tuple(files))
+    kept, stale = without_known(files, read_baseline(Path(known)), Path(known))
+    return LintResult(tuple(kept), stale)
+
+
+def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection) -> FileReport:
+    """The report of a model that is in memory, or of its analysis."""
+    from absint.linting.model import findings
+    from absint.solution.analysed import Analysed
+
+    if isinstance(given, Analysed):
+        result = given
+    else:
+        from absint.api import analyze
+
+        result = analyze(given)
+    return _selected(FileReport(result.origin, tuple(findings(result, seconds))), selection, Path.cwd())
+
+
+def _checked(
+    paths: Sequence[str],
+    seconds: float,
+    jobs: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+    perform: str,
+) -> list[FileReport]:
+    """A report for each path, in their order."""
+    from absint.runs.jobs import finished
+
+    shown = {os.path.abspath(path): path for path in paths}
+    found: dict[str, FileReport] = {}
+    if progress is not None:
+        progress(0, len(shown), "")
+    groups = [[job_of(path, name, seconds)] for path, name in shown.items()]
+    with closing(finished(groups, perform, jobs, scheduler, limited=True)) as results:
+        for job, done in results:
+            path = str(job["path"])
+            found[path] = FileReport(shown[path], tuple(findings_of(done)), seconds=done.seconds)
+            if progress is not None:
+                progress(len(found), len(shown), shown[path])
+    return [found[path] for path in shown]
+
+
+def _selected(file: FileReport, selection: Selection, root: Path) -> FileReport:
+    """The report with the rules that count, and with severities of one's own."""
+    path = relative(file.path, root)
+    kept: list[Finding] = [
+        replace(item, severity=selection.severity(item.code, item.severity))
+        for item in file.findings
+        if selection.has(item.code, path)
+    ]
+    return replace(file, findings=in_order(kept))
+
+
+__all__ = ["SECONDS", "Progress", "lint"]
