@@ -11,6 +11,7 @@ solution                 what an analysis found
 analyses, runs, queries, declared, costs, explain    questions about it; methods of `result.Result`
 diffing                  two models side by side
 auditing, study          what authors, policies and other tools claim, held against it
+linting                  one gate for many models
 testing                  for rules and domains of your own
 commands, report         the command line, and what it prints
 
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from absint.lattices.text import parse as parse
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
+    from absint.linting import LintResult as LintResult
+    from absint.linting import lint as lint
     from absint.program.limits import LimitError as LimitError
     from absint.queries.outcomes import Outcome as Outcome
     from absint.result import Result as Result
@@ -85,6 +88,7 @@ absint.lattices.terms.expr: Dim
 absint.lattices.text: parse
 absint.lattices.unify: POLICIES
 absint.lattices.value: Tensor
+absint.linting: LintResult lint
 absint.program.limits: LimitError
 absint.queries.outcomes: Outcome
 absint.result: Result

@@ -41,6 +41,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "diff",
         "prove",
         "equal",
+        "lint",
         "audit",
     ),
     "Research": (

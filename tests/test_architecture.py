@@ -30,7 +30,7 @@ ORDER: Final = tuple(
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
     absint.result absint.api absint.ir
     absint.diffing
-    absint.auditing absint.study
+    absint.auditing absint.study absint.linting
     absint.testing absint.report absint.commands absint.cli absint.__main__ absint
     """.split()  # noqa: SIM905
 )

@@ -37,6 +37,8 @@ PUBLIC = {
         "Verdict",
         "analyze",
         "diff",
+        "lint",
+        "LintResult",
     ),
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
     *("Analysis", "ForwardAnalysis", "fixpoint", "Lattice", "LawError", "check_laws", "POLICIES", "Timings", "purge"),

@@ -44,7 +44,7 @@ def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
 
 
 def loadable_false_declarations(analysed: Analysed) -> list[FalseDeclaration]:
-    """The false declarations without those that keep a runtime from loading the model, which are errors of their own."""
+    """The false declarations without those that keep a runtime from loading the model: these are errors."""
     told = {error.declaration for error in load_errors(analysed)}
     return [item for item in false_declarations(analysed) if (item.declaration.path, item.declaration.name) not in told]
 

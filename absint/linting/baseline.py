@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tupl
 
 
 def _key(file: FileReport, path: Path) -> str:
-    return relative(file.path, path.absolute().parent)
+    return relative(file.path, Path(os.path.abspath(path)).parent)
 
 
 __all__ = ["SCHEMA", "read_baseline", "without_known", "write_baseline"]

@@ -31,6 +31,7 @@ def lint(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    force_exclude: bool = False,
     baseline: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     seconds: float | None = None,
@@ -42,7 +43,8 @@ def lint(
     """Check models: nodes that cannot run, false declarations, symbols that hide what the contract demands.
 
     `given` are paths of models and of folders, in which every `*.onnx` counts, or one model or `Result` in memory.
-    `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a .gitignore.
+    `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a
+    .gitignore, which count for what is below folders, with `force_exclude` for paths that are given too.
     Findings of a `baseline` are left out. Models of files run in `jobs` processes, by default one for each core, or on
     the Dask cluster of a `scheduler`, and take at most `seconds` each: one that dies, hangs or cannot be read is a
     finding. `settings` are those of a project (`find_settings`), which the other arguments override.
@@ -60,7 +62,7 @@ def lint(
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         return LintResult((_in_memory(given, own.seconds if seconds is None else seconds, selection),))
     patterns = Patterns((*own.exclude.texts, *exclude))
-    paths = models(given, own.root, patterns)
+    paths = models(given, own.root, patterns, force=force_exclude)
     found = _checked(paths, own.seconds if seconds is None else seconds, jobs, scheduler, progress, perform)
     files = [_selected(file, selection, own.root) for file in found]
     known = baseline if baseline is not None else own.root / own.baseline if own.baseline else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from absint.auditing.audit import Audit, Judged, Place
     from absint.result import Result
 
+
 class _Rule(NamedTuple):
     """A rule in the words of SARIF: one for each judgement."""
 

@@ -16,22 +16,24 @@ from absint.version import VERSION
 SCHEMA: Final = "absint.lint/1"
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-_OTHERS: Final = 3
 _WIDEST: Final = 300
 
 
 def report(result: LintResult, *, verbose: bool = False) -> Iterator[Line]:
-    """The findings of each file, and a summary; with `verbose` the further places of each."""
+    """The findings of each file, and a summary; if `verbose`, infos too, and the further places of each finding."""
     for file in result.files:
-        if file.findings:
+        findings = [item for item in file.findings if verbose or item.severity is not Severity.INFO]
+        if findings:
             yield Line(file.path, "bold")
-            for item in file.findings:
+            for item in findings:
                 yield Line(f"  {item.severity.value:<7} {_cut(str(item), verbose)}", _STYLES[item.severity])
                 if verbose:
                     yield from (Line(f"          {other}", "dim") for other in item.others)
     if result.stale:
-        yield Line(f"{result.stale:,} of the baseline are there no more: --write-baseline forgets them", "dim")
-    yield Line(result.summary, "bold")
+        gone = f"{result.stale:,} finding{'s' * (result.stale > 1)}"
+        yield Line(f"no longer found: {gone} of the baseline (--write-baseline brings it up to date)", "dim")
+    infos = result.counts[Severity.INFO]
+    yield Line(result.summary + (" (--verbose shows infos)" if infos and not verbose else ""), "bold")
 
 
 def _cut(text: str, verbose: bool) -> str:
@@ -70,10 +72,14 @@ def _file(file: FileReport) -> Json:
     return {"model": file.path, "in_baseline": file.hidden, "findings": findings}
 
 
-def annotations(result: LintResult) -> Iterator[Line]:
-    """Workflow commands that GitHub shows as annotations of files, and the summary."""
+def workflow_commands(result: LintResult, *, verbose: bool = False) -> Iterator[Line]:
+    """Workflow commands that GitHub shows as annotations of files, and the summary. It shows few of them, so infos
+    are left out unless `verbose`.
+    """
     for file in result.files:
         for item in file.findings:
+            if item.severity is Severity.INFO and not verbose:
+                continue
             properties = f"file={_property(file.path)},title={_property(_title(item))}"
             place = f"{item.where}: " if item.where else ""
             yield Line(f"::{_COMMANDS[item.severity]} {properties}::{_data(f'{place}{item.message}{item.more}')}")
@@ -94,4 +100,4 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-__all__ = ["SCHEMA", "annotations", "document", "explanation", "report", "rules"]
+__all__ = ["SCHEMA", "document", "explanation", "report", "rules", "workflow_commands"]

@@ -43,7 +43,11 @@ def _rule(code: str) -> Json:
         "fullDescription": {"text": f"{rule.summary} {rule.why}"},
         "help": {"text": f"{rule.summary} {rule.why}", "markdown": f"**{rule.name}**: {rule.summary}\n\n{rule.why}"},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "properties": {"tags": ["onnx", rule.name], "precision": "very-high", "problem.severity": _problem(rule.severity)},
+        "properties": {
+            "tags": ["onnx", rule.name],
+            "precision": "very-high",
+            "problem.severity": _problem(rule.severity),
+        },
     }
 
 
@@ -63,11 +67,13 @@ def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
         place["logicalLocations"] = [_logical(item.where)]
     text = f"{item.where}: {item.message}{item.more}" if item.where else f"{item.message}{item.more}"
     others: list[Json] = [
-        {"id": number, "logicalLocations": [_logical(other)]} for number, other in enumerate(item.others, 1)
+        {"id": number, "physicalLocation": in_file(file.path, index), "logicalLocations": [_logical(other)]}
+        for number, other in enumerate(item.others, 1)
     ]
     return {
         "ruleId": item.code,
         "ruleIndex": _INDEX[item.code],
+        "kind": "fail",
         "level": _LEVELS[item.severity],
         "message": {"text": text},
         "locations": [place],
@@ -81,7 +87,7 @@ def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
 
 
 def _logical(where: str) -> Json:
-    return {"name": where, "fullyQualifiedName": where, "kind": "member"}
+    return {"name": where, "fullyQualifiedName": where, "kind": "element"}
 
 
 __all__ = ["document"]

@@ -1,0 +1,162 @@
+"""`absint lint`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import format_option, memory_option
+from absint.commands.codes import FINE, NO
+from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.linting import LintResult, Settings
+    from absint.linting.codes import LintRule
+
+_CODES = "CODES"
+
+
+@click.command()
+@click.argument("models", metavar="[MODEL|DIR]...", nargs=-1)
+@click.option("--select", metavar=_CODES, multiple=True, help="Only these rules: codes, prefixes as ABS1, names, ALL.")
+@click.option("--ignore", metavar=_CODES, multiple=True, help="Not these rules, beside those that the project ignores.")
+@click.option("--exclude", metavar="PATTERN", multiple=True, help="Skip files and folders, as a line of a .gitignore.")
+@click.option("--force-exclude", is_flag=True, help="Skip them even if they are given by name.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    help="Exit with 1 for findings from this severity on.  [default: warning]",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings of this file.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline.")
+@click.option("--config", metavar="FILE", help="Settings from this TOML file instead of the nearest pyproject.toml.")
+@click.option("--isolated", is_flag=True, help="No settings from files.")
+@jobs_option
+@click.option("--seconds", type=float, metavar="SECONDS", help="Time limit of one model.  [default: 120]")
+@scheduler_option
+@memory_option
+@click.option("--verbose", "-v", is_flag=True, help="Show findings of severity info too, and all places of each.")
+@click.option("--explain", "code", metavar="CODE", help="Explain a rule, and do nothing else.")
+@click.option("--list-rules", is_flag=True, help="List all rules, and do nothing else.")
+@format_option("sarif", "github")
+def lint(
+    models: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    exclude: tuple[str, ...],
+    force_exclude: bool,
+    fail_on: str | None,
+    exit_zero: bool,
+    baseline: str | None,
+    write_baseline: bool,
+    config: str | None,
+    isolated: bool,
+    jobs: int | None,
+    seconds: float | None,
+    scheduler: str | None,
+    verbose: bool,
+    code: str | None,
+    list_rules: bool,
+    form: str,
+) -> int:
+    """Check models and folders of models, for CI and pre-commit.
+
+    Findings are nodes that cannot run, false declarations, sizes of inputs that a symbol hides, and more; --list-rules
+    shows all kinds. Each stands at the place where it begins. Without an argument, the models below the working
+    directory are checked; - is a model from standard input.
+
+    Settings come from [tool.absint.lint] in the nearest pyproject.toml. docs/lint.md explains rules and settings.
+
+    Exit code: 1 for a warning or an error (see --fail-on), else 0.
+    """
+    from absint.report.text import write
+
+    if list_rules or code is not None:
+        from absint.report import lint as shown
+
+        write(shown.rules() if code is None else shown.explanation(_rule(code)))
+        return FINE
+    if seconds is not None:
+        check_seconds(seconds)
+    settings = _settings(config, isolated)
+    known = baseline or (str(settings.root / settings.baseline) if settings.baseline else None)
+    if write_baseline and known is None:
+        raise UsageError("--write-baseline needs --baseline, the file to write")
+    from absint.linting import lint as run
+    from absint.linting.baseline import write_baseline as save
+
+    with progress("models") as advance:
+        found = run(
+            _given(models),
+            select=select,
+            ignore=ignore,
+            exclude=exclude,
+            force_exclude=force_exclude,
+            baseline=None if write_baseline else known,
+            jobs=jobs,
+            seconds=seconds,
+            scheduler=scheduler,
+            progress=advance,
+            settings=replace(settings, baseline=""),
+        )
+    if write_baseline and known is not None:
+        save(Path(known), found.files)
+        click.echo(f"{known}: {found.summary}")
+        return FINE
+    _print(found, form, verbose)
+    least = fail_on or settings.fail_on
+    return NO if found.failed(least) and not exit_zero else FINE
+
+
+def _settings(config: str | None, isolated: bool) -> Settings:
+    from absint.linting import Settings, find_settings
+    from absint.linting.settings import read_settings
+
+    if config is not None and isolated:
+        raise UsageError("--config and --isolated exclude each other")
+    if config is not None:
+        return read_settings(Path(config))
+    return Settings(Path.cwd()) if isolated else find_settings(Path.cwd())
+
+
+def _given(models: tuple[str, ...]) -> bytes | tuple[str, ...]:
+    if "-" not in models:
+        return models
+    if len(models) > 1:
+        raise UsageError("- is a model from standard input: give no other")
+    return sys.stdin.buffer.read()
+
+
+def _rule(code: str) -> LintRule:
+    from absint.linting.codes import RULES
+    from absint.linting.selection import read_prefixes
+
+    (prefix,) = read_prefixes([code.replace(",", " ")], "--explain")
+    if prefix not in RULES:
+        raise UsageError(f"--explain {code}: give the whole code of a rule, as {next(iter(RULES))}")
+    return RULES[prefix]
+
+
+def _print(found: LintResult, form: str, verbose: bool) -> None:
+    from absint.report import lint as shown
+    from absint.report.text import write
+
+    if form == "json":
+        click.echo(shown.document(found))
+    elif form == "sarif":
+        from absint.report.lint_sarif import document
+
+        click.echo(document(found))
+    elif form == "github":
+        write(shown.workflow_commands(found, verbose=verbose))
+    else:
+        write(shown.report(found, verbose=verbose))
+
+
+__all__ = ["lint"]

@@ -1,0 +1,212 @@
+"""Each rule finds what it is for, and nothing where it is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import onnx
+import pytest
+
+import absint
+from absint.diagnostics import Diagnostic, Severity
+from absint.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
+from absint.linting.finding import Finding, fingerprints
+from absint.linting.model import findings
+from absint.linting.running import _grouped
+from tests.absint.auditing.models import model
+from tests.absint.linting.models import BUILT, PAIRS, Pair, external
+
+ROOT = Path(__file__).parents[3]
+CASES = [pytest.param(code, pair, id=f"{code}-{n}") for code, pairs in PAIRS.items() for n, pair in enumerate(pairs)]
+
+
+def found(text: str, opset: int = 18) -> list[Finding]:
+    return list(findings(absint.analyze(model(text, opset))))
+
+
+@pytest.mark.parametrize(("code", "pair"), CASES)
+def test_a_rule_finds_its_fault(code: str, pair: Pair) -> None:
+    mine = [str(item) for item in found(pair.bad, pair.opset) if item.code == code]
+    assert len(mine) == 1, found(pair.bad, pair.opset)
+    assert pair.text in mine[0]
+
+
+@pytest.mark.parametrize(("code", "pair"), CASES)
+def test_a_rule_finds_nothing_without_it(code: str, pair: Pair) -> None:
+    assert [str(item) for item in found(pair.good, pair.opset) if item.code == code] == []
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_models_that_no_text_expresses(code: str) -> None:
+    (item,) = (item for item in findings(absint.analyze(BUILT[code]())) if item.code == code)
+    assert item.severity is RULES[code].severity
+    assert code not in {item.code for item in found("(float[N] x) => (z) {z = Relu(x)}")}
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (32, None),
+        (31, "ABS006 weights in 'w.bin': the file is too short: it has 31 bytes, and holds initialiser 'w'"),
+        (None, "ABS006 weights in 'w.bin': the file does not exist, and holds initialiser 'w'"),
+    ],
+)
+def test_weights_beside_the_model(tmp_path: Path, written: int | None, text: str | None) -> None:
+    path = external(tmp_path, written=32 if written is None else written)
+    if written is None:
+        (tmp_path / "w.bin").unlink()
+    texts = [str(item) for item in findings(absint.analyze(path)) if item.code == "ABS006"]
+    assert texts == ([] if text is None else [text])
+
+
+def test_every_rule_is_tested() -> None:
+    """Those about files, processes and plugins have tests of their own."""
+    others = {
+        "ABS001",
+        "ABS002",
+        "ABS003",
+        "ABS004",
+        "ABS005",
+        "ABS006",
+        "ABS402",
+        "ABS403",
+        "ABS404",
+        "ABS502",
+        "ABS505",
+    }
+    assert {*PAIRS, *BUILT, *others} == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "code", "expected"),
+    [
+        ("limit", Severity.WARNING, "ABS004", Severity.WARNING),
+        ("schema-inference", Severity.WARNING, "ABS402", Severity.INFO),
+        ("rule-failed", Severity.WARNING, "ABS403", Severity.WARNING),
+        ("plugin", Severity.WARNING, "ABS404", Severity.WARNING),
+        ("node-form", Severity.INFO, "ABS502", Severity.INFO),
+        ("malformed-node", Severity.WARNING, "ABS103", Severity.WARNING),
+        ("something new", Severity.WARNING, "ABS505", Severity.WARNING),
+        ("cannot-run", Severity.WARNING, "ABS106", Severity.WARNING),
+    ],
+)
+def test_diagnostics_have_rules(kind: str, severity: Severity, code: str, expected: Severity) -> None:
+    (item,) = _grouped([Diagnostic(severity, kind, "Relu a", "text")])
+    assert (item.code, item.severity, str(item)) == (code, expected, f"{code} Relu a: text")
+
+
+def test_every_kind_of_diagnostic_has_a_rule() -> None:
+    """Codes stand in calls of a report or of Diagnostic, as texts with a hyphen, or as constants."""
+    calls = re.compile(
+        r'(?:\.error|\.warn|\.note|_note|Diagnostic|LoadError)\([^()]*?"([a-z]+(?:-[a-z]+)+)"', re.DOTALL
+    )
+    constants = re.compile(r'^(?:CODE|[A-Z_]+): Final = "([a-z]+(?:-[a-z]+)+)"', re.MULTILINE)
+    kinds: set[str] = set()
+    for folder in ("program", "rules", "shapes", "solution", "declared"):
+        for file in (ROOT / "absint" / folder).rglob("*.py"):
+            text = file.read_text("utf-8")
+            kinds.update(calls.findall(text))
+            if "Diagnostic" in text:
+                kinds.update(constants.findall(text))
+    assert {"undefined-input", "cannot-run", "no-rule", "overridable-initialisers", "plugin-rule"} <= kinds
+    assert kinds - OF_DIAGNOSTICS.keys() - SILENT == {"false-declaration"}
+
+
+def test_silent_diagnostics_are_no_findings() -> None:
+    assert list(_grouped([Diagnostic(Severity.INFO, kind, "Relu a", "text") for kind in SILENT])) == []
+
+
+def test_nodes_with_one_message_are_one_finding() -> None:
+    layers = " ".join(f"y{n} = my.Nothing(x) z{n} = Add(x, i)" for n in range(12))
+    items = found(f"(float[N] x, int32[N] i) => (z0) {{{layers}}}")
+    assert [(item.code, item.count, len(item.others)) for item in items if item.code == "ABS102"] == [
+        ("ABS102", 12, 11)
+    ]
+    assert str(items[0]).endswith("found FLOAT and INT32 (and 11 more nodes)")
+
+
+CHAIN = "(float[N] x) => (float[8] z) <{declared}> {{a0 = Concat<axis = 0>(x, x) {nodes} z = Abs(a{last})}}"
+
+
+def test_200_false_declarations_from_one_node_are_one_finding() -> None:
+    """The first node in execution order is the cause, outputs come first among the others, and all are counted."""
+    nodes = " ".join(f"a{n} = Relu(a{n - 1})" for n in range(1, 200))
+    declared = ", ".join(f"float[N] a{n}" for n in range(200))
+    items = found(CHAIN.format(declared=declared, nodes=nodes, last=199))
+    (item,) = (item for item in items if item.code == "ABS202")
+    assert str(item) == (
+        "ABS202 value_info 'a0': declared [N], but it is [2*N]: false at N=1 "
+        "(and 200 more declarations that follow from it)"
+    )
+    assert (item.count, item.others[0], len(item.others)) == (201, "output 'z'", 50)
+
+
+def test_false_declarations_of_two_causes_are_two_findings() -> None:
+    items = found(
+        """(float[N] x, float[M] y) => (z, w) <float[N] a, float[N] b, float[M] c> {
+            a = Concat<axis = 0>(x, x) b = Relu(a) z = Abs(b) c = Concat<axis = 0>(y, y) w = Abs(c)}"""
+    )
+    assert [(item.where, item.count) for item in items if item.code == "ABS202"] == [
+        ("value_info 'a'", 2),
+        ("value_info 'c'", 1),
+    ]
+
+
+def test_a_case_of_size_0_hides_no_narrow_symbol() -> None:
+    """`seq == 8 or batch == 0`: a kernel skips an empty input."""
+    items = found("(float[batch, seq] x, float[2, 8] y) => (z) {z = Concat<axis = 0>(x, y)}")
+    assert [str(item) for item in items if item.code.startswith("ABS30")] == [
+        "ABS301 symbol 'seq' (x[1]): only size 8 is legal where no size is 0 "
+        "(Concat #0: the inputs must agree on axis 1)"
+    ]
+
+
+def test_a_contract_without_legal_sizes() -> None:
+    items = found("(float[N, 3] x, float[N] y, float[M] w) => (z, v) {z = Add(x, y) v = Relu(w)}")
+    assert {item.code for item in items} >= {"ABS302"}
+
+
+def test_an_unsound_policy_is_refused() -> None:
+    result = absint.analyze(model("(float[N] x) => (z) {z = Relu(x)}"), policy="rename")
+    with pytest.raises(absint.UsageError, match="lint needs the sound analysis"):
+        findings(result)
+
+
+def test_findings_survive_json() -> None:
+    item = Finding("ABS202", Severity.WARNING, "output 'z'", "text", 3, ("a", "b"), {"N": 1})
+    assert Finding.from_json(item.to_json()) == item
+    assert Finding.from_json(Finding("ABS001", Severity.ERROR, "", "text").to_json()).sizes is None
+
+
+def test_names_cannot_break_lines() -> None:
+    item = Finding("ABS101", Severity.ERROR, "a\nb", "c\x1b[31md", others=("e\rf",))
+    assert str(item) == "ABS101 a\\nb: c\\x1b[31md"
+    assert item.others == ("e\\rf",)
+
+
+def test_fingerprints_stay_while_rule_and_place_do() -> None:
+    one = Finding("ABS202", Severity.WARNING, "output 'z'", "false at N=1")
+    same = Finding("ABS202", Severity.WARNING, "output 'z'", "false at N=7", 5)
+    other = Finding("ABS201", Severity.WARNING, "output 'z'", "false at N=1")
+    assert fingerprints([one]) == fingerprints([same])
+    assert len(set(fingerprints([one, same, other]))) == 3
+    assert fingerprints([one, other])[1] == fingerprints([other])[0]
+
+
+def test_codes_are_well_formed() -> None:
+    assert list(RULES) == sorted(RULES)
+    for code, rule in RULES.items():
+        assert re.fullmatch(r"ABS\d{3}", code) is not None
+        assert rule.code == code
+        assert rule.summary.endswith(".")
+        assert rule.why.endswith(".")
+    names = [rule.name for rule in RULES.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_stopped_analysis_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model("(float[N] x) => (z) {a = Relu(x) b = Abs(a) z = Neg(b)}"), path)
+    codes = [item.code for item in findings(absint.analyze(path, max_nodes=1))]
+    assert "ABS004" in codes
