@@ -17,6 +17,7 @@ LOCATION = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
+        "id": {"type": "integer", "minimum": -1},
         "physicalLocation": {"type": "object", "properties": {"artifactLocation": ARTIFACT}},
         "logicalLocations": {"type": "array", "uniqueItems": True, "items": LOGICAL},
     },
