@@ -88,3 +88,18 @@ def test_the_script_prints_sizes(name: str, binding: dict[str, int]) -> None:
     assert ": rank unknown" not in done.stdout
     if name == "tiny_decoder.onnx":
         assert "in all: [2, 4, 64]" in done.stdout.replace("(", "[").replace(")", "]")
+
+
+def test_the_optimiser_of_onnxscript_folds_what_the_shapes_decide(tmp_path: Path) -> None:
+    source, target = EXAMPLES / "tiny_decoder.onnx", tmp_path / "out.onnx"
+    command = [sys.executable, str(EXAMPLES / "onnxscript_optimizer.py"), str(source), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+    assert "logits: [batch,seq,64]" in done.stdout.splitlines()
+    assert len(onnx.load(target).graph.node) < len(onnx.load(source).graph.node)
+    before, after = (
+        onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]) for path in (source, target)
+    )
+    feed = feeds_of(before, {"batch": 2, "seq": 4, "past": 6}, 1)
+    for one, other in zip(before.run(None, feed), after.run(None, feed), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -85,14 +85,14 @@ def annotate(
     replacing = backed_up(model, force=force) if in_place else nullcontext()
     if simplify_only:
         with replacing:
-            return _simplified(model, target, copies_weights=copy_weights)
+            return _simplified(model, target, copy_weights=copy_weights)
     from absint.declared.annotate import Style
     from absint.declared.saving import STANDARD_OUTPUT, save_annotated
     from absint.report import text
 
     result = analysed(model, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)
     with replacing:
-        saved = save_annotated(result, target, Style(merge, outputs, dialect), copies_weights=copy_weights)
+        saved = save_annotated(result, target, Style(merge, outputs, dialect), copy_weights=copy_weights)
     _note_weights(saved.weights_elsewhere, target)
     if target != STANDARD_OUTPUT:
         label = f", {result.policy.label}" if result.policy.label else ""
@@ -118,11 +118,11 @@ def _target(model: str, output: str | None, *, in_place: bool, force: bool) -> s
     return model
 
 
-def _simplified(model: str, target: str, *, copies_weights: bool) -> int:
+def _simplified(model: str, target: str, *, copy_weights: bool) -> int:
     from absint.declared.saving import STANDARD_OUTPUT, save_simplified
     from absint.model.load import load
 
-    changed, weights = save_simplified(load(model), target, copies_weights=copies_weights)
+    changed, weights = save_simplified(load(model), target, copy_weights=copy_weights)
     _note_weights(weights, target)
     if target != STANDARD_OUTPUT:
         click.echo(f"{target}: {changed:,} {'dim' if changed == 1 else 'dims'} simplified")

@@ -43,7 +43,7 @@ def save_annotated(
     target: str,
     style: Style = Style(),  # noqa: B008 (it is immutable)
     *,
-    copies_weights: bool = False,
+    copy_weights: bool = False,
 ) -> AnnotatedFile:
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     if target != STANDARD_OUTPUT:
@@ -52,12 +52,12 @@ def save_annotated(
         original = outline(opened.data)
         found = annotated(analysed, style, model=original)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
-        weights = write_copy(opened, pieces, original, analysed.folder, target, copies_weights=copies_weights)
+        weights = write_copy(opened, pieces, original, analysed.folder, target, copy_weights=copy_weights)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
     return AnnotatedFile(target, values, found.left_out, tuple(weights))
 
 
-def save_simplified(loaded: Loaded, target: str, *, copies_weights: bool = False) -> tuple[int, Sequence[str]]:
+def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) -> tuple[int, Sequence[str]]:
     """Write a copy in which only the texts of dims are others: those that are expressions, in their shortest form.
 
     The answer is the number of texts that changed, and weights that are not beside the copy.
@@ -70,7 +70,7 @@ def save_simplified(loaded: Loaded, target: str, *, copies_weights: bool = False
         copy.CopyFrom(original)
         changed = simplify(copy)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, copy))
-        return changed, write_copy(opened, pieces, original, loaded.folder, target, copies_weights=copies_weights)
+        return changed, write_copy(opened, pieces, original, loaded.folder, target, copy_weights=copy_weights)
 
 
 def _graphs(model: ModelProto) -> Iterator[GraphProto]:

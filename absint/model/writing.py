@@ -71,7 +71,7 @@ def write_copy(
     folder: Path | None,
     target: str,
     *,
-    copies_weights: bool = False,
+    copy_weights: bool = False,
 ) -> Sequence[str]:
     """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
 
@@ -84,11 +84,11 @@ def write_copy(
         return ()
     weights = _locations(model)
     _check_weights(weights, folder, target)
-    if copies_weights and folder is not None:
+    if copy_weights and folder is not None:
         _copy_weights(weights, folder, Path(os.path.realpath(target)).parent)
     is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
     is_beside = folder is None or Path(os.path.realpath(target)).parent == folder.resolve()
-    return () if not is_file or is_beside or copies_weights else weights
+    return () if not is_file or is_beside or copy_weights else weights
 
 
 def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:

@@ -69,17 +69,19 @@ class Copies(Analysed):
         *,
         outputs: bool | None = None,
         dialect: str = "absint",
+        copy_weights: bool = False,
     ) -> AnnotatedFile:
         """Write the copy that `annotate` makes to a file, which is complete or not written at all.
 
         Bytes are copied from the model's file to the new one, and only declarations and metadata change: weights never
-        come into memory, files of over 2 GB work, and references to external data stay. Raises UsageError as `annotate`
+        come into memory, files of over 2 GB work, and references to external data stay; with `copy_weights` these files
+        are copied beside the new one. Raises UsageError as `annotate`
         does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
         from absint.declared.annotate import Style
         from absint.declared.saving import save_annotated
 
-        return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect))
+        return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect), copy_weights=copy_weights)
 
 
 __all__ = ["Copies"]
