@@ -1,4 +1,4 @@
-"""onnxscript's optimiser after shape inference by absint, as one sequence of passes: `python onnxscript_optimizer.py MODEL OUT`.
+"""onnxscript's optimiser after shape inference by absint: `python onnxscript_optimizer.py MODEL OUT`.
 
 It needs `pip install onnxscript`. The optimiser folds what it knows the size of; absint tells it every size.
 """
