@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from absint.result import Result
     from absint.shapes.sizes import Sizes
     from absint.solver.constraints import Role
+    from absint.solver.contracts.contract import Contract
 
 
 @click.command()
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     "everything",
     is_flag=True,
     help="List each clause with all its nodes, and what clauses cannot say; with --role, every relation.",
+)
+@click.option(
+    "--samples", type=click.IntRange(0), metavar="COUNT", default=0, help="Add so many legal sizes, small and large."
 )
 @click.option(
     "--role",
@@ -59,6 +63,7 @@ def contract(
     output: str | None,
     assume: tuple[str, ...],
     sizes: Sizes,
+    samples: int,
     limits: SolverLimits,
     form: Form,
 ) -> int:
@@ -82,6 +87,8 @@ def contract(
     """
     if shapes and form not in ("text", "python"):
         raise UsageError(f"--shapes writes a Python function: leave out --format {form}")
+    if samples and (shapes or roles or form not in ("text", "json")):
+        raise UsageError("--samples adds sizes to the clauses: leave out --shapes, --role and other formats")
     if shapes and roles:
         raise UsageError(f"--shapes writes no constraints: leave out --role {roles[0]}")
     if output == "-":
@@ -95,7 +102,9 @@ def contract(
         warm_up(limits)
     result = analysed(model, assume, sizes, settings=settings)
     if has_clauses:
-        return _clauses(result, everything, limits, form, model, output)
+        with working("simplifying the contract"):
+            found = result.contract(samples=samples, **limits._asdict())
+        return _clauses(result, found, everything, form, model, output)
     from absint.report import exports
 
     if shapes:
@@ -112,12 +121,10 @@ def contract(
     return FINE
 
 
-def _clauses(result: Result, everything: bool, limits: SolverLimits, form: Form, model: str, output: str | None) -> int:
+def _clauses(result: Result, found: Contract, everything: bool, form: Form, model: str, output: str | None) -> int:
     from absint.report.contracts import report
     from absint.report.text import width_of, write
 
-    with working("simplifying the contract"):
-        found = result.contract(**limits._asdict())
     if form == "json":
         from absint.solution.naming import where
 

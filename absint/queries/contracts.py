@@ -17,6 +17,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
+from absint.queries.legal_samples import legal_samples
 from absint.queries.provers import checked
 from absint.queries.size_boxes import stated_within
 from absint.shapes.assumptions import known_names
@@ -30,9 +31,16 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def contract(analysed: Analysed, limits: Limits) -> Contract:
+def contract(analysed: Analysed, limits: Limits, samples: int = 0) -> Contract:
     """See `absint.Result.contract`."""
     analysed.require_sound("a contract")
+    if not samples:
+        return _contract(analysed, limits)
+    found = legal_samples(analysed, samples, limits)
+    return replace(_contract(analysed, limits), samples=found.sizes)
+
+
+def _contract(analysed: Analysed, limits: Limits) -> Contract:
     base = recorded(analysed).base
     shown = base.renamed(all_names(analysed))
     with within(checked(limits).seconds):

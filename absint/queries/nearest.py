@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.deadline import DeadlineError, within
@@ -15,6 +16,7 @@ from absint.queries.provers import checked
 from absint.queries.size_checks import check, sizes_of
 from absint.solution.constraints import recorded
 from absint.solver.constraints import ConstraintSet
+from absint.solver.contracts.shortening import simplified
 from absint.solver.nearest.candidates import Candidates
 from absint.solver.prove import Prover
 
@@ -30,9 +32,9 @@ def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> N
     """See `absint.Result.nearest`."""
     analysed.require_sound("a check of sizes")
     limits = checked(limits or Limits(SECONDS))
-    search = LegalSearch(analysed, sizes_of(analysed, sizes), limits)
+    given = sizes_of(analysed, sizes)
     with within(limits.seconds):
-        return search.answer()
+        return _Answer(LegalSizes(analysed, given, limits), given).found()
 
 
 def nearest_line(analysed: Analysed, sizes: Mapping[str, int], seconds: float = SECONDS) -> str:
@@ -40,59 +42,33 @@ def nearest_line(analysed: Analysed, sizes: Mapping[str, int], seconds: float = 
     return nearest(analysed, sizes, Limits(seconds)).line
 
 
-class LegalSearch:
-    """The search for legal sizes around given ones. Checks are kept: no sizes are checked twice."""
+class LegalSizes:
+    """The legal sizes of some symbols: all sizes, and the elements that are chosen. No sizes are checked twice."""
 
-    def __init__(self, analysed: Analysed, given: Mapping[str, int], limits: Limits) -> None:
-        self._analysed = analysed
-        self._given = given
-        self._prover = Prover(ConstraintSet(), order=tuple(analysed.parameters), limits=limits)
-        self._symbols = {name: analysed.parameters[name] for name in given}
-        self._requirements = requirements(analysed, given)
-        self._checked: dict[tuple[int, ...], Outcome] = {}
+    def __init__(self, analysed: Analysed, names: Iterable[str], limits: Limits) -> None:
+        self.symbols = {name: analysed.parameters[name] for name in names}
         self.reason = ""
         """The limit that was reached, if one was."""
+        self._analysed = analysed
+        self._prover = Prover(ConstraintSet(), order=tuple(analysed.parameters), limits=limits)
+        self._checked: dict[tuple[int, ...], Outcome] = {}
 
-    def answer(self) -> Nearest:
-        """The whole answer; past the deadline that is set, what was found by then."""
-        legal, sizes, proved = False, None, False
-        alone: list[Alone] = []
-        try:
-            legal = self._is_legal(self._given)
-            sizes, proved = self._together()
-            alone.extend(Alone(name, self._beside(name, -1), self._beside(name, 1)) for name in self._given)
-        except DeadlineError as error:
-            self.reason = str(error)
-            unknown = Neighbour(None, proved=False)
-            alone += [Alone(name, unknown, unknown) for name in list(self._given)[len(alone) :]]
-        distance = None if sizes is None else sum(abs(size - self._given[name]) for name, size in sizes.items())
-        return Nearest(self._given, legal, sizes, distance, proved, tuple(alone), self.reason)
+    @cached_property
+    def requirements(self) -> list[Relation]:
+        """The relations that all of them meet."""
+        return requirements(self._analysed, self.symbols)
 
-    def _together(self) -> tuple[Mapping[str, int] | None, bool]:
-        """The nearest legal sizes, without a 0 that is not given if there are any."""
-        not_zero = tuple(ge(self._symbols[name], 1) for name in self._analysed.symbols if self._given[name])
-        sizes, proved = self._first(not_zero)
-        if sizes is None and not_zero:
-            before, self.reason = self.reason, ""
-            sizes, proved = self._first()
-            self.reason = before or self.reason
-            proved = proved and (sizes is None or not before)
-        return sizes, proved
-
-    def _first(self, extra: tuple[Relation, ...] = ()) -> tuple[Mapping[str, int] | None, bool]:
-        """The first legal sizes that meet the extra relations; True if no nearer ones are left, or none at all."""
-        found = next(self.legal(extra), None)
-        return (None, not self.reason) if found is None else found
-
-    def legal(self, extra: tuple[Relation, ...] = ()) -> Iterator[tuple[Mapping[str, int], bool]]:
+    def near(
+        self, given: Mapping[str, int], extra: Sequence[Relation] = ()
+    ) -> Iterator[tuple[Mapping[str, int], bool]]:
         """Legal sizes that meet the extra relations too, nearest first; True if no nearer ones are left, proved.
 
         Where it ends with a `reason`, there may be more. Raises DeadlineError past the deadline that is set.
         """
-        candidates = Candidates(self._given, self._symbols, [*self._requirements, *extra], self._prover)
+        candidates = Candidates(given, self.symbols, [*self.requirements, *extra], self._prover)
         refused, undecided = 0, False
         for candidate in candidates:
-            if self._is_legal(candidate.sizes):
+            if self.is_legal(candidate.sizes):
                 yield candidate.sizes, candidate.nearest and not undecided
                 refused = 0
                 continue
@@ -106,17 +82,12 @@ class LegalSearch:
                 return
         self.reason = candidates.reason or self.reason
 
-    def _beside(self, name: str, side: int) -> Neighbour:
-        """The nearest legal size of one symbol, above or below the given one."""
-        symbol = self._symbols[name]
-        others = tuple(eq(self._symbols[other], size) for other, size in self._given.items() if other != name)
-        reason, self.reason = self.reason, ""
-        beyond = gt(symbol, self._given[name]) if side > 0 else lt(symbol, self._given[name])
-        sizes, proved = self._first((*others, beyond))
-        self.reason = reason or self.reason
-        return Neighbour(None if sizes is None else sizes[name], proved)
+    def not_empty(self, given: Mapping[str, int]) -> tuple[Relation, ...]:
+        """Every size is 1 or more that is so in the given ones."""
+        return tuple(ge(self.symbols[name], 1) for name in self._analysed.symbols if given[name])
 
-    def _is_legal(self, sizes: Mapping[str, int]) -> bool:
+    def is_legal(self, sizes: Mapping[str, int]) -> bool:
+        """A check confirms the sizes."""
         return self._outcome(sizes) in (Outcome.RUNS, Outcome.HOLDS)
 
     def _outcome(self, sizes: Mapping[str, int]) -> Outcome:
@@ -126,12 +97,61 @@ class LegalSearch:
         return self._checked[key]
 
 
-def requirements(analysed: Analysed, names: Mapping[str, int]) -> list[Relation]:
-    """The relations over these symbols that every run needs: premises of declarations, assumptions, requirements."""
+class _Answer:
+    """The nearest of legal sizes; past the deadline that is set, what was found by then."""
+
+    def __init__(self, legal: LegalSizes, given: Mapping[str, int]) -> None:
+        self._legal, self._given = legal, given
+
+    def found(self) -> Nearest:
+        is_legal, sizes, proved = False, None, False
+        alone: list[Alone] = []
+        try:
+            is_legal = self._legal.is_legal(self._given)
+            sizes, proved = self._together()
+            alone.extend(Alone(name, self._beside(name, -1), self._beside(name, 1)) for name in self._given)
+        except DeadlineError as error:
+            self._legal.reason = str(error)
+            unknown = Neighbour(None, proved=False)
+            alone += [Alone(name, unknown, unknown) for name in list(self._given)[len(alone) :]]
+        distance = None if sizes is None else sum(abs(size - self._given[name]) for name, size in sizes.items())
+        return Nearest(self._given, is_legal, sizes, distance, proved, tuple(alone), self._legal.reason)
+
+    def _together(self) -> tuple[Mapping[str, int] | None, bool]:
+        """The nearest legal sizes, without a 0 that is not given if there are any."""
+        not_empty = self._legal.not_empty(self._given)
+        sizes, proved = self._first(not_empty)
+        if sizes is None and not_empty:
+            undecided = not proved
+            sizes, proved = self._first()
+            proved = proved and (sizes is None or not undecided)
+        return sizes, proved
+
+    def _first(self, extra: Sequence[Relation] = ()) -> tuple[Mapping[str, int] | None, bool]:
+        """The first legal sizes that meet the extra relations; True if no nearer ones are left, or none at all."""
+        reason, self._legal.reason = self._legal.reason, ""
+        sizes, proved = next(self._legal.near(self._given, extra), (None, False))
+        if sizes is None:
+            proved = not self._legal.reason
+        self._legal.reason = reason or self._legal.reason
+        return sizes, proved
+
+    def _beside(self, name: str, side: int) -> Neighbour:
+        """The nearest legal size of one symbol, above or below the given one."""
+        symbols = self._legal.symbols
+        others = tuple(eq(symbols[other], size) for other, size in self._given.items() if other != name)
+        beyond = gt(symbols[name], self._given[name]) if side > 0 else lt(symbols[name], self._given[name])
+        sizes, proved = self._first((*others, beyond))
+        return Neighbour(None if sizes is None else sizes[name], proved)
+
+
+def requirements(analysed: Analysed, names: Mapping[str, object]) -> list[Relation]:
+    """Relations over these symbols that every run needs, simplified by each other: premises of declarations,
+    assumptions of the caller, requirements of nodes."""
     known = names.keys()
     stated = (c.formula for c in recorded(analysed).base if c.role == "required")
     every = (*analysed.declared_premises, *analysed.assumptions, *stated)
-    return [relation for relation in dict.fromkeys(every) if relation.free_symbols <= known]
+    return list(simplified({r: {} for r in every if r.free_symbols <= known}, (), tuple(names)))
 
 
-__all__ = ["LegalSearch", "nearest", "nearest_line", "requirements"]
+__all__ = ["LegalSizes", "nearest", "nearest_line", "requirements"]

@@ -1,7 +1,7 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
-relations      relations and the nodes that state them, in one line each
+relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
 study          the table of a study
 exports        the constraints of a model for other tools
 proofs, contracts, constraints, checks, feeds, classes, costs, policies, audit, audit_sarif, lint, lint_sarif

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.text.escapes import plain
-from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, stated
+from absint.report.checks import listed
+from absint.report.clauses import Row, is_long, meaning, rows
+from absint.report.relations import brief, by_nodes, failures_by_reason, in_short, plural, reason, sizes, stated
 from absint.report.text import Line, definitions, wrapped
 from absint.solution.naming import where
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
     from absint.result import Result
     from absint.solver.constraints import PossibleFailure
-    from absint.solver.contracts.contract import Clause, Contract
+    from absint.solver.contracts.contract import Contract
 
 _SHOWN: Final = 30
 """Clauses that are shown without `--all`."""
@@ -35,29 +37,44 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
     else:
         count = len(contract.clauses)
         yield Line(f"{plain(result.origin)}: legal sizes meet {count:,} {plural('clause', count)}{over}", "bold")
-    shown = contract.clauses if everything else contract.clauses[:_SHOWN]
-    for clause in shown:
-        yield from _clause(clause, texts, width, everything)
-    if len(shown) < len(contract.clauses):
-        yield Line(f"  and {len(contract.clauses) - len(shown):,} more")
+    found = rows(contract)
+    for row in found if everything else found[:_SHOWN]:
+        yield from _all_nodes(row, texts, width) if everything else _short(contract, row, texts, width)
+    if len(found) > _SHOWN and not everything:
+        yield Line(f"  and {len(found) - _SHOWN:,} more")
     if contract.possible is None:
         yield Line("whether any size meets all clauses was not decided", "yellow")
     if contract.reason:
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     yield from _beyond(result, contract, texts, width, everything)
+    yield from listed("legal sizes to try", list(map(sizes, contract.samples)), width, len(contract.samples))
     yield from definitions(texts, width)
 
 
-def _clause(clause: Clause, texts: Where, width: int, everything: bool) -> Iterator[Line]:
-    if not everything:
-        nodes = by_nodes(clause.because, clause.relation)
-        yield from _row(nodes if clause.relation is FALSE else f"{brief(clause.relation, texts)}  ({nodes})", width)
-        return
-    yield from _row(brief(clause.relation, texts), width)
-    for constraint in clause.because:
-        stronger = "" if constraint.formula is clause.relation else f", which needs {brief(constraint.formula, texts)}"
-        text = f"    {plain(reason(constraint.origin, constraint.reason) + stronger)}"
-        yield from (Line(part, "dim") for part in wrapped(text, width, 8))
+def _short(contract: Contract, row: Row, texts: Where, width: int) -> Iterator[Line]:
+    """One line for the clauses of a row, with the first nodes that impose them."""
+    because = [constraint for clause in row.clauses for constraint in clause.because]
+    relation = row.clauses[0].relation
+    nodes = by_nodes(because, relation)
+    if relation is FALSE:
+        said = nodes
+    elif len(row.clauses) > 1:
+        said = f"{', '.join(row.names)} >= 1  ({nodes})"
+    else:
+        short = meaning(contract, relation) if is_long(relation) else ""
+        said = f"{short or brief(relation, texts)}  ({nodes})"
+    yield from _row(said, width)
+
+
+def _all_nodes(row: Row, texts: Where, width: int) -> Iterator[Line]:
+    """Each clause, with all nodes that impose it."""
+    for clause in row.clauses:
+        yield from _row(brief(clause.relation, texts), width)
+        for constraint in clause.because:
+            same = constraint.formula is clause.relation
+            stronger = "" if same else f", which needs {brief(constraint.formula, texts)}"
+            text = f"    {plain(reason(constraint.origin, constraint.reason) + stronger)}"
+            yield from (Line(part, "dim") for part in wrapped(text, width, 8))
 
 
 def _beyond(result: Result, contract: Contract, texts: Where, width: int, everything: bool) -> Iterator[Line]:

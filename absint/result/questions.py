@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
+    from absint.queries.legal_samples import LegalSamples
     from absint.queries.neighbours import Nearest
     from absint.queries.outcomes import Check, RangeCheck
     from absint.queries.provers import Given
@@ -95,16 +96,19 @@ class Questions(Analysed):
 
         return equal_buffers(self, Limits(seconds, rlimit, memory))
 
-    def contract(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Contract:
+    def contract(
+        self, *, samples: int = 0, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
+    ) -> Contract:
         """The legal sizes of the inputs: the fewest clauses over input symbols, each with the nodes behind it.
 
         The clauses are necessary for every run. What they cannot say is listed beside them: requirements over
         data-dependent sizes, nodes that may fail on data, and the premises. Limits are as for `prove`: past
-        `seconds` the clauses are those of the nodes as they stand, and `reason` says so.
+        `seconds` the clauses are those of the nodes as they stand, and `reason` says so. `samples` is a number of legal
+        sizes to add, as the method of that name finds them.
         """
         from absint.queries.contracts import contract
 
-        return contract(self, Limits(seconds, rlimit, memory))
+        return contract(self, Limits(seconds, rlimit, memory), samples)
 
     def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
         """Facts about an input symbol in every run that succeeds: range, congruence, finite set, solved value, origins.
@@ -135,6 +139,16 @@ class Questions(Analysed):
         from absint.queries.nearest import nearest
 
         return nearest(self, sizes, Limits(seconds, rlimit, memory))
+
+    def samples(self, count: int, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> LegalSamples:
+        """So many legal sizes, no two alike and the same in every run: small and large ones, ends of ranges.
+
+        `check` confirms each. Limits are as for `prove`: there are fewer if time runs out, or if no others are legal.
+        Raises UsageError for a count below 1.
+        """
+        from absint.queries.legal_samples import legal_samples
+
+        return legal_samples(self, count, Limits(seconds, rlimit, memory))
 
     def check_range(
         self, box: Sizes, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY

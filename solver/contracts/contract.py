@@ -54,6 +54,8 @@ class Contract:
     """The reason why the clauses were neither simplified nor shown to be satisfiable; empty if they were."""
     elements: tuple[str, ...] = ()
     """The elements of inputs that clauses mention."""
+    samples: tuple[Mapping[str, int], ...] = ()
+    """Legal sizes, as many as were asked for, or all that were found."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]
@@ -104,6 +106,7 @@ class Contract:
                     {"node": d.origin.name, "operator": d.origin.operator, "path": d.origin.path, "reason": d.reason}
                     for d in self.possible_failures
                 ],
+                "samples": [dict(sizes) for sizes in self.samples],
                 "definitions": texts.definitions,
             },
             indent=1,

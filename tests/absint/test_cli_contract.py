@@ -128,6 +128,7 @@ def test_a_contract_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "shared",
         "beyond",
         "doubts",
+        "samples",
         "definitions",
     }
     assert found["schema"] == "absint.contract/1"

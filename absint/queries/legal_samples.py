@@ -1,0 +1,150 @@
+"""Legal sizes to try a model at: small and large ones, at the ends of ranges and of remainders, no two alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import log2
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from absint.errors import UsageError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import LONG, Limits
+from absint.lattices.logic.facts import Facts
+from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.interval import ANY
+from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.queries.nearest import LegalSizes
+from absint.queries.provers import checked
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+_TRIED: Final = 8
+"""Legal sizes around a wanted one that are passed over since they are samples already."""
+
+_LARGEST: Final = 1 << 16
+"""The greatest end of a range that is a sample."""
+
+_DRAWN: Final = 4
+"""Sizes that are drawn for each sample that is missing."""
+
+_OPEN: Final = 1024
+"""The end of a range without one."""
+
+_DRAWN_TO: Final = 32
+"""About the largest size that is drawn: one symbol at a time is at the end of its range."""
+
+_TYPICAL: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+_LARGE: Final = 100
+
+
+@dataclass(frozen=True)
+class LegalSamples:
+    """Sizes that a check confirms, the same in every run. The first are small, typical and large; no size is 0 before
+    all other kinds have had their turn."""
+
+    sizes: tuple[Mapping[str, int], ...]
+    complete: bool = False
+    """No other sizes are legal, those with a 0 apart: proved."""
+    reason: str = ""
+    """The reason why there are fewer than were asked for, if a limit was reached."""
+
+    def __str__(self) -> str:
+        rows = [", ".join(f"{plain(name)}={size}" for name, size in sizes.items()) for sizes in self.sizes]
+        if not rows:
+            rows = ["no sizes are legal" if self.complete else "no legal sizes were found"]
+        return "\n".join([*rows, *([f"({self.reason})"] if self.reason else [])])
+
+    def __repr__(self) -> str:
+        return f"<LegalSamples: {excerpt('; '.join(str(self).splitlines()))}>"
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __iter__(self) -> Iterator[Mapping[str, int]]:
+        return iter(self.sizes)
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.samples/1`."""
+        return json_text(
+            {
+                "schema": "absint.samples/1",
+                "sizes": [dict(sizes) for sizes in self.sizes],
+                "complete": self.complete,
+                "reason": self.reason,
+            },
+            indent=1,
+        )
+
+
+def legal_samples(analysed: Analysed, count: int, limits: Limits | None = None) -> LegalSamples:
+    """See `absint.Result.samples`."""
+    analysed.require_sound("a check of sizes")
+    if count < 1:
+        raise UsageError(f"{count} samples: expected a number from 1 on")
+    limits = checked(limits or Limits(LONG))
+    legal = LegalSizes(analysed, analysed.symbols, limits)
+    found: dict[tuple[int, ...], Mapping[str, int]] = {}
+    complete = False
+    try:
+        with within(limits.seconds):
+            for wanted in _wanted(legal, count):
+                fresh = _beside(legal, wanted, found)
+                if fresh is not None:
+                    found[tuple(fresh.values())] = fresh
+                elif all(wanted.values()) and not legal.reason and len(found) < _TRIED:
+                    complete = True
+                    break
+                if len(found) == count:
+                    break
+    except DeadlineError as error:
+        legal.reason = str(error)
+    return LegalSamples(tuple(found.values()), complete, "" if len(found) == count else legal.reason)
+
+
+def _beside(
+    legal: LegalSizes, wanted: Mapping[str, int], found: Mapping[tuple[int, ...], object]
+) -> Mapping[str, int] | None:
+    """The legal sizes nearest to the wanted ones that are no sample yet."""
+    near = islice(legal.near(wanted, legal.not_empty(wanted)), _TRIED)
+    return next((sizes for sizes, _ in near if tuple(sizes.values()) not in found), None)
+
+
+def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
+    """Sizes around which samples are wanted."""
+    facts = Facts(legal.requirements, tuple(legal.symbols))
+    ranges = {name: _range(facts, parameter) for name, parameter in legal.symbols.items()}
+    draw = Random(0)
+
+    def drawn() -> dict[str, int]:
+        ends = {name: (log2(r.start), log2(min(r[-1], _DRAWN_TO + 2 * r.start))) for name, r in ranges.items()}
+        return {name: round(2 ** draw.uniform(*pair)) for name, pair in ends.items()}
+
+    yield {name: r.start for name, r in ranges.items()}
+    yield {name: r.start + (_TYPICAL[at % len(_TYPICAL)] - 1) * r.step for at, (name, r) in enumerate(ranges.items())}
+    yield {name: max(_LARGE - 7 * at, 1) for at, name in enumerate(ranges)}
+    for place in (-1, 0, -2, 1):
+        for name, r in ranges.items():
+            yield {**drawn(), name: r[place]} if len(r) > 1 else drawn()
+    for _ in range(count * _DRAWN if ranges else 0):
+        yield drawn()
+    for name in ranges:
+        yield {**drawn(), name: 0}
+
+
+def _range(facts: Facts, parameter: Expr) -> range:
+    """The sizes of a symbol that facts leave, as far as samples go; 0 is none of them."""
+    value = facts.simplify(parameter)
+    lo, hi = value.bounds
+    known = facts.congruence(value) if isinstance(value, Expr) else ANY
+    step = max(known.modulus, 1)
+    start = 1 if lo is None else max(lo, 1)
+    start += (known.remainder - start) % step
+    last = hi if hi is not None and hi <= _LARGEST else max(_OPEN, 2 * start)
+    return range(start, max(last, start) + 1, step)
+
+
+__all__ = ["LegalSamples", "legal_samples"]
