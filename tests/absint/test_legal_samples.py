@@ -121,3 +121,11 @@ def test_contracts_have_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["contract", "halved.onnx", "--samples", "2", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["samples"] == [{"H": 2, "W": 2}, {"H": 2, "W": 4}]
     assert run(["contract", "halved.onnx", "--samples", "-2"]) == 2
+
+
+def test_samples_go_with_clauses_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    model("halved")
+    assert run(["contract", "halved.onnx", "--samples", "2", "--role", "all"]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: --samples adds sizes to the clauses: leave out --shapes, --role and other formats\n"
+    )
