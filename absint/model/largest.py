@@ -7,14 +7,16 @@ from typing import Final
 
 from absint.lattices.shape import Shape
 from absint.lattices.terms.intern import remembered
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
 
 MOST: Final = (1 << 63) - 1
 
 
-def oversize(value: Tensor) -> str | None:
+def oversize(value: Value) -> str | None:
     """The reason why no tensor has the type and shape of a value: a size or its bytes do not fit 63 bits."""
-    return _oversize(value.shape, value.dtype.bits) if value.shape.rank else None
+    if not isinstance(value, Tensor) or not value.shape.rank:
+        return None
+    return _oversize(value.shape, value.dtype.bits)
 
 
 @remembered

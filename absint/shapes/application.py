@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE
+from absint.lattices.terms.kept import Kept
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.largest import oversize
@@ -16,7 +18,7 @@ from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
-from absint.shapes.readability import readable
+from absint.shapes.readability import is_short, readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
@@ -31,10 +33,7 @@ def computed(run: Interpretation, node: int, item: Node, operation: Operation, s
         summary = run.first_round.summary(node, item.operands)
     if summary is None:
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-        if item.gate < 0 and run.memo is not None:
-            summary = run.memo[operation].get(inputs if run.context is None else (inputs, run.context))
-        if summary is None:
-            summary = _applied(run, node, item, operation, inputs, states)
+        summary = _applied(run, node, item, operation, inputs, states)
     run.applied[node] = summary
     return run.outputs(node, summary) if summary.holes else summary.outputs
 
@@ -42,14 +41,18 @@ def computed(run: Interpretation, node: int, item: Node, operation: Operation, s
 def _applied(
     run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
 ) -> RuleSummary:
-    if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
-        return RuleSummary((BOTTOM,) * operation.outputs, ())
-    facts = run.facts_at(item.gate)
     key: object = inputs if run.context is None else (inputs, run.context)
-    if facts is not run.facts:
-        key = (inputs, run.context, facts.key)
+    facts = run.facts
+    if item.gate >= 0:
+        if states[item.gate][0] is BOTTOM:
+            return RuleSummary((BOTTOM,) * operation.outputs, ())
+        facts = run.facts_at(item.gate)
+        if facts is not run.facts:
+            key = (inputs, run.context, facts.key)
     summary = None if run.memo is None else run.memo[operation].get(key)
     if summary is None:
+        if BOTTOM in inputs:
+            return RuleSummary((BOTTOM,) * operation.outputs, ())
         run.applications += 1
         if run.timings is None:
             summary = _checked(run, node, operation, inputs, facts)
@@ -106,26 +109,37 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
         run.crashes[node] = rule.failure(error)
         return name_unknowns(_unknown(operation, inputs), possible_failures=("its rule failed",))
     outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks = result
-    outputs = typed(operation, inputs, outputs)
     if name in EXACT and rejected is None:
-        outputs = evaluated(operation, inputs, outputs)
+        outputs = evaluated(operation, inputs, typed(operation, inputs, outputs))
     if run.simplify is not None:
-        outputs = tuple(map(run.simplify, outputs))
-    outputs, unreadable = readable(outputs)
-    if rejected is None:
-        for output in outputs:
-            too_large = oversize(output) if isinstance(output, Tensor) else None
-            if too_large is not None:
-                return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
+        outputs = tuple(map(run.simplify, typed(operation, inputs, outputs)))
+    plain = all(map(is_plain, outputs))
+    if not plain:
+        outputs, unreadable = readable(typed(operation, inputs, outputs))
+        notes += unreadable
+        too_large = None if rejected is not None else next(filter(None, map(oversize, outputs)), None)
+        if too_large is not None:
+            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
     possible_failures += operation.possible_failures
-    notes += unreadable
     wrong = form.wrong_arity(inputs, count) if form is not None and rejected is None else None
     if wrong is not None:
         possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
     said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks
-    if not op.has_fresh and all(map(is_named, outputs)):
+    if not op.has_fresh and (plain or all(map(is_named, outputs))):
         return RuleSummary(outputs, (), *said)
     return name_unknowns(outputs, *said)
+
+
+_PLAIN: Final[Kept[Value, bool]] = Kept(1 << 14)
+
+
+def is_plain(output: Value) -> bool:
+    """It can be the output of a node as it is: its type is known, its sizes are named, readable and not too large."""
+    found = _PLAIN.get(output)
+    if found is not None:
+        return found
+    known = isinstance(output, Tensor) and output.dtype is not DType.UNDEFINED
+    return _PLAIN.add(output, 1, known and is_named(output) and is_short(output) and oversize(output) is None)
 
 
 def _unknown(operation: Operation, inputs: Inputs) -> State:

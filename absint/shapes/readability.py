@@ -14,7 +14,7 @@ from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.expr import Expr, Unknown
 from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.shortening import FEW, length, shortened
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, Value
 from absint.shapes.summaries import State
 
 MOST: Final = 20_000
@@ -26,14 +26,15 @@ _SHORT: Final = 20
 
 def readable(outputs: State) -> tuple[State, tuple[str, ...]]:
     """The outputs with sizes and elements in their shortest forms, and what to say of those that are too long."""
-    if not any(isinstance(value, Tensor) and _is_long(value) for value in outputs):
+    if all(map(is_short, outputs)):
         return outputs, ()
     notes: list[str] = []
     return tuple([_readable(v, i, notes) if isinstance(v, Tensor) else v for i, v in enumerate(outputs)]), tuple(notes)
 
 
-def _is_long(value: Tensor) -> bool:
-    return value.shape.largest >= FEW or _has_long(value.contents)
+def is_short(value: Value) -> bool:
+    """No size or element of it is long."""
+    return not isinstance(value, Tensor) or (value.shape.largest < FEW and not _has_long(value.contents))
 
 
 def _has_long(contents: Contents | None) -> bool:
@@ -79,4 +80,4 @@ def _short(dim: Dim, at: int, say: Callable[[int, str], None]) -> Dim:
     return Unknown(best.bounds.meet(extent(best)), best.congruence)
 
 
-__all__ = ["MOST", "place", "readable"]
+__all__ = ["MOST", "is_short", "place", "readable"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, relation_of
@@ -39,7 +39,7 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
     parts: dict[Relation, None] = {}
     for relation in relations:
         for part in relation.parts if relation.op == op else (relation,):
-            if part is absorbing or (part is not UNKNOWN_RELATION and part.negated in parts):
+            if part is absorbing or _denies(part, parts):
                 return absorbing
             if part is not neutral:
                 parts[part] = None
@@ -54,6 +54,11 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
     if len(parts) <= 1:
         return next(iter(parts), neutral)
     return relation_of(op, *sorted(parts, key=lambda part: part.key))
+
+
+def _denies(part: Relation, others: Collection[Relation]) -> bool:
+    """Its negation is one of the others, which shares a symbol with it then: without one there is no need to build it."""
+    return any(not part.symbols.isdisjoint(other.symbols) for other in others) and part.negated in others
 
 
 def _redundant(op: str, parts: Sequence[Relation]) -> tuple[set[Relation], bool | None]:

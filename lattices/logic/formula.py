@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final, NamedTuple, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
-from absint.lattices.terms.atoms import Atom, Symbol, Values, postorder, short_key
+from absint.lattices.terms.atoms import Atom, Symbol, Values, short_key
 from absint.lattices.terms.condition import Condition
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
@@ -119,7 +119,9 @@ class Relation(Condition):
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
         """The integer symbols that occur."""
-        return frozenset(a for a in postorder(self.atoms()) if isinstance(a, Symbol))
+        if self.op in COMPARING:
+            return self.expr.symbols
+        return frozenset().union(*[relation.expr.symbols for relation in self.comparisons()])
 
     @cached_property
     def negated(self) -> Relation:

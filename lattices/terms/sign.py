@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from absint.lattices.terms.atoms import Monomial
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import MAX_TERMS, Expr, add, const, neg
+from absint.lattices.terms.expr import MAX_TERMS, ZERO_EXPR, Expr, add, const, neg
 from absint.lattices.terms.monomials import sum_bounds
 from absint.lattices.terms.periodic import extent
 from absint.lattices.terms.polynomials import common_factor, exact_quotient
@@ -54,10 +54,7 @@ def nonneg_of(e: Expr, sign: int, shift: int) -> bool:
     terms[()] = terms.get((), 0) + shift
     if not terms[()]:
         del terms[()]
-    if _shown_nonneg(terms, [_STEPS], 1):
-        return True
-    moved = add(e if sign > 0 else neg(e), const(shift)) if _FEW <= e.size <= _MANY else None
-    return isinstance(moved, Expr) and _least_nonneg(moved)
+    return _shown_nonneg(terms, [_STEPS], 1) or (_FEW <= e.size <= _MANY and _least_nonneg(e, sign, shift))
 
 
 _FEW: Final = 9
@@ -65,14 +62,19 @@ _FEW: Final = 9
 _MANY: Final = 200
 
 
-def _least_nonneg(e: Expr) -> bool:
-    lo = extent(e).lo
-    if lo is not None and lo >= 0:
+def _least_nonneg(e: Expr, sign: int = 1, shift: int = 0) -> bool:
+    """The same of sign*e + shift, by the least value of e or the greatest."""
+    lo, hi = extent(e)
+    least = lo if sign > 0 else hi
+    if least is not None and sign * least + shift >= 0:
         return True
-    factor = common_factor(e)
+    if sign * sum(coef for mono, coef in e.terms if not mono) + shift:
+        return False  # a constant part has no factor
+    moved = add(e if sign > 0 else neg(e), const(shift))
+    factor = common_factor(moved) if isinstance(moved, Expr) else ZERO_EXPR
     if factor.const is not None or factor.bounds.lo is None or factor.bounds.lo < 0:
         return False
-    rest = exact_quotient(e, factor)
+    rest = exact_quotient(cast(Expr, moved), factor)
     return isinstance(rest, Expr) and nonneg(rest)
 
 

@@ -1,8 +1,8 @@
 """First-round results that a further round need not compute again.
 
 Facts that only replace symbols refine most results by that replacement: a rule can add more only where it left
-something open. Its result shows that: invented symbols, possible failures, dims whose form depends on facts (choices,
-extremes, broadcasts). Those nodes run again. Either choice is sound.
+something open. Its result shows that: invented symbols, possible failures that the facts do not exclude, dims whose form
+depends on facts (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
 """
 
 from __future__ import annotations
@@ -57,16 +57,18 @@ class Reuse:
         if (
             summary.holes
             or summary.possible_failures
-            or summary.caveats
             or summary.load_risks
             or summary.notes
             or summary.rejected is not None
+            or any(self._relation(caveat.relation) is not TRUE for caveat in summary.caveats)
         ):
             return None
         outputs = [self._value(value) for value in summary.outputs]
         known = tuple([value for value in outputs if value is not None])
         if len(known) < len(outputs):
             return None
+        if summary.caveats:
+            summary = summary._replace(caveats=())
         if not summary.statements:
             return summary if known == summary.outputs else summary._replace(outputs=known)
         statements = []
