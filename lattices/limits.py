@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final
+
+from absint.lattices.records import NamedTuple
 
 MEMORY: Final = 4 << 30
 """Bytes that the Z3 process may allocate, where the platform can limit them."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.sign import nonneg

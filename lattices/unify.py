@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.dim import DIMS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind

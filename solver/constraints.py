@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, overload
+from typing import Literal, overload
 
 from absint.lattices.logic.relation import TRUE, Relation, implies
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Symbol, UndefinedError
 from absint.lattices.text.escapes import plain
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    lattices.deadline lattices.terms lattices.logic lattices.text lattices
+    lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.ordinary transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import MANTISSA_BITS, DType
 from absint.lattices.logic.relation import FALSE, TRUE, ge
 from absint.lattices.logic.truth import YES
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, Dim, Expr, const, product
 from absint.lattices.terms.interval import Interval

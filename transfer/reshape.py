@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product as combinations
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.logic.piecewise import entails, restrict
 from absint.lattices.logic.relation import (
@@ -26,6 +26,7 @@ from absint.lattices.logic.relation import (
     negation,
 )
 from absint.lattices.ramp import NO_RAMPS, realigned
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const, product
 from absint.lattices.terms.kinds import SymbolKind

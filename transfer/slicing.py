@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Unknown
 from absint.lattices.terms.intern import remembered

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from absint.lattices.logic.relation import Relation
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import Value
 
 

@@ -11,11 +11,12 @@ positions. `auto_pad` SAME chooses the padding so that ceil(N / stride) position
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, ge
 from absint.lattices.logic.truth import YES
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import UnsupportedOperation
 from mmap import ACCESS_READ, mmap
-from typing import IO, Final, NamedTuple
+from typing import IO, Final
 
 from absint.errors import ModelError
+from absint.lattices.records import NamedTuple
 from absint.model.opening import opened_file, reason_of
 from absint.model.wire.fields import Data
 from absint.model.wire.splicing import Piece, Span

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
-from typing import Final, NamedTuple
+from typing import Final
 
+from absint.lattices.records import NamedTuple
 from absint.model.schema import Schema, described, read
 
 TABLE: Final = os.path.join(os.path.dirname(__file__), "schemas.txt")

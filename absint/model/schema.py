@@ -7,7 +7,9 @@ most of both, the types of each variable as the number of a set, attributes with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from absint.lattices.records import NamedTuple
 
 if TYPE_CHECKING:
     from onnx.defs import OpSchema

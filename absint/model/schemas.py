@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import TOP, Container, SparseTensor, Tensor, Value
 from absint.model import registry
 from absint.model.schema import Parameter, Schema

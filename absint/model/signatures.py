@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import (
     BOTTOM,
     TOP,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from absint.lattices.records import NamedTuple
 from absint.model.protos import attribute_key, domain_of
 from absint.model.wire import kinds
 from absint.program.inlined_size import Name, called, called_by, expanded_sizes

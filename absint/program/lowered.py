@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from absint.diagnostics import Diagnostic
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts

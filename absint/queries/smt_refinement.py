@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from absint.engine import fixpoint
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, divisible, eq, ge, negation
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value

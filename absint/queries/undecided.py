@@ -7,9 +7,10 @@ Z3, which starts only for the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import NATURAL, Dim, Symbol, UndefinedError
 from absint.lattices.terms.interval import Interval

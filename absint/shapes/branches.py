@@ -5,7 +5,7 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
@@ -23,6 +23,7 @@ from absint.lattices.logic.relation import (
     truth_of,
 )
 from absint.lattices.logic.truth import NO
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value

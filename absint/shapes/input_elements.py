@@ -7,11 +7,12 @@ A scalar, or a tensor with one element, gives its name to the element: `k`. Thos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import truth_of
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.terms.kinds import INTERNAL
 from absint.lattices.value import Tensor, Value

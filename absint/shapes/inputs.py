@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.logic.relation import Relation, ge, ne
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, Unknown, postorder, symbol
 from absint.lattices.terms.kinds import SymbolKind

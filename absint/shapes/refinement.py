@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
 from absint.lattices.contents import Element, element_symbols
@@ -21,6 +21,7 @@ from absint.lattices.logic.relation import Relation, negation
 from absint.lattices.logic.single import positive_factors
 from absint.lattices.logic.solving import solve
 from absint.lattices.logic.truth import UNKNOWN
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.kinds import SymbolKind

@@ -7,11 +7,12 @@ equality that need not hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.relation import Relation, eq, truth_of
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval

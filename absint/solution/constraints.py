@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.relation import (
     FALSE,
@@ -16,6 +16,7 @@ from absint.lattices.logic.relation import (
     negation,
     truth_of,
 )
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind
 from absint.lattices.terms.sign import nonneg

@@ -8,9 +8,10 @@ value; runtimes do not compare those of inputs, of initialisers and of values th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from absint.engine import fixpoint
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import problem, read_type
 from absint.model.protos import declared_types

@@ -57,7 +57,7 @@ def _connect(op: str, neutral: Relation, absorbing: Relation, relations: tuple[R
 
 
 def _denies(part: Relation, others: Collection[Relation]) -> bool:
-    """Its negation is one of the others, which shares a symbol with it then: without one there is no need to build it."""
+    """Its negation is one of the others. Only one that shares a symbol can be it; without one it is not even built."""
     return any(not part.symbols.isdisjoint(other.symbols) for other in others) and part.negated in others
 
 

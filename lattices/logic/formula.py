@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import chain
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Final, Protocol, cast
 
 from absint.lattices.logic.ranges import Range, without
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Symbol, Values, short_key
 from absint.lattices.terms.condition import Condition
 from absint.lattices.terms.dim import Dim

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil, copysign, floor, inf, isinf, isnan, nan, nextafter, sqrt
 from struct import pack, unpack
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from absint.lattices.records import NamedTuple
 
 Format = Literal["float32", "float64"]
 

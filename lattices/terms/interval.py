@@ -7,7 +7,8 @@ Source: Granger, "Static analysis of arithmetical congruences" (1989); Cousot an
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
+
+from absint.lattices.records import NamedTuple
 
 Bound = int | None
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
+
+from absint.lattices.records import NamedTuple
 
 
 class SymbolKind(Enum):

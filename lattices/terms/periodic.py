@@ -12,8 +12,9 @@ from functools import lru_cache, reduce
 from itertools import starmap
 from math import gcd, lcm
 from operator import mul
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Formula, Monomial, Operand, Symbol
 from absint.lattices.terms.evaluation import rounded_to_zero
 from absint.lattices.terms.expr import Expr

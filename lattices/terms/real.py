@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import gcd
-from typing import NamedTuple, cast
+from typing import cast
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.terms.normal import ceildiv, floordiv, truncdiv
 

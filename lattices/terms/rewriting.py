@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from absint.lattices.records import NamedTuple
 
 F = TypeVar("F", bound=Callable[..., object])
 

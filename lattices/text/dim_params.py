@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Final
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.terms.kept import Kept
 from absint.lattices.text.printer import format_dim

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import lcm
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from absint.lattices.logic import relation as rel
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms import normal
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, add, const, mul
 

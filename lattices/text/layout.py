@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 from math import gcd
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from absint.lattices.logic.relation import Relation, boolean, negation
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
 from absint.lattices.terms.floats import Float

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
+
+from absint.lattices.records import NamedTuple
 
 _LIKE: Final = 0.6
 _COMPARED: Final = 200

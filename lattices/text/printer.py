@@ -7,10 +7,11 @@ Stacks are explicit, so depth is no limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 from weakref import WeakKeyDictionary
 
 from absint.lattices.logic.relation import Relation
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Operand as Term
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.floats import Float

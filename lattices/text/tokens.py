@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 from unicodedata import combining, east_asian_width
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kinds import INTERNAL
 
 MAX_TEXT: Final = 4_000_000

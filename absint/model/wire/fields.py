@@ -24,7 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from mmap import mmap
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+from absint.lattices.records import NamedTuple
 
 Data: TypeAlias = bytes | memoryview | mmap
 

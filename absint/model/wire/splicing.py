@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from absint.lattices.records import NamedTuple
 from absint.model.wire.fields import DELIMITED, Data, Field, MalformedError, delimited, encoded, fields
 
 

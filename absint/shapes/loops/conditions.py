@@ -10,10 +10,11 @@ trip before has computed the guess as true.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import YES
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, const, expr_of
 from absint.lattices.value import BOTTOM
 from absint.program.constructs import LoopHead

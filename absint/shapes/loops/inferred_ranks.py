@@ -7,9 +7,10 @@ The lists below are measured: tests/soundness/test_inferred_ranks.py runs each o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import element_symbols
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor, Value
 from absint.program.constructs import IfJoin, LoopHead, ScanHead
 from absint.program.graph import Node

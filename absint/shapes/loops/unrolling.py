@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.logic.truth import NO, YES
+from absint.lattices.records import NamedTuple
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
 from absint.lattices.terms.kinds import SymbolKind

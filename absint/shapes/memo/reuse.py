@@ -1,8 +1,8 @@
 """First-round results that a further round need not compute again.
 
 Facts that only replace symbols refine most results by that replacement: a rule can add more only where it left
-something open. Its result shows that: invented symbols, possible failures that the facts do not exclude, dims whose form
-depends on facts (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
+something open. Its result shows that: invented symbols, failures that the facts leave possible, dims whose form depends
+on facts (choices, extremes, broadcasts). Those nodes run again. Either choice is sound.
 """
 
 from __future__ import annotations
