@@ -19,6 +19,7 @@ from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor
 from absint.model.opening import read_beside
 from absint.model.wire.tensors import EXTERNAL
+from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:
     from absint.model.messages import TensorMessage
@@ -55,6 +56,15 @@ def decode(tensor: TensorMessage, folder: Path | None = None) -> Tensor:
 
     External data are read only for small tensors, from below `folder`.
     """
+    if not isinstance(tensor, ReadTensor) or tensor.rest.data_location == EXTERNAL:
+        return _decoded(tensor, folder)
+    rest = tensor.rest
+    if rest.value is None:
+        rest.value = _decoded(tensor, folder)
+    return rest.value
+
+
+def _decoded(tensor: TensorMessage, folder: Path | None) -> Tensor:
     dims = tuple(tensor.dims[:])
     plain, count = _plain(tensor.data_type, dims)
     if count < 0:

@@ -10,6 +10,7 @@ from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.initialisers import lacks_data
 from absint.model.largest import oversize
+from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:
     from absint.model.messages import TensorMessage, ValueInfoMessage
@@ -26,19 +27,34 @@ def input_fault(info: ValueInfoMessage, value: Value) -> str:
 
 def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
-    if value.dtype is DType.UNDEFINED:
-        return f"the initialiser must have an element type, found {tensor.data_type}"
-    if value.contents is None and lacks_data(tensor):
-        wanted = f"{value.dtype}{list(tensor.dims)}"
-        return f"the initialiser must have the data of {wanted}, found another length"
-    stated = None if declared is None else read_type(declared.type)
+    fault = _data_fault(tensor, value)
+    stated = None if fault or declared is None else read_type(declared.type)
     if not isinstance(stated, Tensor):
-        return ""
+        return fault
     if stated.dtype not in (DType.UNDEFINED, value.dtype):
         return f"it is declared {stated.dtype}, and its initialiser is {value.dtype}"
     if stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):
         return ""
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
+
+
+def _data_fault(tensor: TensorMessage, value: Tensor) -> str:
+    """The reason in its type and data alone. Tensors of a file that differ in their names have the same."""
+    if not isinstance(tensor, ReadTensor):
+        return _fault(tensor, value)
+    rest = tensor.rest
+    if rest.fault is None:
+        rest.fault = _fault(tensor, value)
+    return rest.fault
+
+
+def _fault(tensor: TensorMessage, value: Tensor) -> str:
+    if value.dtype is DType.UNDEFINED:
+        return f"the initialiser must have an element type, found {tensor.data_type}"
+    if value.contents is None and lacks_data(tensor):
+        wanted = f"{value.dtype}{list(tensor.dims)}"
+        return f"the initialiser must have the data of {wanted}, found another length"
+    return ""
 
 
 def _fits(stated: Tensor, value: Tensor) -> bool:

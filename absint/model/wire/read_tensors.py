@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.terms.kept import Kept
-from absint.model.wire.fields import DELIMITED, VARINT, Field, varint
+from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, varint
 from absint.model.wire.scalars import (
     LARGE,
     Content,
@@ -25,11 +25,14 @@ from absint.model.wire.scalars import (
     signed32,
     text,
 )  # fmt: skip
-from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, SparseTensor, Tensor
+from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
 
 _MOST: Final = MAX_ELEMENTS + 1
-MAX_KEPT: Final = 1 << 16
-"""Bytes of the types with sizes that are kept."""
+MAX_KEPT: Final = 1 << 20
+"""Bytes of the tensors without their names that are kept."""
+
+MAX_REST: Final = 1 << 8
+"""Bytes of the longest one."""
 
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
 _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
@@ -48,13 +51,28 @@ _IS_EXTERNAL: Final = bytes([_LOCATION << 3 | VARINT, EXTERNAL])
 _HEAD: Final = re.compile(rb"(?:\x08[\x80-\xff]{0,9}+[\x00-\x7f])*+\x10[\x00-\x7f]")
 """One dim to a field, and the element type: so begin most tensors."""
 
-_HEADS: Final[Kept[bytes, tuple[tuple[int, ...], int, bool]]] = Kept(MAX_KEPT)
-"""The sizes, the element type and if elements are few, by the bytes of these fields."""
+_RESTS: Final[Kept[bytes, Rest]] = Kept(MAX_KEPT)
+"""Small tensors without their names, by their bytes."""
+
+
+class _Head(NamedTuple):
+    """The sizes and the element type of a tensor: what follows from them."""
+
+    is_small: bool
+    """Elements are few."""
+    inside: Rest
+    """The tensor with weights in the file."""
+    outside: Rest
+    """The tensor with weights in another file."""
+
+
+_HEADS: Final[Kept[bytes, _Head]] = Kept(MAX_KEPT)
+"""By the bytes of these fields."""
 
 
 def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
     """A tensor without what is large in it."""
-    if len(parts) == 1:
+    if len(parts) == 1 and depth < MAX_DEPTH:
         start, end = parts[0]
         head = _HEAD.match(data, start, end)
         if head is not None:
@@ -67,38 +85,69 @@ def read_tensor(data: Content, parts: Parts, depth: int) -> Tensor:
     return _any(data, parts, depth)
 
 
-def _usual(data: Content, head: bytes, at: int, end: int) -> Tensor | None:
+def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
     """A tensor of the usual form: its sizes, type and name, before which there may be packed numbers, and behind which
     raw data, or the place of weights in another file. None for any other form.
     """
-    dims, data_type, is_small = _HEADS.get(head) or _read_head(head)
-    numbers: Field | None = None
-    tag, length = data[at], data[at + 1]
-    if tag in _PACKED_TAGS and is_small and length < 128:
-        numbers = Field(tag >> 3, DELIMITED, at, at + 2, at + 2 + length, 0)
-        at = numbers.end
-        tag, length = data[at], data[at + 1]
-    if tag != _NAME_TAG or length > 127 or at + 2 + length > end:
+    known = _HEADS.get(head) or _read_head(head)
+    at, tag = start, data[start]
+    if known.is_small and tag in _PACKED_TAGS:
+        length, at = _length(data, at + 1, end)
+        at += length
+        tag = data[at]
+    if tag != _NAME_TAG:
         return None
-    name, at = text(data[at + 2 : at + 2 + length]), at + 2 + length
-    if numbers is not None:
-        return _of_numbers(data, name, data_type, dims, {numbers.number: (numbers,)}) if at == end else None
+    length, name_at = _length(data, at + 1, end)
+    name_end = name_at + length
+    if name_end > end:
+        return None
+    if known.is_small and at - start + end - name_end <= MAX_REST:
+        content = head + data[start:at] + data[name_end:end]
+        rest = _RESTS.get(content) or _read_rest(content)
+    else:
+        rest = _after_name(data, known, name_end, end) if at == start else None
+    return None if rest is None else Tensor(text(data[name_at:name_end]), rest)
+
+
+def _length(data: Content, at: int, end: int) -> tuple[int, int]:
+    length = data[at]
+    return (length, at + 1) if length < 128 else varint(data, at, end, 5)
+
+
+def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
+    """The rest of a tensor whose name ends at a place, behind which are raw data or the place of weights elsewhere."""
     if at + 2 > end:
         return None
     if data[at] == _RAW_TAG:
-        length, value_at = varint(data, at + 1, end, 5)
+        length, value_at = _length(data, at + 1, end)
         if value_at + length != end:
             return None
-        return Tensor(name, data_type, dims, data[value_at : min(end, value_at + LARGE + 1)] if is_small else b"")
+        sizes = head.inside
+        return Rest(sizes.data_type, sizes.dims, data[value_at : min(end, value_at + LARGE + 1)]) if head.is_small else sizes
     while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128:
         at += 2 + length
-    is_usual = not is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
-    return Tensor(name, data_type, dims, None, EXTERNAL) if is_usual else None
+    is_usual = not head.is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
+    return head.outside if is_usual else None
 
 
-def _read_head(content: bytes) -> tuple[tuple[int, ...], int, bool]:
-    found = _any(content, ((0, len(content)),), 0)
-    return _HEADS.add(content, len(content), (tuple(found.dims), found.data_type, _is_small(found.dims)))
+def _read_head(content: bytes) -> _Head:
+    found = _any(content, ((0, len(content)),), 0).rest
+    data_type, dims = found.data_type, found.dims
+    head = _Head(_is_small(dims), Rest(data_type, dims, b""), Rest(data_type, dims, None, EXTERNAL))
+    return _HEADS.add(content, len(content), head)
+
+
+def _read_rest(content: bytes) -> Rest | None:
+    """A small tensor without its name; None if there is a name in it, or damage, or more messages inside each other
+    than fit every depth below MAX_DEPTH.
+    """
+    parts = ((0, len(content)),)
+    try:
+        if any(field.number == _NAME for field in each(content, parts, MAX_DEPTH - 1, _RUNS)):
+            return None
+        return _RESTS.add(content, len(content), _any(content, parts, MAX_DEPTH - 1).rest)
+    except MalformedError:
+        return None
 
 
 def _is_small(dims: Sequence[int]) -> bool:
@@ -128,22 +177,8 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
         if field.wire == DELIMITED
     ]
     if not _is_small(dims):
-        return Tensor(name, data_type, dims, None if raw is None else b"", location, entries)
+        return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries))
     content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
-    return _of_numbers(data, name, data_type, dims, found, content, location, entries)
-
-
-def _of_numbers(
-    data: Content,
-    name: str,
-    data_type: int,
-    dims: tuple[int, ...],
-    found: Mapping[int, Sequence[Field]],
-    raw: bytes | None = None,
-    location: int = 0,
-    entries: Sequence[Entry] = (),
-) -> Tensor:
-    """A tensor of few elements, with those that are not raw."""
     whole: dict[str, Sequence[int]] = {}
     real: dict[str, Sequence[float]] = {}
     for number, same in found.items():
@@ -153,7 +188,7 @@ def _of_numbers(
         elif number in _FLOATS:
             field, size = _FLOATS[number]
             real[field] = floats(data, same, size, _MOST)
-    return Tensor(name, data_type, dims, raw, location, entries, whole, real)
+    return Tensor(name, Rest(data_type, dims, content, location, entries, whole, real))
 
 
 def read_sparse(data: Content, parts: Parts, depth: int) -> SparseTensor:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from absint.lattices import value
+
 EXTERNAL: Final = 1
 """TensorProto.DataLocation: the elements are in another file."""
 
@@ -26,24 +28,23 @@ class Entry:
         self.value = value
 
 
-class Tensor:
-    """A tensor. Elements are there if they are few."""
+class Rest:
+    """All of a tensor but its name. Tensors with equal bytes there share one. Elements are there if they are few."""
 
     __slots__ = (
-        "_floats",
-        "_integers",
         "data_location",
         "data_type",
         "dims",
         "external_data",
-        "is_raw",
-        "name",
+        "fault",
+        "floats",
+        "integers",
         "raw_data",
+        "value",
     )
 
     def __init__(
         self,
-        name: str = "",
         data_type: int = 0,
         dims: Sequence[int] = (),
         raw_data: bytes | None = None,
@@ -53,47 +54,84 @@ class Tensor:
         floats: Mapping[str, Sequence[float]] = _NONE,
     ) -> None:
         """`integers` and `floats` are elements that are not raw, by the names of their fields."""
-        self.name = name
         self.data_type = data_type
         self.dims = dims
-        self.is_raw = raw_data is not None
-        self.raw_data = raw_data or b""
+        self.raw_data = raw_data
         self.data_location = data_location
         self.external_data = external_data
-        self._integers = integers
-        self._floats = floats
+        self.integers = integers
+        self.floats = floats
+        self.value: value.Tensor | None = None
+        """The abstract value, once somebody has asked for it."""
+        self.fault: str | None = None
+        """The reason why no runtime accepts it as an initialiser, once somebody has asked for it; empty if one may."""
+
+
+class Tensor:
+    """A tensor."""
+
+    __slots__ = ("name", "rest")
+
+    def __init__(self, name: str, rest: Rest) -> None:
+        self.name = name
+        self.rest = rest
 
     def HasField(self, _: str) -> bool:  # noqa: N802
         """It has `raw_data`."""
-        return self.is_raw
+        return self.rest.raw_data is not None
+
+    @property
+    def data_type(self) -> int:
+        """The code of the element type."""
+        return self.rest.data_type
+
+    @property
+    def dims(self) -> Sequence[int]:
+        """The sizes."""
+        return self.rest.dims
+
+    @property
+    def data_location(self) -> int:
+        """The elements are in this file, or EXTERNAL."""
+        return self.rest.data_location
+
+    @property
+    def external_data(self) -> Sequence[Entry]:
+        """The place of elements that are in another file."""
+        return self.rest.external_data
+
+    @property
+    def raw_data(self) -> bytes:
+        """Elements as bytes."""
+        return self.rest.raw_data or b""
 
     @property
     def float_data(self) -> Sequence[float]:
         """Elements that are floats."""
-        return self._floats.get("float_data", ())
+        return self.rest.floats.get("float_data", ())
 
     @property
     def double_data(self) -> Sequence[float]:
         """Elements that are doubles."""
-        return self._floats.get("double_data", ())
+        return self.rest.floats.get("double_data", ())
 
     @property
     def int32_data(self) -> Sequence[int]:
         """Elements of integer types of up to 32 bits, of BOOL, and the bits of small floats."""
-        return self._integers.get("int32_data", ())
+        return self.rest.integers.get("int32_data", ())
 
     @property
     def int64_data(self) -> Sequence[int]:
         """Elements that are INT64."""
-        return self._integers.get("int64_data", ())
+        return self.rest.integers.get("int64_data", ())
 
     @property
     def uint64_data(self) -> Sequence[int]:
         """Elements that are UINT32 or UINT64."""
-        return self._integers.get("uint64_data", ())
+        return self.rest.integers.get("uint64_data", ())
 
 
-NO_TENSOR: Final = Tensor()
+NO_TENSOR: Final = Tensor("", Rest())
 
 
 class SparseTensor:
@@ -110,4 +148,4 @@ class SparseTensor:
 NO_SPARSE: Final = SparseTensor()
 
 
-__all__ = ["EXTERNAL", "NO_SPARSE", "NO_TENSOR", "Entry", "SparseTensor", "Tensor"]
+__all__ = ["EXTERNAL", "NO_SPARSE", "NO_TENSOR", "Entry", "Rest", "SparseTensor", "Tensor"]
