@@ -33,7 +33,7 @@ class ModelFile(NamedTuple):
     @classmethod
     def of(cls, path: str | os.PathLike[str], number: int) -> ModelFile:
         """The file that is open under a descriptor."""
-        return cls(os.path.abspath(path), _state(os.fstat(number)))
+        return cls(path if os.path.isabs(path) else os.path.abspath(path), _state(os.fstat(number)))
 
     @property
     def size(self) -> int:

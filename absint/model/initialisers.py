@@ -7,7 +7,6 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isfinite, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
@@ -51,7 +50,7 @@ def dtype_of(code: int) -> DType:
     return _DTYPES.get(code, DType.UNDEFINED)
 
 
-def decode(tensor: TensorMessage, folder: Path | None = None) -> Tensor:
+def decode(tensor: TensorMessage, folder: str | None = None) -> Tensor:
     """The abstract value of a tensor; without its shape if a size is negative, as none is.
 
     External data are read only for small tensors, from below `folder`.
@@ -64,7 +63,7 @@ def decode(tensor: TensorMessage, folder: Path | None = None) -> Tensor:
     return rest.value
 
 
-def _decoded(tensor: TensorMessage, folder: Path | None) -> Tensor:
+def _decoded(tensor: TensorMessage, folder: str | None) -> Tensor:
     dims = tuple(tensor.dims[:])
     plain, count = _plain(tensor.data_type, dims)
     if count < 0:
@@ -129,7 +128,7 @@ def element_maker(dtype: DType) -> Callable[[int | float | bool], Element]:
 
 
 def _numbers(
-    tensor: TensorMessage, dtype: DType, count: int, folder: Path | None
+    tensor: TensorMessage, dtype: DType, count: int, folder: str | None
 ) -> Sequence[int | float | bool] | None:
     if tensor.data_location != EXTERNAL:
         return _typed_numbers(tensor, dtype, count)
@@ -168,7 +167,7 @@ def _fit(dtype: DType, numbers: Sequence[int | float]) -> bool:
     return not numbers or (lo <= min(numbers) and max(numbers) <= hi)
 
 
-def _external_bytes(tensor: TensorMessage, size: int, folder: Path | None) -> bytes | None:
+def _external_bytes(tensor: TensorMessage, size: int, folder: str | None) -> bytes | None:
     """The bytes of a small external tensor, or None where the file cannot be read; never from outside `folder`."""
     entries: dict[str, object] = {entry.key: entry.value for entry in tensor.external_data}
     location, offset = entries.get("location"), entries.get("offset", "0")

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
@@ -40,7 +39,7 @@ class Loaded:
         self,
         model: ModelMessage,
         origin: str,
-        folder: Path | None = None,
+        folder: str | None = None,
         file: ModelFile | None = None,
         content: bytes | None = None,
         given: onnx.ModelProto | onnx_ir.Model | None = None,
@@ -135,7 +134,7 @@ def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loade
     if isinstance(model, bytes):
         return _checked(Loaded(_read(model, origin), origin, content=model))
     if isinstance(model, (str, os.PathLike)):
-        return _load_file(Path(model))
+        return _load_file(os.fsdecode(model) or os.curdir)
     if _is_proto(model):
         return _checked(Loaded(model, "the model", given=model))
     if type(model).__module__.split(".")[0] == "onnx_ir":
@@ -151,20 +150,20 @@ def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
     return isinstance(model, getattr(sys.modules.get("onnx"), "ModelProto", ()))
 
 
-def _load_file(path: Path) -> Loaded:
-    origin = str(path)
+def _load_file(path: str) -> Loaded:
     try:
         with opened_file(path) as number:
             file = ModelFile.of(path, number)
+            folder = os.path.dirname(path) or os.curdir
             if file.size <= MAX_IN_MEMORY:
                 content = read_opened(number, file.size)
-                return _checked(Loaded(_read(content, origin), origin, path.parent, file, content))
+                return _checked(Loaded(_read(content, path), path, folder, file, content))
             with mmap(number, 0, access=ACCESS_READ) as data:
-                return _checked(Loaded(_read(data, origin), origin, path.parent, file))
+                return _checked(Loaded(_read(data, path), path, folder, file))
     except ModelError:
         raise
     except (OSError, ValueError) as error:
-        if isinstance(error, RefusedError) and path.is_dir():
+        if isinstance(error, RefusedError) and os.path.isdir(path):
             raise ModelError(f"{path} is a directory: give the path of the .onnx file in it") from None
         raise ModelError(f"{path} {reason_of(error)}") from None
 

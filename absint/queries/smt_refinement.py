@@ -19,6 +19,7 @@ from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, divisible, eq, ge, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
+from absint.lattices.terms.kept import Kept
 from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
@@ -29,6 +30,7 @@ from absint.shapes.refinement import Learned, Round, replaced
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
+    from absint.solver.prove import Decision, Prover
 
 MAX_DECISIONS: Final = 128
 """Open decisions that are examined in one round."""
@@ -83,7 +85,7 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
     last = analysed.last
     watch = analysed.lowered.watch
     prover = Provers(analysed).of("run", limits)
-    if prover.consistent.entailed:
+    if _decided(prover, None).entailed:
         return rounds
     back = analysed.rounds.originals
     known: dict[Atom, Settled] = {}
@@ -103,7 +105,7 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
             if watch is not None and not watch.goes_on(spent, MAX_ASKED, SETTLE):
                 watch.not_refined()
                 return rounds
-            decision = prover.decide(restored, small=False)
+            decision = _decided(prover, restored)
             spent += decision.tier == "z3"
             if decision.entailed:
                 because = prover.because(decision.core)
@@ -116,6 +118,23 @@ def settle(analysed: Analysed, conditions: Container[Relation] | None = None, li
         last = _run(analysed, last, tuple(known.values()))
         rounds.append(last)
     return rounds
+
+
+_ANSWERS: Final[Kept[tuple[object, ...], Decision]] = Kept(1 << 14)
+"""Decisions by limits, question and premises: models repeat them, and a model that is analysed again all. Their length
+is counted in premises.
+"""
+
+
+def _decided(prover: Prover, question: Relation | None) -> Decision:
+    """The answer of a prover to a question; without one, to the question if its premises contradict each other."""
+    premises = prover.constraints
+    key = (prover.limits, question, premises.symbols, *premises.distinct)
+    known = _ANSWERS.get(key)
+    if known is not None:
+        return known
+    found = prover.consistent if question is None else prover.decide(question, small=False)
+    return found if found.entailed is None else _ANSWERS.add(key, len(key), found)
 
 
 def settle_choices(analysed: Analysed) -> list[Round]:

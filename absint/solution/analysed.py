@@ -90,7 +90,9 @@ class Analysed:
     @property
     def folder(self) -> Path | None:
         """The folder of the model's file, if it was read from one."""
-        return self.loaded.folder
+        from pathlib import Path
+
+        return None if self.loaded.folder is None else Path(self.loaded.folder)
 
     @property
     def program(self) -> Program:

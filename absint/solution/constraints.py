@@ -51,6 +51,7 @@ class Recorder:
         self._needed = lowered.needed
         facts = round_.analysis.facts
         self._back = facts.restored if facts.originals else None
+        self._originals: dict[Relation, Relation] = {}
         self._paths: dict[int, Relation] = {}
         self._sizes: dict[Value, tuple[Relation, ...]] = {}
         self._origins: dict[int, Origin] = {}
@@ -85,8 +86,7 @@ class Recorder:
 
     def _state(self, node: int, relation: Relation, role: str, reason: str) -> None:
         guard = self.path_condition(self._nodes[node].gate)
-        if self._back is not None:
-            relation = relation.map(self._back)
+        relation = self._original(relation)
         if relation is TRUE or guard is FALSE:
             return
         varies = relation is UNKNOWN_RELATION or self._varies(node, relation)
@@ -105,8 +105,7 @@ class Recorder:
         guard = self.path_condition(self._nodes[node].gate)
         if self._varies(node, guard):
             guard = TRUE
-        if self._back is not None:
-            unless = unless.map(self._back)
+        unless = self._original(unless)
         if unless is not FALSE and not self._varies(node, unless):
             guard = conjunction(guard, negation(unless))
         if guard is not FALSE:
@@ -149,12 +148,23 @@ class Recorder:
         else:
             trips: Dim = self._analysis.trips.get(gate, Dim(None))
             condition = ge(trips, 1)
-        return condition if self._back is None else condition.map(self._back)
+        return self._original(condition)
+
+    def _original(self, relation: Relation) -> Relation:
+        """The relation over the symbols of the first round."""
+        if self._back is None:
+            return relation
+        found = self._originals.get(relation)
+        if found is None:
+            found = self._originals[relation] = relation.map(self._back)
+        return found
 
     def _varies(self, node: int, relation: Relation) -> bool:
         """It mentions a symbol whose number changes with the trip of a loop around the node."""
         if relation is UNKNOWN_RELATION:
             return True
+        if self._nodes[node].gate < 0:
+            return False
         places = [place for s in relation.symbols if (place := s.origin_node) is not None]
         return bool(places) and any(
             loop.first <= place <= loop.last for loop in self._loops(self._nodes[node]) for place in places
