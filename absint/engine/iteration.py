@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -63,6 +64,7 @@ def _iterate(
     order, ends = wto.order, wto.ends
     visits: dict[int, int] = {}
     open_heads: list[_Component] = []
+    stops = sorted({*ends, *ends.values(), len(order), *((end,) if end is not None else ())})
     position = 0
     while position < len(order) or open_heads:
         if proceed is not None and not proceed(position):
@@ -90,12 +92,17 @@ def _iterate(
             continue
         if position == end:
             return visits, open_heads[0].start if open_heads else position
-        node = order[position]
-        states[node] = transfer(node, states)
         if position in ends:
+            node = order[position]
+            states[node] = transfer(node, states)
             open_heads.append(_Component(position, policy.descending_passes))
             visits[node] = visits.get(node, 0) + 1
-        position += 1
+            position += 1
+        else:  # to the next head or end of a cycle
+            stop = stops[bisect_right(stops, position)]
+            stop = stop if proceed is None else min(stop, position + STEP)
+            analysis.sweep(order[position:stop], states)
+            position = stop
     return visits, len(order)
 
 

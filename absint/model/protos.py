@@ -113,7 +113,8 @@ class Captures:
             graph, is_open = stack.pop()
             if id(graph) in self._free:
                 continue
-            inner = [body for node in graph.node for body in _bodies(node)]
+            nodes = graph.node[:]  # read once, for lowering too
+            inner = [body for node in nodes for body in _bodies(node)]
             if inner and not is_open:
                 stack.append((graph, True))
                 stack += [(body, False) for body in inner]
@@ -121,7 +122,7 @@ class Captures:
             read = {info.name for info in graph.output}.union(*(self._free[id(body)][1] for body in inner))
             defined = {"", *(item.name for items in (graph.input, graph.initializer) for item in items)}
             defined.update(sparse.values.name for sparse in graph.sparse_initializer)
-            for node in graph.node:
+            for node in nodes:
                 read.update(node.input)
                 defined.update(node.output)
             self._free[id(graph)] = graph, frozenset(read - defined)
