@@ -23,7 +23,7 @@ from absint.commands.models import models_argument
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.declared.annotate import MergePolicy
+    from absint.declared.style import MergePolicy
     from absint.shapes.sizes import Sizes
 
 
@@ -86,8 +86,8 @@ def annotate(
     if simplify_only:
         with replacing:
             return _simplified(model, target, copy_weights=copy_weights)
-    from absint.declared.annotate import Style
     from absint.declared.saving import STANDARD_OUTPUT, save_annotated
+    from absint.declared.style import Style
     from absint.report import text
 
     result = analysed(model, assume, sizes, policy=policy, settings=settings, shows_diagnostics=True)

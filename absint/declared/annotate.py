@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx import AttributeProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.declared.dialects import ABSINT, dialect_of
+from absint.declared.dialects import dialect_of
 from absint.declared.findings import FalseDeclaration, false_declarations
 from absint.declared.interface import bind_inputs, fill_inventions
 from absint.declared.merge import Merger
 from absint.declared.respelling import respell
+from absint.declared.style import POLICIES, MergePolicy, Style
 from absint.declared.type_writer import Writer, state_value
 from absint.errors import UsageError
 from absint.lattices.terms.expr import Dim
@@ -30,10 +31,6 @@ from absint.program.graph import Scope
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-
-MergePolicy = Literal["skip", "override", "refine", "strict"]
-POLICIES: Final[tuple[MergePolicy, ...]] = ("skip", "override", "refine", "strict")
-
 
 POLICY_KEY: Final = "absint.policy"
 """The metadata key that marks the shapes of an annotated model as claims."""
@@ -49,14 +46,6 @@ class Annotated(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Annotated {excerpt(self.model.graph.name)}: {len(self.left_out):,} types left out>"
-
-
-class Style(NamedTuple):
-    """Choices of what is written, and how; see `Result.annotate`."""
-
-    merge: MergePolicy = "refine"
-    outputs: bool | None = None
-    dialect: str = ABSINT.name
 
 
 def annotated(analysed: Analysed, style: Style = Style(), *, model: ModelProto | None = None) -> Annotated:  # noqa: B008 (it is immutable)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from absint.declared.annotate import Style, annotated
+from absint.declared.annotate import annotated
+from absint.declared.style import Style
 from absint.errors import UsageError
 from absint.model.onnx_ir_models import outline_of
 

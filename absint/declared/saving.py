@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from onnx import GraphProto, ModelProto
-
-from absint.declared.annotate import Style, annotated
-from absint.declared.respelling import simplify
+from absint.declared.style import Style
 from absint.lattices.text.escapes import excerpt
-from absint.model.differences import differences
-from absint.model.inference import LeftOut
-from absint.model.outlines import outline
 from absint.model.wire.splicing import spliced
-from absint.model.writing import check_target, write_copy
+from absint.model.writing import check_target, copy_begun
 
 if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto
+
+    from absint.model.inference import LeftOut
     from absint.model.load import Loaded
     from absint.solution.analysed import Analysed
 
@@ -48,11 +46,15 @@ def save_annotated(
     """Write an annotated copy to a file, or to standard output (`-`); see `Result.save_annotated`."""
     if target != STANDARD_OUTPUT:
         check_target("", target)
-    with analysed.loaded.opened() as opened:
+    with analysed.loaded.opened() as opened, copy_begun(opened, target) as finish:
+        from absint.declared.annotate import annotated
+        from absint.model.differences import differences
+        from absint.model.outlines import outline
+
         original = outline(opened.data)
         found = annotated(analysed, style, model=original)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, found.model))
-        weights = write_copy(opened, pieces, original, analysed.folder, target, copy_weights=copy_weights)
+        weights = finish(pieces, original, analysed.folder, copy_weights)
     values = sum(len(graph.value_info) for graph in _graphs(found.model))
     return AnnotatedFile(target, values, found.left_out, tuple(weights))
 
@@ -64,13 +66,20 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
     """
     if target != STANDARD_OUTPUT:
         check_target("", target)
-    with loaded.opened() as opened:
+    with loaded.opened() as opened, copy_begun(opened, target) as finish:
+        from onnx import ModelProto
+
+        from absint.declared.respelling import simplify
+        from absint.model.differences import differences
+        from absint.model.outlines import outline
+
         original = outline(opened.data)
         copy = ModelProto()
         copy.CopyFrom(original)
         changed = simplify(copy)
         pieces = spliced(opened.data, 0, len(opened.data), differences(original, copy))
-        return changed, write_copy(opened, pieces, original, loaded.folder, target, copy_weights=copy_weights)
+        folder = None if loaded.folder is None else Path(loaded.folder)
+        return changed, finish(pieces, original, folder, copy_weights)
 
 
 def _graphs(model: ModelProto) -> Iterator[GraphProto]:

@@ -3,7 +3,8 @@
 load            a model from a path, bytes or a proto; opening guards against hostile files
 wire            the wire format of protobuf: messages where they stand, without their weights
 onnx_ir_models  models of onnx_ir as messages, without the data of large tensors
-files           the file of a model, opened again and copied; writing replaces a file as a whole
+files           the file of a model, opened again and copied; writing replaces a file as a whole; early_copies: a copy
+                that is under way before it is known what changes
 held_files      external data that a model refers to
 outlines        messages without the data of large tensors; differences between a model and its annotated copy
 protos          names, domains, captured values and attributes of messages

@@ -33,7 +33,7 @@ class ModelFile(NamedTuple):
     @classmethod
     def of(cls, path: str | os.PathLike[str], number: int) -> ModelFile:
         """The file that is open under a descriptor."""
-        return cls(path if os.path.isabs(path) else os.path.abspath(path), _state(os.fstat(number)))
+        return cls(os.fspath(path) if os.path.isabs(path) else os.path.abspath(path), _state(os.fstat(number)))
 
     @property
     def size(self) -> int:
@@ -70,15 +70,20 @@ class Opened(NamedTuple):
         for piece in pieces:
             if isinstance(piece, bytes):
                 target.write(piece)
-            elif self.number is None or piece.end - piece.start <= _SMALL:
+            elif self.number is None or not self.is_large(piece):
                 target.write(memoryview(self.data)[piece.start : piece.end])
             else:
-                _copy(self.number, piece, target, is_new)
+                copy_span(self.number, piece, target, is_new=is_new)
         if is_new:
             target.truncate()  # a hole at the end
 
+    def is_large(self, piece: Piece) -> bool:
+        """The piece is copied from file to file."""
+        return self.number is not None and isinstance(piece, Span) and piece.end - piece.start > _SMALL
 
-def _copy(source: int, span: Span, target: IO[bytes], is_new: bool) -> None:
+
+def copy_span(source: int, span: Span, target: IO[bytes], *, is_new: bool) -> None:
+    """Copy a span of a file to where another one stands; in one that `is_new`, holes stay holes."""
     at = span.start
     for start, end in _written(source, span) if is_new else [span]:
         target.flush()
@@ -126,4 +131,4 @@ def _state(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-__all__ = ["ModelFile", "Opened"]
+__all__ = ["ModelFile", "Opened", "copy_span"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from filecmp import cmp
+from functools import partial
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
+from absint.model.early_copies import EarlyCopy
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 Write: TypeAlias = Callable[[IO[bytes], bool], object]
 """Writes a content into a file, and gets to know if the file is a new one."""
+
+Finish: TypeAlias = "Callable[[Sequence[Piece], ModelProto, Path | None, bool], Sequence[str]]"
+"""Ends a copy: the rest of `write_copy`'s arguments, and its answer."""
 
 
 def check_target(source: str, target: str, force: bool | None = None) -> None:
@@ -79,16 +84,63 @@ def write_copy(
     files are copied beside the target if that is wanted; the answer lists those that it has not beside it. Raises
     UsageError for a target that holds its weights, and for weights that would replace another file.
     """
+    with copy_begun(original, target) as finish:
+        return finish(pieces, model, folder, copy_weights)
+
+
+@contextmanager
+def copy_begun(original: Opened, target: str) -> Iterator[Finish]:
+    """As `write_copy`, with the copy of a large file begun at once: its bytes are copied on a thread while the block
+    finds out which of them change. If it ends without the call that finishes the copy, nothing is written.
+    """
+    if target == "-" or _is_stream(target) or original.number is None:
+        yield partial(_write_at_once, original, target)
+        return
+    path = Path(os.path.realpath(target))
+    with ExitStack() as stack:
+        with _refusing(target):
+            file = stack.enter_context(_temporary(path))
+        early = stack.enter_context(EarlyCopy(original, file))
+
+        def finish(
+            pieces: Sequence[Piece], model: ModelProto, folder: Path | None, copy_weights: bool
+        ) -> Sequence[str]:
+            elsewhere = _weights_elsewhere(model, folder, target, copy_weights)
+            with _refusing(target):
+                early.finish(pieces)
+                _put(file, path)
+            return elsewhere
+
+        yield finish
+
+
+def _write_at_once(
+    original: Opened,
+    target: str,
+    pieces: Sequence[Piece],
+    model: ModelProto,
+    folder: Path | None,
+    copy_weights: bool,
+) -> Sequence[str]:
     if target == "-":
         original.copy(pieces, sys.stdout.buffer, is_new=False)
         return ()
+    elsewhere = _weights_elsewhere(model, folder, target, copy_weights)
+    is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
+    return elsewhere if is_file else ()
+
+
+def _weights_elsewhere(model: ModelProto, folder: Path | None, target: str, copy_weights: bool) -> Sequence[str]:
+    """The files of weights that the target has not beside it, after they have been copied there if that is wanted."""
     weights = _locations(model)
     _check_weights(weights, folder, target)
-    if copy_weights and folder is not None:
-        _copy_weights(weights, folder, Path(os.path.realpath(target)).parent)
-    is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
-    is_beside = folder is None or Path(os.path.realpath(target)).parent == folder.resolve()
-    return () if not is_file or is_beside or copy_weights else weights
+    beside = Path(os.path.realpath(target)).parent
+    if folder is None or beside == folder.resolve():
+        return ()
+    if copy_weights:
+        _copy_weights(weights, folder, beside)
+        return ()
+    return weights
 
 
 def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
@@ -107,8 +159,9 @@ def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    with open(source, "rb") as content:
-        _replace(target, lambda file, _: copyfileobj(content, file, _CHUNK))
+    with open(source, "rb") as content, _temporary(target) as file:
+        copyfileobj(content, file, _CHUNK)
+        _put(file, target)
 
 
 _CHUNK: Final = 1 << 24
@@ -162,36 +215,55 @@ def _is_same(path: Path, target: str) -> bool:
         return False
 
 
+def _is_stream(target: str | os.PathLike[str]) -> bool:
+    """The target is a device or a pipe."""
+    return os.path.exists(target) and not os.path.isfile(target)
+
+
+@contextmanager
+def _refusing(target: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise UsageError where the system does not let the target be written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+
+
 def _write(write: Write, target: str | os.PathLike[str]) -> bool:
     """Replace a file as a whole, or write to a device or a pipe, for which the answer is False.
 
     Raises UsageError if that fails.
     """
-    path = Path(target)
-    is_stream = path.exists() and not path.is_file()
-    try:
-        if is_stream:
-            with open(path, "wb") as file:
+    with _refusing(target):
+        if _is_stream(target):
+            with open(target, "wb") as file:
                 write(file, False)
-        else:
-            _replace(Path(os.path.realpath(path)), write)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
-    return not is_stream
+            return False
+        path = Path(os.path.realpath(target))
+        with _temporary(path) as file:
+            write(file, True)
+            _put(file, path)
+    return True
 
 
-def _replace(path: Path, write: Write) -> None:
+@contextmanager
+def _temporary(path: Path) -> Iterator[IO[bytes]]:
+    """A new file beside another one, which is removed unless it is put in its place."""
     temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
     file = open(temporary, "xb")  # noqa: SIM115 (a file that is already there is not ours to remove)
     try:
         with file:
-            write(file, True)
-        if path.exists():
-            os.chmod(temporary, path.stat().st_mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
+            yield file
+    finally:
         with suppress(OSError):
             temporary.unlink()
-        raise
+
+
+def _put(file: IO[bytes], path: Path) -> None:
+    """Put a complete temporary file in the place of another one, with its mode."""
+    file.close()
+    if path.exists():
+        os.chmod(file.name, path.stat().st_mode & 0o7777)
+    os.replace(file.name, path)

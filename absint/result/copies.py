@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from absint.declared.annotate import Annotated, MergePolicy
+    from absint.declared.annotate import Annotated
     from absint.declared.saving import AnnotatedFile
+    from absint.declared.style import MergePolicy
 
 
 class Copies(Analysed):
@@ -40,7 +41,8 @@ class Copies(Analysed):
         self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint"
     ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
-        from absint.declared.annotate import Style, annotated
+        from absint.declared.annotate import annotated
+        from absint.declared.style import Style
 
         return annotated(self, Style(merge, outputs, dialect))
 
@@ -57,8 +59,8 @@ class Copies(Analysed):
         The answer is the number of values and metadata entries that changed. Raises UsageError as `annotate` does, and
         if the model is not the analysed one.
         """
-        from absint.declared.annotate import Style
         from absint.declared.ir_values import annotate_values
+        from absint.declared.style import Style
 
         return annotate_values(self, model, Style(merge, outputs, dialect))
 
@@ -78,8 +80,8 @@ class Copies(Analysed):
         are copied beside the new one. Raises UsageError as `annotate`
         does, for a path that cannot be written or holds weights, and if the model's file has changed since.
         """
-        from absint.declared.annotate import Style
         from absint.declared.saving import save_annotated
+        from absint.declared.style import Style
 
         return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect), copy_weights=copy_weights)
 

@@ -122,8 +122,10 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
         length, value_at = _length(data, at + 1, end)
         if value_at + length != end:
             return None
-        sizes = head.inside
-        return Rest(sizes.data_type, sizes.dims, data[value_at : min(end, value_at + LARGE + 1)]) if head.is_small else sizes
+        known = head.inside
+        if not head.is_small:
+            return known
+        return Rest(known.data_type, known.dims, data[value_at : min(end, value_at + LARGE + 1)])
     while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128:
         at += 2 + length
     is_usual = not head.is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
@@ -183,11 +185,11 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
     real: dict[str, Sequence[float]] = {}
     for number, same in found.items():
         if number in _INTEGERS:
-            field, read = _INTEGERS[number]
-            whole[field] = list(map(read, integers(data, same, _MOST)))
+            name_of_field, read = _INTEGERS[number]
+            whole[name_of_field] = list(map(read, integers(data, same, _MOST)))
         elif number in _FLOATS:
-            field, size = _FLOATS[number]
-            real[field] = floats(data, same, size, _MOST)
+            name_of_field, size = _FLOATS[number]
+            real[name_of_field] = floats(data, same, size, _MOST)
     return Tensor(name, Rest(data_type, dims, content, location, entries, whole, real))
 
 

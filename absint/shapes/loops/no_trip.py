@@ -289,7 +289,12 @@ def _constant(dim: object) -> int | None:
 def _bare(value: Tensor, *, elements: bool = True) -> Tensor:
     """The tensor as inference sees it: constant sizes, and constants."""
     contents = value.contents if elements else None
-    if value.shape.concrete is not None and contents is value.contents and not (contents and contents.open) and not value.ramps:
+    if (
+        value.shape.concrete is not None
+        and contents is value.contents
+        and not (contents and contents.open)
+        and not value.ramps
+    ):
         return value
     if contents is not None and any(map(element_symbols, contents.elements)):
         contents = None

@@ -21,7 +21,7 @@ from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
 import absint
 import tests.fuzz.bases
-from absint.declared.annotate import POLICIES
+from absint.declared.style import POLICIES
 from absint.model.outlines import LARGE, outline
 from absint.model.wire.fields import DELIMITED, encoded, fields
 from tests.absint.wire.encodings import scrambled

@@ -1,0 +1,114 @@
+"""Copies of large files that begin before it is known what changes in them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import absint
+from absint.model import early_copies
+from absint.model.early_copies import EarlyCopy
+from absint.model.files import ModelFile, Opened
+from absint.model.opening import opened_file
+from absint.model.wire.splicing import Piece, Span
+
+SIZE = 300_000
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    path = tmp_path / "original"
+    path.write_bytes(bytes(number % 251 for number in range(SIZE)))
+    return path
+
+
+def contents(content: bytes, pieces: list[Piece]) -> bytes:
+    return b"".join(content[p.start : p.end] if isinstance(p, Span) else p for p in pieces)
+
+
+PIECES: dict[str, list[Piece]] = {
+    "nothing changes": [Span(0, SIZE)],
+    "as long before the weights": [Span(0, 10), b"abc", Span(13, SIZE)],
+    "more behind the weights": [Span(0, 10), b"abc", Span(13, SIZE - 5), b"more than five"],
+    "less behind the weights": [Span(0, SIZE - 5_000), b"end"],
+    "weights that move": [Span(0, 10), b"longer", Span(13, SIZE)],
+    "weights before themselves": [Span(13, SIZE), b"end"],
+    "small spans that move": [Span(0, 100_000), Span(200_000, 210_000), Span(110_000, SIZE)],
+    "no weights": [b"new"],
+}
+
+
+@pytest.mark.parametrize("least", [0, SIZE + 1], ids=["early", "at the end"])
+@pytest.mark.parametrize("name", PIECES)
+def test_the_copy_consists_of_the_pieces(
+    name: str, least: int, original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(early_copies, "_LARGE", least)
+    monkeypatch.setattr(early_copies, "_STEP", 70_000)
+    with opened_file(original) as number:
+        opened_again = ModelFile.of(original, number)
+    with (
+        opened_again.opened() as opened,
+        open(tmp_path / "copy", "xb") as target,
+        EarlyCopy(opened, target) as copy,
+    ):
+        copy.finish(PIECES[name])
+    assert (tmp_path / "copy").read_bytes() == contents(original.read_bytes(), PIECES[name])
+
+
+def test_an_error_of_the_copy_is_raised_where_it_ends(original: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(early_copies, "_LARGE", 0)
+    with original.open("rb") as source, open("/dev/full", "wb", buffering=0) as target:
+        opened = Opened(original.read_bytes(), source.fileno())
+        with EarlyCopy(opened, target) as copy, pytest.raises(OSError, match="No space left"):
+            copy.finish([Span(0, SIZE)])
+
+
+@pytest.fixture
+def heavy(tmp_path: Path) -> Path:
+    """A model whose file is copied early."""
+    weights = numpy_helper.from_array(np.zeros((1 << 16,), "float32"), "w")
+    x = helper.make_tensor_value_info("x", 1, ["N", 1 << 16])
+    y = helper.make_tensor_value_info("y", 1, ["N", 1 << 16])
+    nodes = [helper.make_node("Add", ["x", "w"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights])), path)
+    return path
+
+
+@pytest.fixture
+def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("absint.model.load.MAX_IN_MEMORY", 0)
+    monkeypatch.setattr(early_copies, "_LARGE", 0)
+
+
+@pytest.mark.usefixtures("mapped")
+def test_annotating_gives_the_same_file(heavy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = absint.analyze(heavy)
+    result.save_annotated(tmp_path / "early.onnx")
+    monkeypatch.setattr(early_copies, "_LARGE", 1 << 40)
+    result.save_annotated(tmp_path / "late.onnx")
+    assert (tmp_path / "early.onnx").read_bytes() == (tmp_path / "late.onnx").read_bytes()
+    assert [info.name for info in onnx.load(tmp_path / "early.onnx").graph.value_info] == ["a"]
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_copy_that_is_refused_leaves_nothing_behind(heavy: Path, tmp_path: Path) -> None:
+    model = onnx.load(heavy)
+    model.graph.value_info.append(helper.make_tensor_value_info("a", 1, ["N", 3]))
+    onnx.save(model, heavy)
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(absint.UsageError, match="correct the model"):
+        absint.analyze(heavy).save_annotated(tmp_path / "out.onnx", "strict")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_folder_that_cannot_be_written(heavy: Path) -> None:
+    with pytest.raises(absint.UsageError, match=r"^/proc/out\.onnx cannot be written: "):
+        absint.analyze(heavy).save_annotated("/proc/out.onnx")
