@@ -36,7 +36,10 @@ ALIKE: Final = 8
 _GRAPHS: Final = frozenset({kinds.GRAPH, kinds.GRAPHS})
 """Attribute types of graphs, which may use names of the caller."""
 
-FOLDED: Final = "it stands for {:,} nodes, which are analysed as one: values, costs and memory inside are not listed"
+FOLDED: Final = (
+    "it stands for {:,} nodes, which are analysed as one: values, costs and memory inside are not listed, "
+    "and types that are declared inside are not checked"
+)
 
 
 class Task(NamedTuple):

@@ -58,6 +58,7 @@ class Watch:
         self._on_progress = on_progress
         self._seconds = max_seconds
         self._deadline = inf if max_seconds is None else monotonic() + max_seconds
+        self._last = (0, 0, LOWER)
         self.reached = ""
         """The limit that was reached, in words; empty while there is none."""
         self.diagnostics: list[Diagnostic] = []
@@ -74,12 +75,17 @@ class Watch:
 
     def goes_on(self, done: int, total: int, phase: str) -> bool:
         """Report progress. True if the analysis may go on."""
+        self._last = done, total, phase
         if not self.reached:
             if self._on_progress is not None and self._on_progress(done, total, phase) is False:
                 self.reached = "cancelled by on_progress"
             elif monotonic() > self._deadline:
                 self.reached = f"max_seconds={self._seconds:g} is over"
         return not self.reached
+
+    def goes_on_inside(self) -> bool:
+        """As `goes_on`, asked within a node: the progress is that of the last report."""
+        return self.goes_on(*self._last)
 
     def end(self, nodes: Sequence[Node], order: Sequence[int]) -> int | None:
         """The place in the order before which `max_nodes` operators lie; None if there are no more."""

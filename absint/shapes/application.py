@@ -14,6 +14,7 @@ from absint.model import schemas
 from absint.model.largest import oversize
 from absint.program.folded import Body
 from absint.program.graph import Node
+from absint.program.limits import UNFINISHED
 from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
@@ -59,7 +60,9 @@ def _applied(
         else:
             with run.timings.rule(operation.operator):
                 summary = _checked(run, node, operation, inputs, facts)
-        if run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
+        if UNFINISHED in summary.possible_failures:
+            run.cut[node] = None
+        elif run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
             run.memo.remember(operation, key, summary)
     return summary
 
@@ -150,7 +153,7 @@ def _unknown(operation: Operation, inputs: Inputs) -> State:
 def _called(run: Interpretation, node: int, body: Callee, inputs: Inputs, facts: Facts, outputs: int) -> RuleSummary:
     """The summary of a folded call. A failure of a rule in its body is recorded at the node."""
     assert isinstance(body, Body)
-    calls = run.calls or Calls()
+    calls = run.calls or Calls(run.goes_on)
     summary = summary_of(run, calls, body, inputs, facts, outputs)
     if calls.crash:
         run.crashes[node] = calls.crash

@@ -10,7 +10,7 @@ Equal inputs are analysed once. After a few different ones, the body is analysed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from absint.engine import Analysis, fixpoint
@@ -25,6 +25,7 @@ from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
 from absint.program.folded import Body
 from absint.program.graph import Node
+from absint.program.limits import UNFINISHED
 from absint.shapes.interpretation import STATES, Calls, Interpretation
 from absint.shapes.names import symbols_of
 from absint.shapes.readability import readable
@@ -79,11 +80,14 @@ def summary_of(
         calls.analysed[body] += 1
         inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
         calls.depth += 1
-        states = fixpoint(body.program, _Visit(inner)).states
+        goes_on = calls.goes_on
+        found = fixpoint(body.program, _Visit(inner), proceed=None if goes_on is None else lambda _: goes_on())
         calls.depth -= 1
         run.applications += inner.applications
         calls.crash = calls.crash or next(iter(inner.crashes.values()), "")
-        summary = calls.summaries[key] = _Summary(inner, body, states).made()
+        if found.unfinished or inner.cut:
+            return name_unknowns((TOP,) * outputs, possible_failures=(UNFINISHED,))
+        summary = calls.summaries[key] = _Summary(inner, body, found.states).made()
     return _instance(summary, actual)
 
 
@@ -227,10 +231,10 @@ class _Summary:
             outputs,
             tuple(kept),
             tuple(self._failures),
-            tuple(self._notes)[:MAX_STATEMENTS],
+            _listed(self._notes, "notes on nodes in it"),
             rejected,
-            tuple(self._caveats)[:MAX_STATEMENTS],
-            load_risks=tuple(self._risks)[:MAX_STATEMENTS],
+            tuple(self._caveats),
+            load_risks=_listed(self._risks, "nodes in it that may keep the model from loading"),
         )
 
     def _about(self, mentioned: set[Symbol]) -> Iterator[Statement]:
@@ -306,6 +310,13 @@ class _Summary:
         ):
             return Tensor(tensor.dtype, tensor.shape, tensor.contents, NO_RAMPS)
         return tensor
+
+
+def _listed(texts: Collection[str], what: str) -> tuple[str, ...]:
+    """The first texts, and the number of the others."""
+    kept = tuple(texts)[:MAX_STATEMENTS]
+    more = len(texts) - len(kept)
+    return kept if not more else (*kept, f"{more:,} more {what} are not listed")
 
 
 __all__ = ["MAX_DEPTH", "MAX_GENERAL", "MAX_PRECISE", "MAX_STATEMENTS", "summary_of"]

@@ -51,7 +51,9 @@ class Calls:
     They are forgotten with it, so that no answer depends on an earlier one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, goes_on: Callable[[], bool] | None = None) -> None:
+        """`goes_on` says now and then if the analysis may go on."""
+        self.goes_on = goes_on
         self.summaries: dict[object, RuleSummary] = {}
         """By body, inputs and facts."""
         self.analysed: Counter[Callee] = Counter()
@@ -119,6 +121,10 @@ class Interpretation:
         """Rules actually run, memo hits not counted."""
         self.budget: Budget | None = None
         """Of a trial."""
+        self.goes_on: Callable[[], bool] | None = None
+        """The limits of the analysis, for what goes on within a node."""
+        self.cut: dict[int, None] = {}
+        """Folded calls that were not analysed to the end."""
         self.calls: Calls | None = None
         """Summaries of folded calls, in the body of one."""
 
@@ -149,6 +155,7 @@ class Interpretation:
             memo=None if knowing else self.memo,
         )
         other.guards = dict(self.guards)
+        other.goes_on = self.goes_on
         other.budget, other.calls = self.budget, self.calls
         if knowing:
             other.applied, other.trips = dict(self.applied), dict(self.trips)

@@ -147,14 +147,16 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State]
     order = program.order.order
     total = len(order)
     end = watch.end(program.nodes, order)
+    analysis.goes_on = watch.goes_on_inside
     found = fixpoint(program, analysis, proceed=lambda done: watch.goes_on(done, total, phase), end=end)
-    if found.unfinished and phase != REFINE:
-        analysis.abandon(found.unfinished, found.states)
-    if phase == ANALYSE and found.unfinished:
-        watch.stopped(program.nodes, found.unfinished)
+    unfinished = sorted({*found.unfinished, *analysis.cut})
+    if unfinished and phase != REFINE:
+        analysis.abandon(unfinished, found.states)
+    if phase == ANALYSE and unfinished:
+        watch.stopped(program.nodes, unfinished)
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         watch.not_refined()
-    return None if phase == REFINE and found.unfinished else found.states
+    return None if phase == REFINE and unfinished else found.states
 
 
 def _clash(facts: Facts, learned: Mapping[Relation, Learned], order: Sequence[str]) -> tuple[Learned, ...]:

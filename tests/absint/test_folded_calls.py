@@ -79,7 +79,7 @@ def test_a_million_calls_need_few_rules() -> None:
     assert codes(result) == ["folded-call"]
     assert str(result.diagnostics[0]) == (
         "info: F20 #0: it stands for 4,194,302 nodes, which are analysed as one: values, costs and memory inside are "
-        "not listed [folded-call]"
+        "not listed, and types that are declared inside are not checked [folded-call]"
     )
     result.verify()
 
@@ -223,3 +223,40 @@ def test_folded_and_inlined_calls_say_the_same(name: str, monkeypatch: pytest.Mo
 
 def said(result: Result) -> list[str]:
     return [re.sub(r"_d\d+", "_d", f"{name}: {value}") for name, value in result.values.items()]
+
+
+def test_risks_that_are_not_listed_are_counted(every_call: None) -> None:
+    """onnxruntime refuses a ratio that is no scalar while it loads a model."""
+    drops = [node("Dropout", [f"t{k}", "r"], [f"t{k + 1}"], name=f"d{k}") for k in range(limits.MAX_STATEMENTS + 2)]
+    body = [node("Identity", ["a"], ["t0"]), *drops, node("Identity", [f"t{len(drops)}"], ["b"])]
+    dropping = function("Dropping", ["a", "r"], ["b"], body)
+    inputs = [floats("x", "N"), floats("ratio", 1)]
+    result = analyze(model([call("Dropping", ["x", "ratio"], ["y"])], inputs, ["y"], functions=[dropping]))
+    (risks,) = [summary.load_risks for summary in result.analysis.applied.values() if summary.load_risks]
+    assert risks[0] == "Dropout Dropping/d0: ratio must be a scalar, found shape [1]"
+    assert len(risks) == limits.MAX_STATEMENTS + 1
+    assert risks[-1] == "2 more nodes in it that may keep the model from loading are not listed"
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8, 13])
+def test_a_limit_stops_inside_of_a_call(steps: int, every_call: None) -> None:
+    """The call whose body was not analysed to its end is unknown, and a later analysis begins anew."""
+    relus = [node("Relu", ["a"], ["t0"]), *(node("Relu", [f"t{k}"], [f"t{k + 1}"]) for k in range(200))]
+    made = of_levels(3, [*relus, node("Relu", ["t200"], ["b"])], floats("a", "N"))
+    heard = 0
+
+    def stops(done: int, total: int, phase: str) -> bool:
+        nonlocal heard
+        heard += phase == "analyse"
+        return heard < steps
+
+    result = analyze(made, refine=False, on_progress=stops)
+    is_whole = heard < steps
+    assert str(result.shapes["y"]) == ("[N]" if is_whole else "?")
+    assert result.analysis.unfinished is not is_whole
+    said = [d.message for d in result.diagnostics if d.code == "limit"]
+    assert said == ([] if is_whole else [f"cancelled by on_progress: {_UNKNOWN}"])
+    assert str(analyze(made).shapes["y"]) == "[N]"
+
+
+_UNKNOWN = "0 of 1 nodes were analysed, and what the others compute is unknown"
