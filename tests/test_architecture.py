@@ -31,7 +31,7 @@ ORDER: Final = tuple(
     absint.result absint.api absint.ir
     absint.diffing
     absint.auditing absint.study absint.linting
-    absint.testing absint.report absint.commands absint.cli absint.__main__ absint
+    absint.testing absint.report absint.commands absint.cli absint.__main__ absint.pytest_plugin absint
     """.split()  # noqa: SIM905
 )
 """The rooms from the ground up. A file imports from its own room and from those before it, nothing else; imports in
@@ -47,7 +47,7 @@ THIRD_PARTY = {
     "lattices": {"numpy"},
     "transfer": set(),
     "solver": {"z3"},
-    "absint": {"click", "google", "networkx", "numpy", "onnx", "onnx_ir", "onnxruntime", "rich"}
+    "absint": {"click", "google", "networkx", "numpy", "onnx", "onnx_ir", "onnxruntime", "pytest", "rich"}
     | {"cvc5", "distributed", "matplotlib", "onnx_shape_inference", "yobx"},
 }
 READS_AND_WRITES_MODELS = (
@@ -70,6 +70,7 @@ PLACES = {
     "cvc5": ("absint/study/solvers.py",),
     "distributed": ("absint/runs/distributed.py",),
     "matplotlib": ("absint/study/plots.py",),
+    "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/auditing/peer_process.py",),
     "yobx": ("absint/auditing/peer_process.py",),
 }

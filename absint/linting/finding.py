@@ -116,6 +116,11 @@ class FileReport:
     seconds: float = 0.0
     """The time that it took."""
 
+    def failed(self, at: Severity | str = Severity.WARNING) -> bool:
+        """Some finding is at least as severe as this."""
+        least = ORDER[Severity(at)]
+        return any(ORDER[item.severity] <= least for item in self.findings)
+
     def __str__(self) -> str:
         lines = [f"{item.severity.value:<8} {item}" for item in self.findings]
         return "\n".join([self.path, *(f"  {line}" for line in lines)])
@@ -142,8 +147,8 @@ class LintResult:
 
     def failed(self, at: Severity | str = Severity.WARNING) -> bool:
         """Some finding is at least as severe as this."""
-        least = ORDER[Severity(at)]
-        return any(ORDER[item.severity] <= least for item in self.findings)
+        least = Severity(at)
+        return any(file.failed(least) for file in self.files)
 
     def __bool__(self) -> bool:
         """No finding is a warning or an error."""

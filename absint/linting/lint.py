@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from absint.linting.baseline import read_baseline, without_known
-from absint.linting.files import models, relative
+from absint.linting.files import models, relative, shown
 from absint.linting.finding import FileReport, Finding, LintResult, in_order
 from absint.linting.patterns import Patterns
 from absint.linting.selection import Selection, read_prefixes
@@ -65,11 +65,28 @@ def lint(
     paths = models(given, own.root, patterns, force=force_exclude)
     found = _checked(paths, own.seconds if seconds is None else seconds, jobs, scheduler, progress, perform)
     files = [_selected(file, selection, own.root) for file in found]
-    known = baseline if baseline is not None else own.root / own.baseline if own.baseline else None
-    if known is None:
-        return LintResult(tuple(files))
-    kept, stale = without_known(files, read_baseline(Path(known)), Path(known))
+    kept, stale = _without_known(files, own, baseline)
     return LintResult(tuple(kept), stale)
+
+
+def lint_file(path: str, settings: Settings) -> FileReport:
+    """The report of one file, checked in a process that is kept for the next one."""
+    from absint.runs.pool import do
+    from absint.runs.worker import kept
+
+    name = shown(path)
+    done = do(kept(PERFORM), job_of(os.path.abspath(path), name, settings.seconds))
+    found = FileReport(name, tuple(findings_of(done)), seconds=done.seconds)
+    (file,), _ = _without_known([_selected(found, settings.selection, settings.root)], settings, None)
+    return file
+
+
+def _without_known(
+    files: list[FileReport], settings: Settings, baseline: str | os.PathLike[str] | None
+) -> tuple[list[FileReport], int]:
+    """The reports without the findings of the baseline, or of that of the project, and how many of it are gone."""
+    known = baseline if baseline is not None else settings.root / settings.baseline if settings.baseline else None
+    return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
 def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection) -> FileReport:
@@ -97,18 +114,18 @@ def _checked(
     """A report for each path, in their order."""
     from absint.runs.jobs import finished
 
-    shown = {os.path.abspath(path): path for path in paths}
+    names = {os.path.abspath(path): path for path in paths}
     found: dict[str, FileReport] = {}
     if progress is not None:
-        progress(0, len(shown), "")
-    groups = [[job_of(path, name, seconds)] for path, name in shown.items()]
+        progress(0, len(names), "")
+    groups = [[job_of(path, name, seconds)] for path, name in names.items()]
     with closing(finished(groups, perform, jobs, scheduler, limited=True)) as results:
         for job, done in results:
             path = str(job["path"])
-            found[path] = FileReport(shown[path], tuple(findings_of(done)), seconds=done.seconds)
+            found[path] = FileReport(names[path], tuple(findings_of(done)), seconds=done.seconds)
             if progress is not None:
-                progress(len(found), len(shown), shown[path])
-    return [found[path] for path in shown]
+                progress(len(found), len(names), names[path])
+    return [found[path] for path in names]
 
 
 def _selected(file: FileReport, selection: Selection, root: Path) -> FileReport:
@@ -122,4 +139,4 @@ def _selected(file: FileReport, selection: Selection, root: Path) -> FileReport:
     return replace(file, findings=in_order(kept))
 
 
-__all__ = ["SECONDS", "Progress", "lint"]
+__all__ = ["SECONDS", "Progress", "lint", "lint_file"]

@@ -1,18 +1,28 @@
-"""A conformance kit for rules: compare the claims of a rule with real runs, in the tests of those who write rules.
+"""Kits for tests: assertions about models, and a conformance kit for rules.
+
+    assert_shapes         values have these shapes in every run
+    assert_legal          these sizes are legal
+    assert_same_contract  two models have the same legal sizes and the same shapes of outputs
+
+The kit for rules compares the claims of a rule with real runs, in the tests of those who write rules:
 
     check_rule   all that a rule must obey, over a list of cases
     Case Arg     a node, its symbolic inputs, the sizes to try it at; `sizes` makes every combination
     run_case     one case of a table, against onnxruntime or onnx.reference
     apply_case   the answer of a rule to a case, without a run
 
-`cases` describes nodes, `runs` executes them, `checks` holds claims against a run,
+`assertions` is about models. `cases` describes nodes, `runs` executes them, `checks` holds claims against a run,
 `elements` makes inputs whose elements the rule knows, `laws` needs no run.
 onnxruntime is loaded only where it runs a case: `pip install 'absint[run]'`.
 """
 
 from __future__ import annotations
 
+from absint.testing.assertions import assert_legal, assert_same_contract, assert_shapes
 from absint.testing.cases import Arg, Binding, Case, sizes
 from absint.testing.rules import apply_case, check_rule, run_case
 
-__all__ = ["Arg", "Binding", "Case", "apply_case", "check_rule", "run_case", "sizes"]
+__all__ = [
+    "Arg", "Binding", "Case", "apply_case", "assert_legal", "assert_same_contract", "assert_shapes", "check_rule",
+    "run_case", "sizes",
+]  # fmt: skip
