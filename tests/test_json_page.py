@@ -87,6 +87,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "equal sizes.onnx --distinct",
         f"cost {DETECTOR}",
         f"audit {DETECTOR}",
+        "lint broken.onnx",
         "policies",
         f"explain {DETECTOR} boxes",
         f"explain {DETECTOR} /Resize_output_0",
