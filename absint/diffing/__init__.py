@@ -6,6 +6,7 @@ correspondence  symbols of one model over those of the other, read off the axes 
 grounds         what holds of the sizes in question, and the prover that knows it
 legality        does each requirement of one model follow from those of the other?
 outputs         names, types and sizes of inputs and outputs
+numbering       values of both models under common numbers: the same computation
 witness         runs of both models on the same inputs; smallest finds small sizes for them
 figures         costs, peak memory, coverage
 surroundings    opsets, operators, diagnostics

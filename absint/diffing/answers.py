@@ -129,7 +129,7 @@ class Amount(NamedTuple):
     second: str
     """Over symbols of A too."""
     difference: str
-    """B less A; `0` if they are the same, `?` if there is no expression."""
+    """B less A; `0` if they are the same, `?` if there is no expression over sizes of the inputs."""
     numbers: tuple[int, int] | None
     """Both at `sizes`, None where sizes do not give them."""
 
@@ -140,7 +140,7 @@ class Amount(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        return self.difference == "0"
+        return self.difference == "0" or self.first == self.second != "?"
 
 
 class Share(NamedTuple):
@@ -178,7 +178,7 @@ class Surroundings:
 
     nodes: tuple[int, int]
     opsets: Mapping[str, tuple[int | None, int | None]]
-    """Versions of each domain; None where a model does not import it."""
+    """Versions of each domain that an operator of either model has; None where a model does not import it."""
     meanings: tuple[Meaning, ...] = ()
     without_rule: tuple[tuple[str, int, int], ...] = ()
     """Operators without a rule, and how many nodes of each model are such."""

@@ -12,8 +12,9 @@ from absint.diffing.figures import figures
 from absint.diffing.findings import Findings
 from absint.diffing.inner import differing
 from absint.diffing.legality import Direction, Model, contracts
+from absint.diffing.numbering import Numbers
 from absint.diffing.outputs import Compared, inputs
-from absint.diffing.pairing import paired
+from absint.diffing.pairing import Pair, form_of, paired
 from absint.diffing.surroundings import surroundings
 from absint.diffing.witness import Both
 from absint.lattices.deadline import DeadlineError, within
@@ -79,8 +80,7 @@ def diff(
     a.require_sound("a comparison")
     b.require_sound("a comparison")
     assumed = read_assumptions(assume, a.declared_inputs)
-    with within(seconds):
-        return _Comparison(a, b, runs, limits).answer(assumed, values)
+    return _Comparison(a, b, runs, limits).answer(assumed, values)
 
 
 class _Comparison:
@@ -91,28 +91,45 @@ class _Comparison:
         self._over = correspondence(first, second, self._inputs)
         self._back = correspondence(second, first, swapped)
         self._runs = Both(first, second, self._inputs, allowed=runs)
+        self._numbers: Numbers | None = None
         self._reason = ""
 
     def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
         a, b, over, back = self._a, self._b, self._over, self._back
-        first, second = Model("A", a, contract(a, self._limits)), Model("B", b, contract(b, self._limits))
-        there = Direction(first, second, over, self._runs, self._limits, assumed).run()
-        carried = [back.relation(r) for r in assumed if back.covers(r)]
-        again = Direction(second, first, back, self._runs, self._limits, carried).run()
-        common = there.both()
-        compared = Compared(a, b, over, common, self._runs)
+        with within(self._limits.seconds):
+            first, second = Model("A", a, contract(a, self._limits)), Model("B", b, contract(b, self._limits))
+            there = Direction(first, second, over, self._runs, self._limits, assumed, self._numbered).run()
+            carried = [back.relation(r) for r in assumed if back.covers(r)]
+            again = Direction(second, first, back, self._runs, self._limits, carried, self._numbered).run()
+            common = there.both()
+            outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
+            costs = self._in_time(lambda: figures(a, b, over))
+            inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
         return Diff(
             a.origin,
             b.origin,
             {name: str(expr) for name, expr in over.symbols.items() if name in b.symbols},
             inputs(a, b, self._inputs, over),
-            compared.outputs(paired(a.outputs, b.outputs)),
-            contracts(there, again, first, second),
+            outputs,
+            contracts(there, again, first, second, self._numbered),
             surroundings(a, b, (first.contract, second.contract)),
-            self._in_time(lambda: figures(a, b, over)),
-            self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None,
+            costs,
+            inner,
             self._reason,
         )
+
+    def _numbered(self) -> Numbers:
+        """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""
+        if self._numbers is None:
+            alike = [pair for pair in self._inputs if self._of_one_type(pair)]
+            self._numbers = Numbers(self._a, self._b, alike)
+        return self._numbers
+
+    def _of_one_type(self, pair: Pair) -> bool:
+        if pair.first is None or pair.second is None:
+            return False
+        before, after = form_of(self._a[pair.first]), form_of(self._b[pair.second])
+        return before.is_known and (before.kind, before.dtype, before.rank) == (after.kind, after.dtype, after.rank)
 
     def _in_time(self, make: Callable[[], T]) -> T | None:
         try:

@@ -61,14 +61,16 @@ def figures(first: Analysed, second: Analysed, over: Correspondence) -> Figures:
     amounts = []
     for (name, before), after in zip(a.terms().items(), b.terms().values(), strict=True):
         known = None if name not in numbers or name not in others else (numbers[name], others[name])
-        amounts.append(_amount(name, plain(first, before), over.dim(after), known))
+        amounts.append(_amount(name, plain(first, before), over.dim(after), known, first))
     uncounted = [f"{side}: {line}" for side, bill in (("A", a), ("B", b)) for line in bill.uncounted()]
     return Figures(tuple(amounts), sizes, (_share(first), _share(second)), tuple(uncounted))
 
 
-def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None) -> Amount:
+def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None, first: Analysed) -> Amount:
     known = isinstance(before, Expr) and isinstance(after, Expr)
     difference = sub(after, before) if known else UNKNOWN_DIM
+    if isinstance(difference, Expr) and not difference.free_symbols <= first.parameters.keys():
+        difference = UNKNOWN_DIM  # sizes that data decide are those of another run
     return Amount(name, _text(before), _text(after), _text(difference), numbers)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from absint.diffing.smallest import Parameters, Sizes
+from absint.diffing.smallest import Parameters, Sizes, legal_sizes
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.solution.constraints import DECLARATION
-from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.prove import Decision, Prover
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ class Grounds:
     def decide(self, relation: Relation) -> Decision:
         """They entail the relation, or not, or that is not decided."""
         return self._prover.decide(relation)
+
+    def small(self, most: int) -> list[Sizes]:
+        """A few small sizes that meet them all; what Z3 knows if none are found one by one."""
+        chosen = self.chosen()
+        found = list(islice(legal_sizes(self.premises, chosen), most))
+        model = self._prover.consistent.model
+        known = {name: model.get(name, 1) for name in chosen}
+        return found or ([known] if meets(self.premises, known) else [])
 
     def model(self, decision: Decision) -> Sizes:
         """Sizes that meet them all and falsify what was decided."""

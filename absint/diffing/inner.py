@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from absint.diffing.answers import Inner
 from absint.diffing.correspondence import Correspondence, plain
 from absint.diffing.grounds import Grounds
 from absint.diffing.pairing import form_of
-from absint.diffing.smallest import Sizes, legal_sizes, small_sizes
+from absint.diffing.smallest import Sizes, small_sizes
 from absint.lattices.deadline import on_time
 from absint.lattices.logic.relation import conjunction, eq
 from absint.lattices.terms.expr import Dim, Expr
@@ -30,7 +29,7 @@ def differing(first: Analysed, second: Analysed, over: Correspondence, grounds: 
 
     Raises DeadlineError past the deadline that is set.
     """
-    samples = list(islice(legal_sizes(grounds.premises, grounds.chosen()), _SAMPLES))
+    samples = grounds.small(_SAMPLES)
     ports = {*first.inputs, *first.outputs, *second.inputs, *second.outputs}
     for name in first.operands:
         if name not in second.operands or name in ports:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.diffing.correspondence import Correspondence, plain_relation
 from absint.diffing.grounds import Grounds
+from absint.diffing.numbering import Numbers
 from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Side
 from absint.lattices.deadline import DeadlineError
@@ -69,10 +70,18 @@ class Direction:
     """Requirements of a target, each entailed by those of a source or broken at sizes that are legal there."""
 
     def __init__(
-        self, source: Model, target: Model, over: Correspondence, runs: Both, limits: Limits, assume: Sequence[Relation]
+        self,
+        source: Model,
+        target: Model,
+        over: Correspondence,
+        runs: Both,
+        limits: Limits,
+        assume: Sequence[Relation],
+        numbers: Callable[[], Numbers],
     ) -> None:
         """`over` expresses the target's symbols over those of the source; `assume` is over the source's."""
         self._source, self._target, self._over, self._runs = source, target, over, runs
+        self._numbers = numbers
         granted = (over.relation(r) for r in target.numeric() if over.covers(r))
         self.grounds = Grounds(source.analysed, [*source.premises(), *granted, *assume], limits)
         self.broken: list[Unmet] = []
@@ -167,7 +176,7 @@ class Direction:
         """What has no rule states no requirements."""
         target, source = self._target.analysed, self._source.analysed
         found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
-        if found:
+        if found and not self._numbers().is_covered(self._target.side):
             without = ", ".join(sorted(found))
             self.undecided.append(
                 Unmet("", "", tuple(sorted(found)), None, f"{without}: no rule says what it requires")
@@ -176,7 +185,9 @@ class Direction:
             self.undecided.append(Unmet("", "", (), None, f"the analysis of {self._target.side} was cut short"))
 
 
-def contracts(there: Direction, back: Direction, first: Model, second: Model) -> Contracts:
+def contracts(
+    there: Direction, back: Direction, first: Model, second: Model, numbers: Callable[[], Numbers]
+) -> Contracts:
     """Both directions as one answer."""
     legal = set(first.premises()) - set(first.numeric())
     premises = dict.fromkeys(str(relation) for relation in there.grounds.premises if relation not in legal)
@@ -188,18 +199,18 @@ def contracts(there: Direction, back: Direction, first: Model, second: Model) ->
         (len(first.contract.clauses), len(second.contract.clauses)),
         (first.contract.possible, second.contract.possible),
         tuple(premises),
-        tuple(_provisos(first, second)),
+        tuple(_provisos(first, second, numbers)),
     )
 
 
-def _provisos(first: Model, second: Model) -> Iterator[str]:
+def _provisos(first: Model, second: Model, numbers: Callable[[], Numbers]) -> Iterator[str]:
     """What the clauses of either model leave out."""
     if first.contract.beyond or second.contract.beyond:
         yield "as far as sizes of the inputs alone decide what is legal"
     elif first.contract.possible_failures or second.contract.possible_failures:
         yield "nodes may fail on data"
     without = sorted({*first.analysed.unruled, *second.analysed.unruled})
-    if without:
+    if without and not (numbers().is_covered("A") and numbers().is_covered("B")):
         yield f"as far as there are rules ({', '.join(without)} {'has' if len(without) == 1 else 'have'} none)"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from absint.diffing.answers import Apart, Port, Ports, PortStatus
 from absint.diffing.correspondence import Correspondence, plain
 from absint.diffing.grounds import Grounds
+from absint.diffing.numbering import RANDOM, Numbers
 from absint.diffing.pairing import Form, Pair, form_of
-from absint.diffing.smallest import Sizes, legal_sizes, small_sizes
+from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Seen
 from absint.lattices.deadline import DeadlineError
 from absint.lattices.logic.relation import FALSE, Relation, eq
@@ -30,10 +31,18 @@ _RUNS: Final = 2
 class Compared:
     """Values of two models, compared wherever both run."""
 
-    def __init__(self, first: Analysed, second: Analysed, over: Correspondence, grounds: Grounds, runs: Both) -> None:
+    def __init__(
+        self,
+        first: Analysed,
+        second: Analysed,
+        over: Correspondence,
+        grounds: Grounds,
+        runs: Both,
+        numbers: Callable[[], Numbers],
+    ) -> None:
         """`over` expresses symbols of the second model; `grounds` hold of sizes that are legal in both."""
         self._first, self._second, self._over, self._runs = first, second, over, runs
-        self._grounds = grounds
+        self._grounds, self._numbers = grounds, numbers
         self._data: list[Sizes] | None = None
 
     def outputs(self, pairs: Sequence[Pair]) -> Ports:
@@ -49,9 +58,9 @@ class Compared:
         port = Port(a, b, _text(before), _text(after))
         if before is None or after is None:
             return _with(port, "new" if before is None else "gone")
-        if self._grounds.contradict:
-            return _with(port, "undecided", "no size is legal in both models")
         try:
+            if self._grounds.contradict:
+                return _with(port, "undecided", "no size is legal in both models")
             return self._compared(port, form_of(before), form_of(after))
         except DeadlineError as error:
             return _with(port, "undecided", str(error))
@@ -121,6 +130,10 @@ class Compared:
 
     def _by_data(self, port: Port, open_: Sequence[str]) -> Port:
         """Sizes that data decide: a run may tell them apart, and nothing shows that they are the same."""
+        assert port.first is not None
+        assert port.second is not None
+        if self._numbers().same(port.first, port.second):
+            return port if port.first == port.second else _with(port, "renamed")
         equal = []
         for sizes in self._runnable() if not self._is_random else ():
             shown = self._runs.at("A", sizes)
@@ -137,18 +150,13 @@ class Compared:
     def _is_random(self) -> bool:
         """Two runs of one model need not give the same."""
         nodes = (*self._first.nodes, *self._second.nodes)
-        return any(node.operation is not None and node.operation.op_type in _RANDOM for node in nodes)
+        return any(node.operation is not None and node.operation.op_type in RANDOM for node in nodes)
 
     def _runnable(self) -> Sequence[Sizes]:
         """A few small sizes that are legal in both."""
         if self._data is None:
-            self._data = list(islice(legal_sizes(self._grounds.premises, self._grounds.chosen()), _RUNS))
+            self._data = self._grounds.small(_RUNS)
         return self._data
-
-
-_RANDOM: Final = frozenset(
-    ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"]
-)
 
 
 def inputs(first: Analysed, second: Analysed, pairs: Sequence[Pair], over: Correspondence) -> Ports:

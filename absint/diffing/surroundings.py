@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> Surroundings:
     """What differs in the files of two models."""
     opsets, others = _opsets(first), _opsets(second)
+    used = _domains(first) | _domains(second)
     rules, other_rules = first.unruled + first.inferred, second.unruled + second.inferred
     stated = [Counter(f"{d.severity.value}: {d.message} [{d.code}]" for d in diagnostics(m)) for m in (first, second)]
     places = {f"{d.severity.value}: {d.message} [{d.code}]": d.where for m in (first, second) for d in diagnostics(m)}
     failures = [Counter(_failures(contract)) for contract in contracts]
     return Surroundings(
         (_count(first), _count(second)),
-        {domain: (opsets.get(domain), others.get(domain)) for domain in opsets | others},
+        {d: (opsets.get(d), others.get(d)) for d in opsets | others if d in used},
         tuple(_meanings(first, second)),
         tuple((name, rules[name], other_rules[name]) for name in sorted(rules.keys() | other_rules.keys())),
         tuple(f"{places[text]}: {text}" for text in stated[1] - stated[0]),
@@ -36,6 +37,12 @@ def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, C
 
 def _opsets(model: Analysed) -> dict[str, int]:
     return {entry.domain or "ai.onnx": entry.version for entry in model.loaded.model.opset_import}
+
+
+def _domains(model: Analysed) -> set[str]:
+    """The domains of its operators, and the standard one: optimisers import others that no node needs."""
+    operations = (node.operation for node in model.nodes)
+    return {operation.domain or "ai.onnx" for operation in operations if operation is not None} | {"ai.onnx"}
 
 
 def _count(model: Analysed) -> int:

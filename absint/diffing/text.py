@@ -94,7 +94,7 @@ def _contract(diff: Findings) -> tuple[str, list[str]]:
     details += [line for unmet in found.widened for line in _unmet(unmet, "A")]
     details += [line for unmet in found.undecided for line in _unmet(unmet, "B")]
     details += [line for unmet in found.widening_undecided for line in _unmet(unmet, "A")]
-    clauses = f"{found.clauses[0]} clauses in A, {found.clauses[1]} in B"
+    clauses = f"{found.clauses[0]} {'clause' if found.clauses[0] == 1 else 'clauses'} in A, {found.clauses[1]} in B"
     if found.possible == (False, False):
         return "no size is legal in either", []
     if found.premises and not details:
@@ -169,9 +169,10 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
         return
     at = f" at {sizes_text(found.sizes)}" if found.sizes else ""
     same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
-    other = [_amount(a, at) for a in found.amounts if not a.is_same]
+    other = [_amount(a) for a in found.amounts if not a.is_same]
     if other:
-        yield "cost", f"{_joined(same)}: the same" if same else "", [*other, *found.uncounted]
+        heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else ""
+        yield "cost", heading, [*other, *found.uncounted]
     else:
         yield "cost", f"the same: {_joined(same)}", []
     a, b = found.coverage
@@ -179,13 +180,20 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     yield "coverage", exact if a != b else f"the same: {a.exact:,} of {a.dims:,} dims exact", []
 
 
-def _amount(amount: Amount, at: str) -> str:
+def _amount(amount: Amount) -> str:
+    """`FLOPs: 1,000 -> 1,100 (+10.0 %), by 100*batch`."""
     name = _NAMES.get(amount.name, amount.name)
-    ratio = "" if amount.ratio is None else f", {amount.ratio:.4g} times"
-    numbers = "" if amount.numbers is None else f": {amount.numbers[0]:,} -> {amount.numbers[1]:,}{ratio}{at}"
-    known = "?" not in (amount.first, amount.second) and len(amount.difference) <= _LONG
-    symbolic = known and not amount.difference.lstrip("-").isdigit()
-    return f"{name}{numbers}" + (f"; difference {amount.difference}" if symbolic else "")
+    if amount.numbers is None:
+        return f"{name}: {_cut(amount.first)} -> {_cut(amount.second)}"
+    before, after = amount.numbers
+    ratio = "" if amount.ratio is None or before == after else f" ({_percent(100 * amount.ratio - 100)})"
+    is_symbolic = amount.difference != "?" and not amount.difference.lstrip("-").isdigit()
+    by = f", by {amount.difference}" if is_symbolic and len(amount.difference) <= _LONG else ""
+    return f"{name}: {before:,} -> {after:,}{ratio}{by}"
+
+
+def _percent(change: float) -> str:
+    return f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.2g} %"
 
 
 def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
