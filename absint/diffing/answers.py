@@ -22,6 +22,8 @@ class Apart(NamedTuple):
     """What A does: `runs`, `fails: ...`, `[1, 4]`."""
     second: str
     evidence: Evidence
+    is_only_empty: bool = False
+    """It is proved that they are not apart where no size is 0."""
 
 
 class Unmet(NamedTuple):

@@ -57,7 +57,14 @@ def document(diff: Findings) -> str:
 def _apart(apart: Apart | None) -> object:
     if apart is None:
         return None
-    return {"sizes": dict(apart.sizes), "of": apart.of, "A": apart.first, "B": apart.second, "evidence": apart.evidence}
+    return {
+        "sizes": dict(apart.sizes),
+        "of": apart.of,
+        "A": apart.first,
+        "B": apart.second,
+        "evidence": apart.evidence,
+        "only_empty": apart.is_only_empty,
+    }
 
 
 def _unmet(item: Unmet) -> object:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from absint.diffing.answers import Contracts, Figures, Inner, Port, Ports, Surroundings
+from absint.diffing.answers import Contracts, Figures, Inner, Port, Ports, PortStatus, Surroundings
 
 Headline = Literal["same", "compatible", "changed", "undecided"]
 
@@ -52,9 +52,8 @@ class Findings:
     def broken(self) -> tuple[str, ...]:
         """What makes B no replacement of A, a few words each; the contract first."""
         found = ["the contract narrowed"] if self.contract.narrowed else []
-        words = {"gone": "is gone", "new": "is required", "changed": "changed", "renamed": "was renamed"}
-        found += [f"input {p.name} {words[p.status]}" for p in self.inputs.of("gone", "new", "changed", "renamed")]
-        found += [f"output {p.name} {words[p.status]}" for p in self.outputs.of("gone", "changed", "renamed")]
+        found += _counted("input", self.inputs, ("gone", "new", "changed", "renamed"))
+        found += _counted("output", self.outputs, ("gone", "changed", "renamed"))
         if self.outputs.reordered:
             found.append("outputs stand in another order")
         return tuple(found)
@@ -63,7 +62,7 @@ class Findings:
     def undecided(self) -> tuple[str, ...]:
         """What is not decided, a few words each."""
         found = ["legal sizes"] if self.contract.undecided else []
-        found += [f"output {p.name}" for p in self.outputs.of("undecided", "not comparable")]
+        found += _counted("output", self.outputs, ("undecided", "not comparable"))
         return (*found, self.reason) if self.reason else tuple(found)
 
     @property
@@ -71,6 +70,27 @@ class Findings:
         ports: tuple[Port, ...] = (*self.inputs.items, *self.outputs.items)
         kept = all(port.status in ("same", "resized") for port in ports) and not self.inputs.reordered
         return kept and self.contract.agreement == "same"
+
+
+_WORDS: Final[Mapping[PortStatus, tuple[str, str]]] = {
+    "gone": ("is gone", "are gone"),
+    "new": ("is required", "are required"),
+    "changed": ("changed", "changed"),
+    "renamed": ("was renamed", "were renamed"),
+    "undecided": ("is undecided", "are undecided"),
+    "not comparable": ("is not comparable", "are not comparable"),
+}
+_NAMED: Final = 4
+
+
+def _counted(word: str, ports: Ports, statuses: Sequence[PortStatus]) -> Iterator[str]:
+    """`output y changed`, `251 inputs are required`."""
+    for status in statuses:
+        found = ports.of(status)
+        if len(found) > _NAMED:
+            yield f"{len(found):,} {word}s {_WORDS[status][1]}"
+        else:
+            yield from (f"{word} {port.name} {_WORDS[status][0]}" for port in found)
 
 
 __all__ = ["Findings", "Headline"]

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from absint.diffing.smallest import Parameters, Sizes, legal_sizes
-from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.prove import Decision, Prover
@@ -39,6 +39,13 @@ class Grounds:
     def decide(self, relation: Relation) -> Decision:
         """They entail the relation, or not, or that is not decided."""
         return self._prover.decide(relation)
+
+    def entail_unless_empty(self, relation: Relation, sizes: Sizes) -> bool:
+        """One of the sizes is 0, and where none is, the relation is entailed."""
+        if all(sizes.get(name) != 0 for name in self._analysed.symbols):
+            return False
+        full = [ge(self._analysed.parameters[name], 1) for name in self._analysed.symbols]
+        return self.with_more(full).decide(relation).entailed is True
 
     def small(self, most: int) -> list[Sizes]:
         """A few small sizes that meet them all; what Z3 knows if none are found one by one."""

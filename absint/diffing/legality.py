@@ -137,7 +137,8 @@ class Direction:
         for sizes in islice(small_sizes(demand.over, self.grounds.premises, chosen, model), _TRIES):
             apart, reason = self._tried(demand, sizes)
             if apart is not None:
-                self.broken.append(self._unmet(demand, apart))
+                only = self.grounds.entail_unless_empty(demand.over, sizes)
+                self.broken.append(self._unmet(demand, apart._replace(is_only_empty=only)))
                 return
         self._leave(demand, reason)
 

@@ -105,7 +105,8 @@ class Compared:
             shown = self._runs.at("A", sizes)
             if shown is None:
                 if self._runs.promised("A", sizes):
-                    apart = Apart(sizes, "A", *(self._evaluated(port, sizes)), "rules")
+                    only = self._grounds.entail_unless_empty(relation, sizes)
+                    apart = Apart(sizes, "A", *self._evaluated(port, sizes), "rules", only)
                     return _with(port, "changed", *differing, apart=apart)
                 reason = f"A is not shown to run at {at}: {self._runs.why_not}"
             elif isinstance(shown.source, str) or isinstance(shown.target, str):
@@ -114,7 +115,8 @@ class Compared:
             else:
                 first, second = _shape(shown.source, port.first), _shape(shown.target, port.second)
                 if first != second:
-                    return _with(port, "changed", *differing, apart=Apart(sizes, "A", first, second, "run"))
+                    only = self._grounds.entail_unless_empty(relation, sizes)
+                    return _with(port, "changed", *differing, apart=Apart(sizes, "A", first, second, "run", only))
                 reason = f"in a run at {at} both give {first}"
         return _with(port, "undecided", *differing, reason)
 

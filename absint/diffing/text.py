@@ -121,7 +121,8 @@ def _unmet(unmet: Unmet, side: str) -> Iterator[str]:
 def _apart(apart: Apart) -> str:
     at = sizes_text(apart.sizes) or "every size"
     by = {"run": "a run of both", "rules": "by their rules, not run", "declarations": "by declaration"}[apart.evidence]
-    return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({by})"
+    only = ", and only where a size is 0" if apart.is_only_empty else ""
+    return f"at {at}: A {_does(apart.first)}, B {_does(apart.second)} ({by}){only}"
 
 
 def _does(text: str) -> str:

@@ -156,7 +156,7 @@ PLANTED: Final[dict[str, Pair]] = {
     ),
     "requirement removed": pair(
         "compatible",
-        "(float[N] x, float[M] z) => (float[] y) <int64[1] n = {1}> { b = Concat<axis=0>(x, z)  s = Add(x, z)  y = Relu(b) }",
+        "(float[N] x, float[M] z) => (float[] y) { b = Concat<axis=0>(x, z)  s = Add(x, z)  y = Relu(b) }",
         "(float[N] x, float[M] z) => (float[] y) { b = Concat<axis=0>(x, z)  y = Relu(b) }",
         "widened",
         "A alone needs",
@@ -237,10 +237,133 @@ PLANTED: Final[dict[str, Pair]] = {
     ),
     "a requirement over two inputs": pair(
         "changed",
-        "(float[N, K] x, float[M, D] z) => (float[] y) { a = ReduceSum<keepdims=0>(x)  b = ReduceSum<keepdims=0>(z)  y = Add(a, b) }",
-        "(float[N, K] x, float[M, D] z) => (float[] y) { a = MatMul(x, z)  y = ReduceSum<keepdims=0>(a) }",
-        "B alone needs D == 1" if False else "B alone needs",
+        "(float[N, K] x, float[M, D] z) => (float[] y) { a = ReduceSum(x)  b = ReduceSum(z)  y = Add(a, b) }",
+        "(float[N, K] x, float[M, D] z) => (float[] y) { a = MatMul(x, z)  y = ReduceSum(a) }",
+        "B alone needs",
         "A runs, B fails: onnxruntime",
     ),
 }
 """Changes that a caller notices, or at least should be told of."""
+
+POOLED: Final = "(float[N, 1, H] x) => (float[] y) { y = MaxPool<kernel_shape=[1], strides=[2]>(x) }"
+SLICED: Final = """(float[N, 1, H] x) => (float[] y) <int64[1] start = {0}, int64[1] end = {9223372036854775807},
+    int64[1] two = {2}> { y = Slice(x, start, end, two, two) }"""
+SHAPES: Final = """(float[N, T, 4] x) => (float[] y) {
+    shape = Shape(x)  i = Constant<value_int=0>()  j = Constant<value_int=1>()
+    n = Gather(shape, i)  t = Gather(shape, j)  zero = Constant<value_ints=[0]>()
+    a = Unsqueeze(n, zero)  b = Unsqueeze(t, zero)  h = Constant<value_ints=[2, 2]>()
+    to = Concat<axis=0>(a, b, h)  y = Reshape(x, to) }"""
+BLOCK: Final = (
+    """<opset_import: ["": 18], domain: "local"> block (x) => (y) { z = Relu(x)  y = Concat<axis=0>(z, z) }"""
+)
+
+EQUAL: Final[dict[str, Pair]] = {
+    "symbols renamed": pair(
+        "same",
+        "(float[batch, seq] x) => (float[] y) { y = Transpose(x) }",
+        "(float[N, T] x) => (float[] y) { y = Transpose(x) }",
+        "N of B is batch of A",
+    ),
+    "symbols swapped": pair(
+        "same",
+        "(float[N, T] x, float[T] z) => (float[] y) { y = Add(x, z) }",
+        "(float[T, N] x, float[N] z) => (float[] y) { y = Add(x, z) }",
+        "T of B is N of A",
+        "N of B is T of A",
+    ),
+    "values renamed": pair(
+        "same",
+        "(float[N] x) => (float[] y) { a = Relu(x)  b = Neg(a)  y = Add(a, b) }",
+        "(float[N] x) => (float[] y) { p = Relu(x)  q = Neg(p)  y = Add(p, q) }",
+    ),
+    "nodes reordered": pair(
+        "same",
+        "(float[N] x, float[M] z) => (float[] y) { a = Relu(x)  b = Neg(z)  y = Concat<axis=0>(a, b) }",
+        "(float[N] x, float[M] z) => (float[] y) { b = Neg(z)  a = Relu(x)  y = Concat<axis=0>(a, b) }",
+    ),
+    "inputs reordered": pair(
+        "compatible",
+        "(float[N] x, float[M] z) => (float[] y) { y = Concat<axis=0>(x, z) }",
+        "(float[M] z, float[N] x) => (float[] y) { y = Concat<axis=0>(x, z) }",
+        "inputs stand in another order",
+    ),
+    "a shape computed or constant": pair(
+        "same", SHAPES, "(float[N, T, 4] x) => (float[] y) <int64[4] to = {0, 0, 2, 2}> { y = Reshape(x, to) }"
+    ),
+    "Flatten for Reshape": pair("same", reshaped("-1, 12"), "(float[N, 4, 3] x) => (float[] y) { y = Flatten(x) }"),
+    "Reshape by 0 or -1": pair("same", reshaped("0, 12"), reshaped("-1, 12")),
+    "Gather for Squeeze": pair(
+        "same",
+        squeezed("y = Squeeze(x, one)"),
+        "(float[N, 1, K] x) => (float[] y) { zero = Constant<value_int=0>()  y = Gather<axis=1>(x, zero) }",
+    ),
+    "initialisers as Constant nodes": pair(
+        "same",
+        product(3),
+        "(float[N, K] x) => (float[] y) { w = Constant<value=float[3, 1] {1, 1, 1}>()  y = MatMul(x, w) }",
+    ),
+    "Gemm for MatMul and Add": pair(
+        "same",
+        "(float[N, K] x) => (float[] y) <float[2, 1] w = {1, 1}, float[1] b = {1}> { z = MatMul(x, w)  y = Add(z, b) }",
+        "(float[N, K] x) => (float[] y) <float[2, 1] w = {1, 1}, float[1] b = {1}> { y = Gemm(x, w, b) }",
+    ),
+    "functions inlined": pair(
+        "same",
+        model("(float[N] x) => (float[] y) { z = local.block(x)  y = Neg(z) }", extra=BLOCK),
+        "(float[N] x) => (float[] y) { r = Relu(x)  z = Concat<axis=0>(r, r)  y = Neg(z) }",
+    ),
+    "twice a size, two ways": pair(
+        "same",
+        "(float[N] x) => (float[] y) { y = Concat<axis=0>(x, x) }",
+        "(float[N] x) => (float[] y) <int64[1] r = {2}> { y = Tile(x, r) }",
+    ),
+    "an initialiser that was an input": pair(
+        "same",
+        "(float[N] x, float[1] w) => (float[] y) <float[1] w = {1}> { y = Add(x, w) }",
+        "(float[N] x) => (float[] y) <float[1] w = {1}> { y = Add(x, w) }",
+    ),
+    "Identity and dead nodes removed": pair(
+        "same",
+        "(float[N] x) => (float[] y) { a = Identity(x)  dead = Neg(x)  y = Relu(a) }",
+        "(float[N] x) => (float[] y) { y = Relu(x) }",
+    ),
+    "weights of eight bits": pair(
+        "same",
+        product(3),
+        "(float[N, K] x) => (float[] y) <int8[3, 1] q = {1, 1, 1}, float s = {0.5}, int8 z = {0}>"
+        " { w = DequantizeLinear(q, s, z)  y = MatMul(x, w) }",
+        "parameter bytes",
+    ),
+    "products of eight bits": pair(
+        "same",
+        product(3),
+        "(float[N, K] x) => (float[] y) <uint8[3, 1] w = {1, 1, 1}, float s = {0.5}> {"
+        "  q, qs, qz = DynamicQuantizeLinear(x)  i = MatMulInteger(q, w, qz)  f = Cast<to=1>(i)  y = Mul(f, s) }",
+    ),
+    "inner sizes in float16": pair(
+        "same",
+        "(float[N] x) => (float[] y) { y = Exp(x) }",
+        "(float[N] x) => (float[] y) { h = Cast<to=10>(x)  e = Exp(h)  y = Cast<to=1>(e) }",
+    ),
+    "opsets that mean the same": pair(
+        "same",
+        "(float[N, M] x, float[M] z) => (float[] y) { y = Add(x, z) }",
+        "(float[N, M] x, float[M] z) => (float[] y) { y = Add(x, z) }",
+        "ai.onnx: 7 -> 18",
+        opsets=(7, 18),
+    ),
+    "sizes that data decide, by the same computation": pair(
+        "same",
+        "(float[N] x) => (int64[] y) { z = Identity(x)  f = NonZero(z)  y = Transpose(f) }",
+        "(float[N] x) => (int64[] y) { found = NonZero(x)  y = Transpose(found) }",
+    ),
+    "a branch that is never taken": pair(
+        "same",
+        """(float[N] x) => (float[] y) {
+            s = Shape(x)  zero = Constant<value_ints=[0]>()  l = Less(s, zero)  c = Squeeze(l)
+            y = If(c) <then_branch = a () => (float[] p) { p = Concat<axis=0>(x, x) },
+                else_branch = b () => (float[] q) { q = Relu(x) }> }""",
+        "(float[N] x) => (float[] y) { y = Relu(x) }",
+    ),
+}
+"""Forms of one model: no call and no size tells them apart."""

@@ -1,0 +1,71 @@
+"""Forms of one model are not told apart, in either direction, with and without runs."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import helper
+
+import absint
+from absint.queries.evidence import Evidence
+from tests.absint.diffing.models import EQUAL, PLANTED, POOLED, SLICED, model
+from tests.jobs.equal_forms import FORMS
+
+
+@pytest.mark.parametrize("evidence", [None, "none"])
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_forms_are_the_same(name: str, evidence: Evidence | None) -> None:
+    first, second, verdict, reasons = EQUAL[name]
+    found = absint.diff(first, second, evidence=evidence)
+    text = str(found)
+    assert found.verdict == verdict, text
+    assert [reason for reason in reasons if reason not in text] == [], text
+    assert absint.diff(second, first, evidence=evidence).verdict == verdict
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*PLANTED, *EQUAL])
+def test_a_form_of_a_model_is_the_same(name: str, form: str) -> None:
+    first = {**PLANTED, **EQUAL}[name].first
+    copy = type(first).FromString(first.SerializeToString())
+    other = FORMS[form](copy)
+    if other is not None:
+        found = absint.diff(first, other)
+        assert found.verdict == "same", str(found)
+
+
+@pytest.mark.parametrize("evidence", [None, "none"])
+def test_only_sizes_of_0_may_tell_forms_apart(evidence: Evidence | None) -> None:
+    """A pool takes no empty axis, and gives one element for an empty batch."""
+    first, second = model(POOLED), model(SLICED)
+    found = absint.diff(first, second, evidence=evidence)
+    assert found.verdict == "changed"
+    assert str(found).count(", and only where a size is 0") == 2
+    (unmet,), (output,) = found.contract.widened, found.outputs.items
+    assert (unmet.apart and unmet.apart.sizes, output.apart and output.apart.sizes) == (
+        {"N": 1, "H": 0},
+        {"N": 0, "H": 0},
+    )
+    assert absint.diff(first, second, assume=["H >= 1"], evidence=evidence).verdict == "same"
+
+
+def test_what_has_no_rule_is_the_same_as_itself_alone() -> None:
+    value = helper.make_tensor_value_info
+
+    def custom(operator: str) -> object:
+        nodes = [helper.make_node(operator, ["x"], ["y"], domain="my")]
+        graph = helper.make_graph(nodes, "g", [value("x", 1, ["N"])], [value("y", 1, None)])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("my", 1)])
+
+    assert absint.diff(custom("A"), custom("A")).verdict == "same"
+    found = absint.diff(custom("A"), custom("B"))
+    assert found.verdict == "undecided"
+    assert "my::B: no rule says what it requires" in str(found)
+
+
+def test_random_numbers_are_never_the_same() -> None:
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("RandomUniformLike", ["x"], ["r"]), helper.make_node("NonZero", ["r"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [value("x", 1, ["N"])], [value("y", 7, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    found = absint.diff(model, model)
+    assert (found.verdict, found.outputs.items[0].status) == ("undecided", "not comparable")
