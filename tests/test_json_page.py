@@ -24,6 +24,9 @@ PLACE = {"node", "path", "operator", "output", "reason"}
 CONSTRAINT = PLACE | {"relation", "guard", "role"}
 VALUE = {"kind", "dtype", "shape", "contents", "length", "element", "present", "key"}
 STATED = {"relation", "role", "reason", "node"}
+APART = {f"apart.{key}" for key in ("sizes{}", "of", "A", "B", "evidence", "only_empty")}
+UNMET = {"relation", "over_other", "because", "apart", "reason"} | APART
+PORT = {"A", "B", "before", "after", "status", "details", "apart"} | APART
 FORMS = {
     "absint.analyze/1": {"inputs[]": VALUE, "outputs[]": VALUE, "values[]": VALUE, "assuming[]": CONSTRAINT,
                          "trace[].changes[]": VALUE},
@@ -31,6 +34,14 @@ FORMS = {
     "absint.check/1": {"failure": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
     "absint.check-range/1": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
     "absint.classes/1": {"assuming[]": CONSTRAINT},
+    "absint.diff/1": {
+        **{f"contract.{key}[]": UNMET for key in ("narrowed", "widened", "undecided", "widening_undecided")},
+        **{f"{ports}.items[]": PORT for ports in ("inputs", "outputs")},
+        "cost.amounts[]": {"name", "A", "B", "difference", "numbers", "ratio"},
+        "cost.coverage": {"A", "B", "A.exact", "A.dims", "B.exact", "B.dims"},
+        "operators_defined_anew[]": {"operator", "first", "second", "nodes"},
+        "values[]": {"name", "A", "B", "at{}", "decided"},
+    },
     "absint.explain/1": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
 }  # fmt: skip
 """Keys that the page names once for several places."""
@@ -40,6 +51,9 @@ SIZES = """(float[N, K] x, int64[2] target, int64[1] many) => (float[A, B] z, fl
     u = Relu(x)  z = Reshape(x, target)  h = Shape(x)  zero = Constant<value_int=0>()  n = Gather<axis=0>(h, zero)
     f = Cast<to=1>(n)  i = Cast<to=7>(f)  one = Constant<value_ints=[1]>()  v = Reshape(i, one)  r = ConstantOfShape(v)
 }"""
+POOLED = "(float[N, 1, H] x) => (float[A, B, C] y) {r = Relu(x)  y = MaxPool<kernel_shape=[1], strides=[2]>(r)}"
+SLICED = """(float[N, 1, H] x) => (float[A, B, C] y) <int64[1] start = {0}, int64[1] end = {99}, int64[1] two = {2}> {
+    r = Concat<axis=0>(x, x)  z = Relu(r)  y = Slice(x, start, end, two, two) }"""
 BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  u = my.Nothing(x)}"
 
 
@@ -66,7 +80,7 @@ def documented(schema: str, section: str) -> set[str]:
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, set[str]]:
     """The paths of keys that the commands print, by schema."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("sizes", SIZES), ("broken", BROKEN)):
+    for name, text in (("sizes", SIZES), ("broken", BROKEN), ("pooled", POOLED), ("sliced", SLICED)):
         onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
     found: dict[str, set[str]] = {}
@@ -89,6 +103,9 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"audit {DETECTOR}",
         "lint broken.onnx",
         "policies",
+        "diff broken.onnx sizes.onnx --values",
+        "diff pooled.onnx sliced.onnx --values",
+        "diff sliced.onnx pooled.onnx --evidence none",
         f"explain {DETECTOR} boxes",
         f"explain {DETECTOR} /Resize_output_0",
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from absint.commands.analysis import (
@@ -20,12 +22,21 @@ from absint.commands.codes import FINE, NO, UNDECIDED
 from absint.errors import UsageError
 from absint.lattices.limits import LONG
 
+if TYPE_CHECKING:
+    from absint.queries.evidence import Evidence
+
 
 @click.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--values", is_flag=True, help="Compare computed values that have one name in both models, too.")
-@click.option("--no-run", is_flag=True, help="Run neither model: rules alone say at which sizes a model runs.")
+@click.option(
+    "--evidence",
+    type=click.Choice(["run", "none"]),
+    default=None,
+    help="Run both models at the sizes that tell them apart, or let the rules alone say where a model runs.  [default: "
+    "run, if onnxruntime is installed]",
+)
 @assume_option
 @limit_options(LONG)
 @memory_option
@@ -36,7 +47,7 @@ def diff(
     second: str,
     settings: Settings,
     values: bool,
-    no_run: bool,
+    evidence: Evidence | None,
     assume: tuple[str, ...],
     limits: SolverLimits,
     form: str,
@@ -61,9 +72,7 @@ def diff(
     warm_up(limits)
     before, after = analysed(first, settings=settings), analysed(second, settings=settings)
     with working("comparing"):
-        found = compared(
-            before, after, values=values, assume=assume, evidence="none" if no_run else None, **limits._asdict()
-        )
+        found = compared(before, after, values=values, assume=assume, evidence=evidence, **limits._asdict())
     if form == "json":
         click.echo(found.to_json())
     else:

@@ -3,6 +3,7 @@
 comparison      `absint.diff` and its answer, `Diff`; findings are what is in it, answers its parts
 pairing         inputs and outputs in pairs, and forms of values
 correspondence  symbols of one model over those of the other, read off the axes of inputs
+clock           the time that a comparison has
 grounds         what holds of the sizes in question, and the prover that knows it
 legality        does each requirement of one model follow from those of the other?
 outputs         names, types and sizes of inputs and outputs

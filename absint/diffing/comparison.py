@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from absint.api import analyze
+from absint.diffing.clock import Clock
 from absint.diffing.correspondence import correspondence
 from absint.diffing.figures import figures
 from absint.diffing.findings import Findings
@@ -17,11 +18,12 @@ from absint.diffing.outputs import Compared, inputs
 from absint.diffing.pairing import Pair, form_of, paired
 from absint.diffing.surroundings import surroundings
 from absint.diffing.witness import Both
-from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.deadline import DeadlineError
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.relation import Relation
 from absint.queries.contracts import contract
 from absint.queries.evidence import Evidence, chosen
+from absint.queries.provers import checked
 from absint.result import Result
 from absint.shapes.assumptions import Assumption, read_assumptions
 
@@ -75,7 +77,7 @@ def diff(
     Raises ModelError if a model cannot be read, UsageError for assumptions that make no sense.
     """
     runs = chosen(evidence) == "run"
-    limits = Limits(seconds, rlimit, memory)
+    limits = checked(Limits(seconds, rlimit, memory))
     a, b = (model if isinstance(model, Result) else analyze(model) for model in (first, second))
     a.require_sound("a comparison")
     b.require_sound("a comparison")
@@ -85,7 +87,7 @@ def diff(
 
 class _Comparison:
     def __init__(self, first: Result, second: Result, runs: bool, limits: Limits) -> None:
-        self._a, self._b, self._limits = first, second, limits
+        self._a, self._b, self._clock = first, second, Clock(limits)
         self._inputs = paired(first.inputs, second.inputs)
         swapped = [pair.swapped for pair in self._inputs]
         self._over = correspondence(first, second, self._inputs)
@@ -95,16 +97,15 @@ class _Comparison:
         self._reason = ""
 
     def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
-        a, b, over, back = self._a, self._b, self._over, self._back
-        with within(self._limits.seconds):
-            first, second = Model("A", a, contract(a, self._limits)), Model("B", b, contract(b, self._limits))
-            there = Direction(first, second, over, self._runs, self._limits, assumed, self._numbered).run()
-            carried = [back.relation(r) for r in assumed if back.covers(r)]
-            again = Direction(second, first, back, self._runs, self._limits, carried, self._numbered).run()
-            common = there.both()
-            outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
-            costs = self._in_time(lambda: figures(a, b, over))
-            inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
+        a, b, over, back, clock = self._a, self._b, self._over, self._back, self._clock
+        first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))
+        there = Direction(first, second, over, self._runs, clock, assumed, self._numbered).run()
+        carried = [back.relation(r) for r in assumed if back.covers(r)]
+        again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
+        common = there.both()
+        outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
+        costs = self._in_time(lambda: figures(a, b, over))
+        inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
         return Diff(
             a.origin,
             b.origin,
@@ -113,6 +114,7 @@ class _Comparison:
             outputs,
             contracts(there, again, first, second, self._numbered),
             surroundings(a, b, (first.contract, second.contract)),
+            tuple(map(str, dict.fromkeys([*assumed, *a.assumptions, *map(over.relation, b.assumptions)]))),
             costs,
             inner,
             self._reason,
@@ -133,9 +135,10 @@ class _Comparison:
 
     def _in_time(self, make: Callable[[], T]) -> T | None:
         try:
-            return make()
-        except DeadlineError as error:
-            self._reason = str(error)
+            with self._clock.limited():
+                return make()
+        except DeadlineError:
+            self._reason = self._clock.over
             return None
 
 

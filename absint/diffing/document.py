@@ -27,6 +27,7 @@ def document(diff: Findings) -> str:
             "broken": list(diff.broken),
             "undecided": list(diff.undecided),
             "symbols": dict(diff.symbols),
+            "assuming": list(diff.assuming),
             "contract": {
                 "agreement": contract.agreement,
                 "narrowed": [_unmet(item) for item in contract.narrowed],

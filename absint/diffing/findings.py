@@ -24,6 +24,8 @@ class Findings:
     outputs: Ports
     contract: Contracts
     surroundings: Surroundings
+    assuming: tuple[str, ...]
+    """The caller's assumptions about symbols of either model; the answer is about sizes that meet them."""
     figures: Figures | None
     """None if time ran out before costs were counted."""
     values: tuple[Inner, ...] | None = None

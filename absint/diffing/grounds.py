@@ -13,23 +13,24 @@ from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.prove import Decision, Prover
 
 if TYPE_CHECKING:
-    from absint.lattices.limits import Limits
+    from absint.diffing.clock import Clock
     from absint.solution.analysed import Analysed
 
 
 class Grounds:
     """Relations over the symbols of one model that all sizes in question meet."""
 
-    def __init__(self, analysed: Analysed, premises: Sequence[Relation], limits: Limits) -> None:
-        self._analysed, self._limits = analysed, limits
+    def __init__(self, analysed: Analysed, premises: Sequence[Relation], clock: Clock) -> None:
+        self._analysed = analysed
+        self.clock = clock
         self.premises = [relation for relation in dict.fromkeys(premises) if relation is not TRUE]
         stated = (Constraint(relation, TRUE, DECLARATION, "declared", "") for relation in self.premises)
         order = tuple(analysed.parameters)
-        self._prover = Prover(ConstraintSet(stated, symbols=order), order=order, limits=limits)
+        self._prover = Prover(ConstraintSet(stated, symbols=order), order=order, limits=clock.limits)
 
     def with_more(self, premises: Sequence[Relation]) -> Grounds:
         """These and further ones."""
-        return Grounds(self._analysed, [*self.premises, *premises], self._limits)
+        return Grounds(self._analysed, [*self.premises, *premises], self.clock)
 
     @property
     def contradict(self) -> bool:

@@ -19,7 +19,7 @@ from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import holds
 
 if TYPE_CHECKING:
-    from absint.lattices.limits import Limits
+    from absint.diffing.clock import Clock
     from absint.solution.analysed import Analysed
     from absint.solver.contracts.contract import Contract
 
@@ -75,7 +75,7 @@ class Direction:
         target: Model,
         over: Correspondence,
         runs: Both,
-        limits: Limits,
+        clock: Clock,
         assume: Sequence[Relation],
         numbers: Callable[[], Numbers],
     ) -> None:
@@ -83,7 +83,7 @@ class Direction:
         self._source, self._target, self._over, self._runs = source, target, over, runs
         self._numbers = numbers
         granted = (over.relation(r) for r in target.numeric() if over.covers(r))
-        self.grounds = Grounds(source.analysed, [*source.premises(), *granted, *assume], limits)
+        self.grounds = Grounds(source.analysed, [*source.premises(), *granted, *assume], clock)
         self.broken: list[Unmet] = []
         self.undecided: list[Unmet] = []
 
@@ -93,9 +93,10 @@ class Direction:
             return self  # no size is legal
         for demand in self._demands():
             try:
-                self._decide(demand)
-            except DeadlineError as error:
-                self._leave(demand, str(error))
+                with self.grounds.clock.limited():
+                    self._decide(demand)
+            except DeadlineError:
+                self._leave(demand, self.grounds.clock.over)
         self._leave_what_is_not_stated()
         return self
 
@@ -177,12 +178,15 @@ class Direction:
         """What has no rule states no requirements."""
         target, source = self._target.analysed, self._source.analysed
         found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
-        if found and not self._numbers().is_covered(self._target.side):
+        unfinished = target.base.analysis.unfinished
+        if not (found or unfinished) or self._numbers().is_covered(self._target.side):
+            return
+        if found:
             without = ", ".join(sorted(found))
             self.undecided.append(
                 Unmet("", "", tuple(sorted(found)), None, f"{without}: no rule says what it requires")
             )
-        if target.base.analysis.unfinished:
+        if unfinished:
             self.undecided.append(Unmet("", "", (), None, f"the analysis of {self._target.side} was cut short"))
 
 

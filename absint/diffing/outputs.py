@@ -58,12 +58,14 @@ class Compared:
         port = Port(a, b, _text(before), _text(after))
         if before is None or after is None:
             return _with(port, "new" if before is None else "gone")
+        clock = self._grounds.clock
         try:
-            if self._grounds.contradict:
-                return _with(port, "undecided", "no size is legal in both models")
-            return self._compared(port, form_of(before), form_of(after))
-        except DeadlineError as error:
-            return _with(port, "undecided", str(error))
+            with clock.limited():
+                if self._grounds.contradict:
+                    return _with(port, "undecided", "no size is legal in both models")
+                return self._compared(port, form_of(before), form_of(after))
+        except DeadlineError:
+            return _with(port, "undecided", clock.over)
 
     def _compared(self, port: Port, before: Form, after: Form) -> Port:
         if before.differs(after):

@@ -46,8 +46,13 @@ def headline(diff: Findings) -> str:
         case "undecided":
             return f"undecided: {'; '.join(diff.undecided)}"
         case "same":
-            return f"the same legal sizes and the same output shapes for all sizes (proved){_proviso(diff)}"
-    return f"B may take the place of A: {_how(diff)}{_proviso(diff)}"
+            said = f"the same legal sizes and the same output shapes for all sizes{_assuming(diff)}"
+            return f"{said} (proved){_proviso(diff)}"
+    return f"B may take the place of A: {_how(diff)}{_assuming(diff)}{_proviso(diff)}"
+
+
+def _assuming(diff: Findings) -> str:
+    return f" with {' and '.join(diff.assuming)}" if diff.assuming else ""
 
 
 def _how(diff: Findings) -> str:
@@ -97,6 +102,8 @@ def _contract(diff: Findings) -> tuple[str, list[str]]:
     clauses = f"{found.clauses[0]} {'clause' if found.clauses[0] == 1 else 'clauses'} in A, {found.clauses[1]} in B"
     if found.possible == (False, False):
         return "no size is legal in either", []
+    if found.clauses == (0, 0) and not details:
+        clauses = "every size is"
     if found.premises and not details:
         clauses += f", assuming {_joined(found.premises)}"
     if found.agreement == "undecided" and found.is_kept:
@@ -215,7 +222,7 @@ def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     news = [*(f"new: {text}" for text in found.new_diagnostics), *(f"gone: {text}" for text in found.gone_diagnostics)]
     yield "diagnostics", ("the same" if not news else ""), news
     data = [*(f"new: {text}" for text in found.new_failures), *(f"gone: {text}" for text in found.gone_failures)]
-    yield "on data", ("the same nodes may fail" if not data else "other nodes may fail"), data
+    yield "on data", ("the same possible failures" if not data else "other possible failures"), data
 
 
 def _joined(texts: Iterable[str]) -> str:
