@@ -35,6 +35,7 @@ _CODES = "CODES"
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings of this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline.")
+@click.option("--rules", metavar="FILE", multiple=True, help="A Python file with rules of operators; it is run.")
 @click.option("--config", metavar="FILE", help="Settings from this TOML file instead of the nearest pyproject.toml.")
 @click.option("--isolated", is_flag=True, help="No settings from files.")
 @jobs_option
@@ -55,6 +56,7 @@ def lint(
     exit_zero: bool,
     baseline: str | None,
     write_baseline: bool,
+    rules: tuple[str, ...],
     config: str | None,
     isolated: bool,
     jobs: int | None,
@@ -99,6 +101,7 @@ def lint(
             exclude=exclude,
             force_exclude=force_exclude,
             baseline=None if write_baseline else known,
+            rules=rules,
             jobs=jobs,
             seconds=seconds,
             scheduler=scheduler,

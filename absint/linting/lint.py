@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,12 @@ from absint.linting.finding import FileReport, Finding, LintResult, in_order
 from absint.linting.patterns import Patterns
 from absint.linting.selection import Selection, read_prefixes
 from absint.linting.settings import SECONDS, Settings
-from absint.linting.tasks import PERFORM, findings_of, job_of
+from absint.linting.tasks import PERFORM, findings_of, job_of, table_of
+from absint.runs.jobs import finished
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
+    from absint.runs.pool import Finished
     from absint.solution.analysed import Analysed
 
 Progress = Callable[[int, int, str], None]
@@ -33,6 +35,7 @@ def lint(
     exclude: Sequence[str] = (),
     force_exclude: bool = False,
     baseline: str | os.PathLike[str] | None = None,
+    rules: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
     seconds: float | None = None,
     scheduler: str | None = None,
@@ -45,7 +48,8 @@ def lint(
     `given` are paths of models and of folders, in which every `*.onnx` counts, or one model or `Result` in memory.
     `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a
     .gitignore, which count for what is below folders, with `force_exclude` for paths that are given too.
-    Findings of a `baseline` are left out. Models of files run in `jobs` processes, by default one for each core, or on
+    Findings of a `baseline` are left out. `rules` are Python files with transfer rules of one's own, which are run.
+    Models of files run in `jobs` processes, by default one for each core, or on
     the Dask cluster of a `scheduler`, and take at most `seconds` each: one that dies, hangs or cannot be read is a
     finding. `settings` are those of a project (`find_settings`), which the other arguments override.
 
@@ -57,13 +61,17 @@ def lint(
         select=read_prefixes(select, "select") or own.selection.select,
         ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore")),
     )
+    operators = tuple(os.path.abspath(path) for path in rules)
+    table_of(operators)
     if isinstance(given, str | os.PathLike):
         given = [given]
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        return LintResult((_in_memory(given, own.seconds if seconds is None else seconds, selection),))
+        return LintResult((_in_memory(given, own.seconds if seconds is None else seconds, selection, operators),))
     patterns = Patterns((*own.exclude.texts, *exclude))
-    paths = models(given, own.root, patterns, force=force_exclude)
-    found = _checked(paths, own.seconds if seconds is None else seconds, jobs, scheduler, progress, perform)
+    names = {os.path.abspath(path): path for path in models(given, own.root, patterns, force=force_exclude)}
+    work = [job_of(path, name, own.seconds if seconds is None else seconds, operators) for path, name in names.items()]
+    with closing(finished([[job] for job in work], perform, jobs, scheduler, limited=True)) as results:
+        found = _reports(names, results, progress)
     files = [_selected(file, selection, own.root) for file in found]
     kept, stale = _without_known(files, own, baseline)
     return LintResult(tuple(kept), stale)
@@ -89,7 +97,7 @@ def _without_known(
     return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
-def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection) -> FileReport:
+def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection, rules: tuple[str, ...]) -> FileReport:
     """The report of a model that is in memory, or of its analysis."""
     from absint.linting.model import findings
     from absint.solution.analysed import Analysed
@@ -99,32 +107,20 @@ def _in_memory(given: ModelLike | Analysed, seconds: float, selection: Selection
     else:
         from absint.api import analyze
 
-        result = analyze(given)
+        result = analyze(given, table=table_of(rules))
     return _selected(FileReport(result.origin, tuple(findings(result, seconds))), selection, Path.cwd())
 
 
-def _checked(
-    paths: Sequence[str],
-    seconds: float,
-    jobs: int | None,
-    scheduler: str | None,
-    progress: Progress | None,
-    perform: str,
-) -> list[FileReport]:
-    """A report for each path, in their order."""
-    from absint.runs.jobs import finished
-
-    names = {os.path.abspath(path): path for path in paths}
+def _reports(names: Mapping[str, str], results: Iterable[Finished], progress: Progress | None) -> list[FileReport]:
+    """A report for each file, in the order of `names`, which maps absolute paths to those that findings show."""
     found: dict[str, FileReport] = {}
     if progress is not None:
         progress(0, len(names), "")
-    groups = [[job_of(path, name, seconds)] for path, name in names.items()]
-    with closing(finished(groups, perform, jobs, scheduler, limited=True)) as results:
-        for job, done in results:
-            path = str(job["path"])
-            found[path] = FileReport(names[path], tuple(findings_of(done)), seconds=done.seconds)
-            if progress is not None:
-                progress(len(found), len(names), names[path])
+    for job, done in results:
+        path = str(job["path"])
+        found[path] = FileReport(names[path], tuple(findings_of(done)), seconds=done.seconds)
+        if progress is not None:
+            progress(len(found), len(names), names[path])
     return [found[path] for path in names]
 
 

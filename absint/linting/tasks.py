@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
 from absint.errors import ModelError
@@ -11,6 +13,7 @@ from absint.linting.finding import Finding
 
 if TYPE_CHECKING:
     from absint.runs.pool import Done, Job, Json
+    from absint.transfer.table import Table
 
 PERFORM: Final = "absint.linting.tasks:perform"
 """The function that checks one model."""
@@ -20,15 +23,16 @@ _CONTRACT: Final = 0.25
 """Parts of a model's time after which the analysis and the contract stop; what they found counts."""
 
 
-def job_of(path: str, shown: str, seconds: float) -> Job:
-    """The job for a model, by its absolute path and the one that findings show."""
-    return {"path": path, "shown": shown, "seconds": seconds}
+def job_of(path: str, shown: str, seconds: float, rules: Sequence[str] = ()) -> Job:
+    """The job for a model, by its absolute path and the one that findings show; `rules` are files of transfer rules."""
+    return {"path": path, "shown": shown, "seconds": seconds, "rules": list(rules)}
 
 
 def perform(job: Job) -> Json:
     """The findings about the model."""
     try:
-        return [item.to_json() for item in _findings(cast(str, job["path"]), cast(float, job["seconds"]))]
+        rules = tuple(cast("list[str]", job["rules"]))
+        return [item.to_json() for item in _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules)]
     except ModelError as error:
         return [_failed("ABS001", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
     except MemoryError:
@@ -37,16 +41,39 @@ def perform(job: Job) -> Json:
         return [_failed("ABS002", explained("MemoryError")).to_json()]
 
 
-def _findings(path: str, seconds: float) -> Sequence[Finding]:
+def _findings(path: str, seconds: float, rules: tuple[str, ...]) -> Sequence[Finding]:
     from absint.api import analyze
     from absint.linting.model import findings
     from absint.program.limits import LimitError
 
     try:
-        result = analyze(path, max_seconds=seconds * _ANALYSIS)
+        result = analyze(path, table=_kept_table(rules, _times(rules)), max_seconds=seconds * _ANALYSIS)
     except LimitError as error:
         return [_failed("ABS004", str(error))]
     return findings(result, seconds * _CONTRACT)
+
+
+def table_of(rules: Sequence[str]) -> Table | None:
+    """The shipped rules and those of the files, which are run; None without a file.
+
+    Raises UsageError as `absint.rules.files.read_rules` does.
+    """
+    if not rules:
+        return None
+    from absint.rules.files import read_rules
+    from absint.transfer.families import shipped
+
+    return shipped().extended(read_rules(rules))
+
+
+@lru_cache(maxsize=4)
+def _kept_table(rules: tuple[str, ...], _: tuple[int, ...]) -> Table | None:
+    """The table for all models that this process checks, while the files have these times."""
+    return table_of(rules)
+
+
+def _times(rules: Sequence[str]) -> tuple[int, ...]:
+    return tuple(os.stat(path).st_mtime_ns for path in rules)
 
 
 def findings_of(done: Done) -> list[Finding]:
@@ -67,4 +94,4 @@ def _failed(code: str, reason: str) -> Finding:
     return Finding(code, RULES[code].severity, "", reason)
 
 
-__all__ = ["PERFORM", "findings_of", "job_of", "perform"]
+__all__ = ["PERFORM", "findings_of", "job_of", "perform", "table_of"]

@@ -101,6 +101,31 @@ def test_the_order_is_that_of_the_files(folder: Path) -> None:
     assert results[0].findings == results[1].findings
 
 
+RULES = """
+import absint
+
+@absint.rule("Nothing", domain="my", inputs="X", outputs="Y", since=1)
+def nothing(op):
+    "As it is."
+    return op.tensor("X")
+"""
+
+
+def test_rules_of_ones_own(folder: Path) -> None:
+    save(a="(float[N] x) => (float[8] z) {z = my.Nothing(x)}")
+    assert [item.code for item in absint.lint("a.onnx").findings] == ["ABS401"]
+    (folder / "rules.py").write_text(RULES)
+    assert [item.code for item in absint.lint("a.onnx", rules=["rules.py"]).findings] == ["ABS202"]
+    given = onnx.load("a.onnx")
+    assert [item.code for item in absint.lint(given, rules=["rules.py"]).findings] == ["ABS202"]
+    (folder / "rules.py").write_text(
+        RULES.replace('op.tensor("X")', "absint.Tensor(op.tensor('X').dtype, absint.Shape([absint.Dim(8)]))")
+    )
+    assert absint.lint(given, rules=["rules.py"]).findings == ()
+    with pytest.raises(UsageError, match=r"none\.py does not exist"):
+        absint.lint("a.onnx", rules=["none.py"])
+
+
 def test_progress_is_told(folder: Path) -> None:
     save(a=TRUE, b=TRUE)
     told: list[tuple[int, int, str]] = []
