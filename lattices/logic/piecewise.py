@@ -5,7 +5,7 @@ A result has the value of the original in every run (that meets the premise).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, cast
 
@@ -58,10 +58,10 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     """
     if not isinstance(dim, Expr) or dim.const is not None or condition in (TRUE, UNKNOWN_RELATION):
         return dim
-    facts = _where(condition)
-    chosen = rebuild(dim, _values(dim.atoms(), facts, extremes)) if extremes or choices(dim) else dim
+    scope = _where(condition)
+    chosen = rebuild(dim, scope.values(dim.atoms(), extremes)) if extremes or choices(dim) else dim
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
-    fixed = facts.simplify(chosen)
+    fixed = scope.facts.simplify(chosen)
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
 
 
@@ -80,36 +80,51 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
     return rebuild(dim, values)
 
 
+class _Scope:
+    """The facts where a condition holds, and the atoms they simplified so far: large sizes share most of theirs."""
+
+    __slots__ = ("_chosen", "facts")
+
+    def __init__(self, condition: Relation) -> None:
+        self.facts = Facts([condition])
+        self._chosen: dict[bool, dict[Atom, Dim]] = {False: {}, True: {}}
+
+    def values(self, roots: Iterable[Atom], extremes: bool) -> Mapping[Atom, Dim]:
+        """Each atom with the choices resolved that the facts decide. With `extremes`, those count as choices."""
+        values = self._chosen[extremes]
+        if len(values) > _MAX_CHOSEN:
+            values = self._chosen[extremes] = {}
+        for node in postorder(roots, values):
+            condition = _condition(node) if extremes or node.op == "ite" else None
+            truth = UNKNOWN if condition is None else self.facts.decide(condition)
+            if truth in (YES, NO):
+                values[node] = cast(Expr, node.args[-2 if truth is YES else -1]).rebuild(values)
+            else:
+                values[node] = rebuilt(node, values)
+        return values
+
+
+_MAX_CHOSEN: Final = 1 << 10
+"""Atoms that a scope keeps; then it forgets all."""
+
+
 @lru_cache(maxsize=1 << 12)
-def _where(condition: Relation) -> Facts:
-    """The facts where a condition holds."""
-    return Facts([condition])
+def _where(condition: Relation) -> _Scope:
+    """The scope in which a condition holds."""
+    return _Scope(condition)
 
 
 @lru_cache(maxsize=1 << 13)
 def entails(condition: Relation, relation: Relation) -> bool:
     """The facts that the condition gives show the relation."""
-    return _where(condition).decide(relation) is YES
+    return _where(condition).facts.decide(relation) is YES
 
 
 @lru_cache(maxsize=1 << 14)
 def excludes(condition: Relation, relation: Relation) -> bool:
     """The relation cannot hold where the condition does."""
-    facts = _where(condition)
-    return facts.decide(relation.rebuild(_values(relation.atoms(), facts, extremes=True))) is NO
-
-
-def _values(roots: Iterable[Atom], facts: Facts, extremes: bool) -> dict[Atom, Dim]:
-    """Each atom with the choices resolved that the facts decide."""
-    values: dict[Atom, Dim] = {}
-    for node in postorder(roots):
-        condition = _condition(node) if extremes or node.op == "ite" else None
-        truth = UNKNOWN if condition is None else facts.decide(condition)
-        if truth in (YES, NO):
-            values[node] = cast(Expr, node.args[-2 if truth is YES else -1]).rebuild(values)
-        else:
-            values[node] = rebuilt(node, values)
-    return values
+    scope = _where(condition)
+    return scope.facts.decide(relation.rebuild(scope.values(relation.atoms(), extremes=True))) is NO
 
 
 @lru_cache(maxsize=1 << 13)
@@ -117,7 +132,7 @@ def is_defined(dim: Dim, condition: Relation) -> bool:
     """The dim has a value where the condition holds: 0//N, which is written 0, has none where N is 0."""
     if not isinstance(dim, Expr):
         return True
-    facts = _where(condition)
+    facts = _where(condition).facts
     if any(node.op in INTEGERS and not cast(Float, node.args[0]).is_total for node in postorder(dim.atoms())):
         return False
     divisors = [node.args[1] for node in postorder(dim.atoms()) if node.op in ("floordiv", "truncdiv", "mod")]

@@ -64,12 +64,14 @@ class Formula(Operand):
 class Atom(Interned):
     """A factor of a monomial. `args` are the operands of a composite atom, `key` orders atoms the same in every run."""
 
-    __slots__ = ("__weakref__", "args", "bounds", "children", "key", "op", "size")
+    __slots__ = ("__weakref__", "args", "bounds", "children", "inner", "key", "op", "size")
 
     op: str
     args: tuple[Operand, ...]
     children: tuple[Atom, ...]
     """The atoms that occur directly in the operands, each once, in the order of their last places."""
+    inner: frozenset[Symbol]
+    """The symbols that occur in the operands, at any depth."""
     key: str
     bounds: Interval
     size: int
@@ -102,7 +104,7 @@ class Symbol(Atom):
     def _build(cls, name: str, lo: int | None, hi: int | None) -> Symbol:
         self = object.__new__(cls)
         self.op, self.args, self.children, self.name, self.size = "symbol", (), (), name, 1
-        self.bounds = Interval(lo, hi)
+        self.bounds, self.inner = Interval(lo, hi), frozenset()
         self.kind, self.origin = kind_of(name)
         # Symbols of one name and different bounds differ, and no name can pass for the key of an operation.
         quoted = name if name.isidentifier() else repr(name)
@@ -162,6 +164,8 @@ def atom(op: str, args: tuple[Operand, ...], bounds: Interval) -> Atom:
         self.op, self.args, self.bounds = op, args, bounds
         below = [child for arg in args for child in arg.atoms()]
         self.children = tuple(below) if len(below) < 2 else tuple(dict.fromkeys(reversed(below)))[::-1]
+        symbols = [child for child in self.children if isinstance(child, Symbol)]
+        self.inner = frozenset(symbols).union(*[child.inner for child in self.children])
         self.size = 1 + sum(arg.size for arg in args)
         self.key = short_key(f"{op}({','.join(arg.key for arg in args)})", op)
         return self
@@ -175,9 +179,12 @@ def short_key(text: str, op: str) -> str:
     """The text, or its digest where nesting would make it long."""
     if len(text) <= 160:
         return f"1{text}"
-    import hashlib
+    try:
+        from _blake2 import blake2b  # hashlib has it from there, and loads OpenSSL before
+    except ImportError:
+        from hashlib import blake2b
 
-    return f"2{op}:{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
+    return f"2{op}:{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 
 def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
@@ -190,8 +197,7 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
     while stack:
         node = stack[-1]
         if node not in done and node not in known:
-            below = [child for child in node.children if child not in done and child not in known]
-            if below:
+            if node.children and (below := [c for c in node.children if c not in done and c not in known]):
                 stack += below
                 continue
             done[node] = None

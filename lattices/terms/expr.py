@@ -125,9 +125,8 @@ class Expr(Dim, Operand):
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
         """The symbols that occur, composite atoms searched."""
-        if len(self.terms) == 1 and len(mono := self.terms[0][0]) == 1 and isinstance(mono[0], Symbol):
-            return frozenset(mono)  # type: ignore[arg-type]
-        return frozenset(a for a in postorder(self.atoms()) if isinstance(a, Symbol))
+        atoms = {*self.atoms()}
+        return frozenset([a for a in atoms if isinstance(a, Symbol)]).union(*[a.inner for a in atoms])
 
     @property
     def free_symbols(self) -> frozenset[str]:
@@ -265,6 +264,11 @@ def add(a: Dim, b: Dim) -> Dim:
 
 @lru_cache(maxsize=_CACHE)
 def sub(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        terms = dict(a.terms)
+        for mono, coef in b.terms:
+            terms[mono] = terms.get(mono, 0) - coef
+        return polynomial(terms)
     return add(a, neg(b))
 
 
