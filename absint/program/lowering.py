@@ -249,8 +249,8 @@ class Lowerer:
         domain = domain_of(node.domain)
         if self._function(node) is not None or (not domain and node.op_type in LOWERED):
             return None
-        version, whole = frame.imports.get(domain, 1), self._key(node, attributes, len(node.output))
-        place = partial(place_of, node, number, frame)
+        version, place = frame.imports.get(domain, 1), partial(place_of, node, number, frame)
+        whole = self._key(node, attributes, len(node.output)) if isinstance(node, ReadNode) else key
         operation = self._instances.operation(node, attributes, version, whole, place)
         if self._shares and operation is not None and operation.is_interned:
             INTERNED.add(frame.versions, key, operation)

@@ -174,7 +174,7 @@ def _zero_product(e: Expr) -> Relation | None:
 
 def _empty_quotient(e: Expr) -> Relation | None:
     """e == 0 as "the dividend is small", if e is a natural number divided by a constant."""
-    unrolled = _without_quotient(cast(Expr, -e)) if nonneg(e) else None
+    unrolled = _without_quotient(cast(Expr, -e)) if _is_quotient(e) and nonneg(e) else None
     return None if unrolled is None else canonical(">=", unrolled)
 
 
@@ -371,15 +371,21 @@ _ZEROS_OF_OPERATIONS: Final = (
 
 def _without_quotient(e: Expr) -> Expr | None:
     """f with f >= 0 wherever e >= 0, if e is a quotient by a constant plus a constant."""
-    (mono, coef), *others = e.ordered
-    if len(mono) != 1 or mono[0].op != "floordiv" or coef not in (1, -1) or any(m for m, _ in others):
+    if not _is_quotient(e):
         return None
+    (mono, coef), *others = e.ordered
     a, m = cast(tuple[Expr, Expr], mono[0].args)
     if m.const is None or m.const < 1:
         return None
     bound = sum(c for _, c in others) * m.const
     unrolled = a + bound if coef > 0 else bound + m.const - 1 - a
     return unrolled if isinstance(unrolled, Expr) else None
+
+
+def _is_quotient(e: Expr) -> bool:
+    """It is a quotient, or the opposite of one, plus a constant."""
+    (mono, coef), *others = e.ordered
+    return len(mono) == 1 and mono[0].op == "floordiv" and coef in (1, -1) and not any(m for m, _ in others)
 
 
 __all__ = ["canonical", "comparison", "divisible", "eq", "ge", "gt", "le", "lt", "ne"]
