@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from absint.engine.analysis import DEFAULT_POLICY, Analysis, DivergenceError, IterationPolicy, S, Solution
@@ -106,11 +105,13 @@ def _iterate(
     return visits, len(order)
 
 
-@dataclass(slots=True)
 class _Component:
     """A cycle that is being iterated: the position of its head, and the state of the iteration."""
 
-    start: int
-    descents: int
-    visits: int = 0
-    descending: bool = False
+    __slots__ = ("descending", "descents", "start", "visits")
+
+    def __init__(self, start: int, descents: int) -> None:
+        self.start = start
+        self.descents = descents
+        self.visits = 0
+        self.descending = False

@@ -7,7 +7,6 @@ The body of such a function is lowered once, as a program of its own; the analys
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -54,17 +53,18 @@ class Task(NamedTuple):
     outputs: int
 
 
-@dataclass(eq=False)
 class Body(Callee):
     """The body of a function as a program of its own, for calls that are folded."""
 
-    program: Program | None = None
-    """None until it has been lowered."""
-    inputs: tuple[int, ...] = ()
-    """The node of each input; -1 for one that the calls leave out."""
-    outputs: tuple[Operand, ...] = ()
-    refused: str = ""
-    """The reason why no runtime loads the model, if there is one."""
+    def __init__(self, name: str, nodes: int) -> None:
+        super().__init__(name, nodes)
+        self.program: Program | None = None
+        """None until it has been lowered."""
+        self.inputs: tuple[int, ...] = ()
+        """The node of each input; -1 for one that the calls leave out."""
+        self.outputs: tuple[Operand, ...] = ()
+        self.refused = ""
+        """The reason why no runtime loads the model, if there is one."""
 
     @cached_property
     def needed(self) -> bytes:
@@ -84,15 +84,15 @@ class Body(Callee):
         return bytes(found == every for found in reach)
 
 
-@dataclass(eq=False)
 class Functions:
     """The functions of a model, and their folded bodies."""
 
-    protos: Mapping[Name, FunctionMessage]
-    pending: list[tuple[Body, Task]] = field(default_factory=list)
-    """Bodies that are still to be lowered."""
-    _operations: dict[Hashable, Operation] = field(default_factory=dict)
-    _reached: dict[Name, int] = field(default_factory=dict)
+    def __init__(self, protos: Mapping[Name, FunctionMessage]) -> None:
+        self.protos = protos
+        self.pending: list[tuple[Body, Task]] = []
+        """Bodies that are still to be lowered."""
+        self._operations: dict[Hashable, Operation] = {}
+        self._reached: dict[Name, int] = {}
 
     @cached_property
     def _calls(self) -> Mapping[Name, tuple[int, list[Name]]]:

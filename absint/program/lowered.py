@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from absint.transfer.op import AttributeValue
 
 
-@dataclass
 class Signature:
     """The declared inputs and outputs of the model."""
 
-    inputs: dict[str, int] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)
-    overridable: dict[str, int] = field(default_factory=dict)
-    """Initialisers that are inputs too: a caller may replace them."""
-    defaults: dict[int, Tensor] = field(default_factory=dict)
-    """Their values in the file, by node."""
+    def __init__(self) -> None:
+        self.inputs: dict[str, int] = {}
+        self.outputs: list[str] = []
+        self.overridable: dict[str, int] = {}
+        """Initialisers that are inputs too: a caller may replace them."""
+        self.defaults: dict[int, Tensor] = {}
+        """Their values in the file, by node."""
 
 
 class Declaring(NamedTuple):

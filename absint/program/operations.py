@@ -7,7 +7,6 @@ models that a process reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from absint.model.schemas import Form
@@ -19,13 +18,13 @@ MAX_OPERATIONS: Final = 1 << 12
 """Most operations kept; then all are forgotten."""
 
 
-@dataclass(eq=False)
 class Callee:
     """The function that a folded call calls."""
 
-    name: str
-    nodes: int
-    """The nodes that a call stands for."""
+    def __init__(self, name: str, nodes: int) -> None:
+        """`nodes` are those that a call stands for."""
+        self.name = name
+        self.nodes = nodes
 
 
 class Operation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from absint.diagnostics import Diagnostic, Severity
@@ -21,21 +20,21 @@ from absint.shapes.input_elements import InputElement, with_elements
 from absint.shapes.summaries import is_named, name_unknowns, own_symbols
 
 
-@dataclass
 class Inputs:
     """The inputs by node, their symbols in order of appearance, the premises of their dims, and hints on odd texts."""
 
-    values: dict[int, Value] = field(default_factory=dict)
-    symbols: dict[str, None] = field(default_factory=dict)
-    """Names of sizes."""
-    elements: dict[str, InputElement] = field(default_factory=dict)
-    """Elements of small inputs by their names."""
-    named: dict[str, Value] = field(default_factory=dict)
-    """The inputs that a caller feeds, by name."""
-    others: list[str] = field(default_factory=list)
-    """Inputs whose elements have no names."""
-    premises: list[Relation] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.values: dict[int, Value] = {}
+        self.symbols: dict[str, None] = {}
+        """Names of sizes."""
+        self.elements: dict[str, InputElement] = {}
+        """Elements of small inputs by their names."""
+        self.named: dict[str, Value] = {}
+        """The inputs that a caller feeds, by name."""
+        self.others: list[str] = []
+        """Inputs whose elements have no names."""
+        self.premises: list[Relation] = []
+        self.diagnostics: list[Diagnostic] = []
 
     @cached_property
     def parameters(self) -> Mapping[str, Expr]:

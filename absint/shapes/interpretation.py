@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.logic.facts import Facts
@@ -38,11 +37,11 @@ STATES: Final = Rows(VALUES)
 Transfer = Callable[["Interpretation", int, Sequence[State]], State]
 
 
-@dataclass
 class Budget:
     """Nodes that a trial may still visit."""
 
-    left: int
+    def __init__(self, left: int) -> None:
+        self.left = left
 
 
 class Calls:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -303,11 +302,19 @@ def _decides(facts: Facts, left: Open) -> bool:
     return any(facts.decide(truth.substitute(facts.mapping)) is not UNKNOWN for truth in left.truths)
 
 
-@dataclass(frozen=True)
 class Choosing:
     """Resolves the choices in a value whose conditions hold. Equal ones do the same, as the memo demands."""
 
-    held: frozenset[Relation]
+    __slots__ = ("held",)
+
+    def __init__(self, held: frozenset[Relation]) -> None:
+        self.held = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Choosing) and self.held == other.held
+
+    def __hash__(self) -> int:
+        return hash(self.held)
 
     def __call__(self, value: Value) -> Value:
         return replaced(value, lambda dim: chosen(dim, self.held))
