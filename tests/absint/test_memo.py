@@ -186,6 +186,31 @@ def test_a_failure_of_a_rule_is_not_remembered() -> None:
     assert str(absint.analyze(model).shapes["y"]) == "[N]"
 
 
+def test_a_failure_that_the_facts_exclude_needs_no_rule_in_the_next_round() -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["y"]),  # its window must fit
+        helper.make_node("ConvTranspose", ["y", "w"], ["z"]),  # may fail on an empty axis
+        helper.make_node("Slice", ["x", "start", "end", "axes"], ["first"]),  # at most one row
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "rows",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, "rows", "columns"])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("z", "first")],
+        [
+            helper.make_tensor("w", TensorProto.FLOAT, [1, 1, 3, 3], [0.0] * 9),
+            *(helper.make_tensor(n, TensorProto.INT64, [1], [at]) for n, at in (("start", 0), ("end", 1), ("axes", 2))),
+        ],
+    )
+    result = absint.analyze(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    transposed, _ = result.producer("z")
+    first, second = (item.analysis for item in result.rounds.rounds)
+    assert str(result.shapes["first"]) == "[n, 1, 1, columns]"
+    assert len(first.applied[transposed].caveats) == 2
+    assert not second.applied[transposed].caveats
+    assert not second.applications
+
+
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {path: answers(onnx.load(path)) for path in EXAMPLES}
     monkeypatch.setattr(cache, "MAX_SUMMARIES", 7)
