@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[1]
 
 ORDER: Final = tuple(
     """
-    lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
+    absint.version lattices.deadline lattices.records lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.attributes transfer.signature transfer.ordinary transfer.stating transfer.op transfer.rule
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
-    absint.version absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
+    absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes

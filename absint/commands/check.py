@@ -97,7 +97,7 @@ def check(
     if form == "json":
         from absint.solution.naming import where
 
-        click.echo(at.to_json(where(result)))
+        click.echo(at.to_json(where(result), model=result.origin))
     else:
         from absint.report.checks import check_report
         from absint.report.text import width_of, write
@@ -141,7 +141,7 @@ def _print_range(result: Result, found: RangeCheck, form: str) -> None:
     from absint.solution.naming import where
 
     if form == "json":
-        click.echo(found.to_json(where(result)))
+        click.echo(found.to_json(where(result), model=result.origin))
     else:
         from absint.report.checks import range_report
         from absint.report.text import width_of, write

@@ -67,7 +67,7 @@ def contract(
     limits: SolverLimits,
     form: Form,
 ) -> int:
-    """List which input sizes of MODEL are legal, or write this for other tools.
+    """List which input sizes of MODEL are legal, or export this.
 
     A clause is a relation over input symbols that every run needs, with the node that imposes it; clauses that the
     others imply are left out. A size that breaks one fails. A size that meets all of them may still fail for
@@ -128,7 +128,7 @@ def _clauses(result: Result, found: Contract, everything: bool, form: Form, mode
     if form == "json":
         from absint.solution.naming import where
 
-        _write(result, found.to_json(where(result)) + "\n", model, output)
+        _write(result, found.to_json(where(result), model=result.origin) + "\n", model, output)
     elif output is None:
         write(report(result, found, width_of(), everything=everything))
     else:

@@ -55,8 +55,15 @@ def explain(
     if others:
         hint = f": write {place}[{others[0]}]" if others[0].lstrip("-").isdecimal() else ", one value at a time"
         raise UsageError(f"{others[0]}: unexpected after {place}{hint}")
-    found = _explained(analysed(model, assume, sizes, policy=policy, settings=settings), place, element)
-    click.echo(found.to_json() if form == "json" else str(found))
+    result = analysed(model, assume, sizes, policy=policy, settings=settings)
+    found = _explained(result, place, element)
+    if form == "json":
+        click.echo(found.to_json())
+    else:
+        from absint.report.text import assumed, width_of, write
+
+        write(assumed(result, width_of()))
+        click.echo(str(found))
     return FINE
 
 

@@ -13,6 +13,7 @@ from absint.commands.codes import FINE, NO
 from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
 from absint.lattices.text.escapes import json_text
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.report.text import Line
@@ -152,7 +153,7 @@ def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
 
 
 def _document(found: Export | None, answers: Sequence[Checked], checked: bool) -> str:
-    whole: dict[str, object] = {"schema": "absint.export-queries/1"}
+    whole: dict[str, object] = {"schema": "absint.export-queries/1", "absint": VERSION}
     if found is not None:
         whole |= {
             "files": len(found.entries),

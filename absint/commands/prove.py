@@ -99,6 +99,10 @@ def prove(
 
     proofs = []
     texts = where(result)
+    if form == "text":
+        from absint.report.text import assumed, width_of, write
+
+        write(assumed(result, width_of()))
     for text in relation:
         with working("proving"):
             proof = result.prove(

@@ -139,6 +139,8 @@ class Derived:
     """Sources that were not followed because the limit was reached."""
     label: str = ""
     """The unsound policy that the numbers are claims of; empty for a sound result."""
+    assume: tuple[Relation, ...] = ()
+    """Sizes and assumptions that the caller has given."""
     naming: Naming = field(default_factory=Naming, repr=False, compare=False)
     """The names of long dims."""
 

@@ -13,7 +13,7 @@ from absint.version import VERSION
 if TYPE_CHECKING:
     from absint.explain.derived import Derived, Number, Source, Stated, Step
 
-SCHEMA: Final = "absint.explain/1"
+SCHEMA: Final = "absint.explain/2"
 
 
 def document(explanation: Derived) -> str:
@@ -23,6 +23,7 @@ def document(explanation: Derived) -> str:
         "schema": SCHEMA,
         "absint": VERSION,
         "model": explanation.model,
+        "assume": [str(relation) for relation in explanation.assume],
         "value": explanation.value,
         "path": explanation.path,
         "description": described(explanation.shown, texts),
@@ -76,7 +77,7 @@ def _at(at: Number, texts: Where) -> dict[str, Json]:
         "element": place.at if place.kind == "element" else None,
         "length": place.kind == "length",
         "depth": place.depth,
-        "dim": texts.element(at.number),
+        "dim": texts.json(at.number),
     }
 
 

@@ -15,7 +15,7 @@ class Explanation(Derived):
     """The derivation of one number or of all of a value. `str()` folds what passes through unchanged."""
 
     def to_json(self) -> str:
-        """Every step, nothing folded or cut. The form is `absint.explain/1`; dims are texts of the grammar."""
+        """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
         return document(self)
 
     def __str__(self) -> str:

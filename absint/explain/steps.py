@@ -67,7 +67,9 @@ class Steps:
         claims = tuple([numbers[slot] for slot in slots])
         shown = result.value_of(operand)
         label, names = result.policy.label, naming(result)
-        return Explanation(result.origin, value, path, shown, claims, steps, found.left_out, label, names)
+        return Explanation(
+            result.origin, value, path, shown, claims, steps, found.left_out, label, result.assumptions, names
+        )
 
     def _symbols(self) -> Iterator[Symbol]:
         """Every symbol that the steps mention, in their order."""

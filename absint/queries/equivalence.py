@@ -12,7 +12,7 @@ from absint.lattices.deadline import DeadlineError, on_time, within
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.substitution import substitute
-from absint.lattices.text.escapes import json_text
+from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.text.naming import Naming, Where
 from absint.lattices.value import Tensor
 from absint.queries.provers import prover as prover_of
@@ -21,6 +21,7 @@ from absint.solution.described import brief
 from absint.solution.naming import where
 from absint.solver.equivalence import Partition, partition
 from absint.solver.prove import Prover, Stopwatch
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.lattices.limits import Limits
@@ -90,11 +91,18 @@ class Equalities(Generic[Member]):
         open_ = f", {self.undecided:,} pairs undecided" if self.undecided else ""
         return f"<Equalities: {sum(len(c.members) for c in self.classes):,} in {len(self.classes):,} classes{open_}>"
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.classes/1`."""
-        more = {"definitions": dict(self.definitions)}
-        found = [{"what": c.what, "members": [str(m) for m in c.members]} for c in self.classes]
-        return json_text({"schema": "absint.classes/1", "classes": found, "reason": self.reason, **more}, indent=1)
+    def to_json(self, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.classes/2`, about the model of that name."""
+        head = {"schema": "absint.classes/2", "absint": VERSION, "model": model}
+        return json_text({**head, **self.document(), "definitions": dict(self.definitions)}, indent=1)
+
+    def document(self) -> dict[str, Json]:
+        """The classes as JSON. A size that is a number is one."""
+        classes: list[Json] = [
+            {"what": int(c.what) if c.what.isdecimal() else c.what, "members": list(map(str, c.members))}
+            for c in self.classes
+        ]
+        return {"classes": classes, "reason": self.reason}
 
 
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[Place]:

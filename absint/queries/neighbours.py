@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.version import VERSION
 
 _OFFERED: Final = 3
 """Most choices in one line."""
@@ -109,9 +110,10 @@ class Nearest:
             "reason": self.reason,
         }
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.nearest/1`."""
-        return json_text({"schema": "absint.nearest/1", **self.document()}, indent=1)
+    def to_json(self, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.nearest/1`, about the model of that name."""
+        head = {"schema": "absint.nearest/1", "absint": VERSION, "model": model}
+        return json_text({**head, **self.document()}, indent=1)
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:

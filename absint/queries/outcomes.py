@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
@@ -53,6 +54,8 @@ class Check:
     """Numeric premises that these sizes break: claims about values may be wrong there."""
     nearest: Nearest | None = None
     """The nearest legal sizes, if these fail and somebody looked for them (`Result.nearest`)."""
+    assuming: tuple[Relation, ...] = ()
+    """Relations that the caller assumes."""
 
     @property
     def ok(self) -> bool:
@@ -71,12 +74,18 @@ class Check:
     def __repr__(self) -> str:
         return f"<Check: {excerpt(str(self))}>"
 
-    def to_json(self, texts: Where | None = None) -> str:
-        """As a JSON object, schema `absint.check/1`. Long dims have the names of `texts`, if there are any."""
+    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.check/1`, about the model of that name.
+
+        Long dims have the names of `texts`, if there are any.
+        """
         texts = texts or Where(Naming())
         return json_text(
             {
                 "schema": "absint.check/1",
+                "absint": VERSION,
+                "model": model,
+                "assume": list(map(str, self.assuming)),
                 "sizes": dict(self.sizes),
                 "outcome": self.outcome.value,
                 "failure": None
@@ -138,14 +147,19 @@ class RangeCheck:
     def __repr__(self) -> str:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
-    def to_json(self, texts: Where | None = None) -> str:
-        """As a JSON object, schema `absint.check-range/1`. Long dims have the names of `texts`, if there are any."""
+    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.check-range/2`, about the model of that name.
+
+        Long dims have the names of `texts`, if there are any.
+        """
         texts = texts or Where(Naming())
         return json_text(
             {
-                "schema": "absint.check-range/1",
+                "schema": "absint.check-range/2",
+                "absint": VERSION,
+                "model": model,
+                "assume": list(map(str, self.assuming)),
                 "box": {name: list(ends) for name, ends in self.box.items()},
-                "assuming": list(map(str, self.assuming)),
                 "outcome": self.outcome.value,
                 "sizes": None if self.sizes is None else dict(self.sizes),
                 "failure": None

@@ -57,19 +57,19 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     With `zeros` the question is if a run exists: all integer and boolean data of the inputs are 0.
     """
     analysed.require_sound("a check of sizes")
-    sizes = sizes_of(analysed, binding)
-    for relation in (*analysed.declared_premises, *analysed.assumptions):
+    sizes, assumed = sizes_of(analysed, binding), analysed.assumptions
+    for relation in (*analysed.declared_premises, *assumed):
         if holds(relation, sizes) is False:
             excluded = Failure(DECLARATION, "the declared or assumed sizes do not allow it", str(relation))
-            return Check(sizes, Outcome.FAILS, failure=excluded)
+            return Check(sizes, Outcome.FAILS, failure=excluded, assuming=assumed)
     never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
-        return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason))
+        return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason), assuming=assumed)
     run = bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None)
     recorder = Recorder(analysed.lowered, run).run()
     failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
     if failure is not None:
-        return Check(sizes, Outcome.FAILS, failure=failure)
+        return Check(sizes, Outcome.FAILS, failure=failure, assuming=assumed)
     possible_failures = list(recorder.possible_failures)
     possible_failures += [
         PossibleFailure(c.origin, TRUE, c.reason)
@@ -82,7 +82,8 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     outcome = Outcome.HOLDS if possible_failures or broken else Outcome.RUNS
     if run.analysis.unfinished:
         outcome = Outcome.UNKNOWN
-    return Check(sizes, outcome, shapes, None, tuple(dict.fromkeys(possible_failures)), broken)
+    failures = tuple(dict.fromkeys(possible_failures))
+    return Check(sizes, outcome, shapes, None, failures, broken, assuming=assumed)
 
 
 def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:

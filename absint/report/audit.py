@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.auditing.audit import Judgement
 from absint.lattices.text.escapes import Json, json_text, plain
+from absint.report.documents import head
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 
@@ -61,8 +62,8 @@ def _title(audit: Audit) -> str:
 
 
 def _claimed(item: Judged, style: str, width: int) -> Iterator[Line]:
-    head = item.judgement.value
-    for text in wrapped(f"  {head}  {plain(item.relation)}", width, len(head) + 4):
+    verdict = item.judgement.value
+    for text in wrapped(f"  {verdict}  {plain(item.relation)}", width, len(verdict) + 4):
         yield Line(text, style)
 
 
@@ -90,16 +91,13 @@ def _rows(item: Judged) -> Iterator[tuple[str, str]]:
 
 def document(result: Result, audits: Iterable[Audit]) -> str:
     """All claims of all sources, one a line."""
-    from absint.version import VERSION
-
-    head = {"schema": SCHEMA, "absint": VERSION, "model": result.origin}
-    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
+    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head(SCHEMA, result.origin).items()]
     found = ",\n".join(map(_audit, audits))
     return "{\n" + ",\n".join([*lines, f'"audits": [\n{found}\n]']) + "\n}"
 
 
 def _audit(audit: Audit) -> str:
-    head: dict[str, Json] = {
+    whole: dict[str, Json] = {
         "source": audit.source,
         "failure": audit.failure,
         "needs": audit.needs,
@@ -112,7 +110,7 @@ def _audit(audit: Audit) -> str:
         "unconfirmed": audit.unconfirmed,
     }
     claims = ",\n  ".join(json_text(_claim(item)) for item in audit.judged)
-    return f'{json_text(head)[:-1]}, "claims": [\n  {claims}\n]}}'
+    return f'{json_text(whole)[:-1]}, "claims": [\n  {claims}\n]}}'
 
 
 def _claim(item: Judged) -> dict[str, Json]:

@@ -25,7 +25,7 @@ _SHOWN: Final = 10
 
 def check_report(result: Result, check: Check, width: int, *, values: bool = False) -> Iterator[Line]:
     """A check at one size: the shapes of outputs (of all values, if wanted), or the node that fails."""
-    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    at = _at(check)
     if check.failure is not None:
         yield Line(f"illegal{at}", "bold red")
         yield from _failure(check.failure, width)
@@ -45,7 +45,7 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
 
 def verdict(check: Check) -> Iterator[Line]:
     """The first line about one size."""
-    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    at = _at(check)
     if check.failure is not None:
         yield Line(f"illegal{at}: {plain(str(check.failure))}", "bold red")
     elif check.outcome.value == "runs":
@@ -54,6 +54,12 @@ def verdict(check: Check) -> Iterator[Line]:
         yield Line(f"undecided{at}: {LIMITED}", "bold yellow")
     else:
         yield Line(f"legal{at}", "bold green")
+
+
+def _at(check: Check) -> str:
+    """The sizes, and what the caller assumes."""
+    at = f" at {plain(sizes(check.sizes))}" if check.sizes else ""
+    return at + (f", assuming {plain(' and '.join(map(str, check.assuming)))}" if check.assuming else "")
 
 
 def range_report(check: RangeCheck, texts: Where, width: int) -> Iterator[Line]:

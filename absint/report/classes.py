@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
 
-from absint.lattices.text.escapes import json_text, plain
+from absint.lattices.text.escapes import Json, json_text, plain
+from absint.report.documents import head_of
 from absint.report.relations import in_short, located, plural, sizes
-from absint.report.text import Line, aligned, definitions, wrapped
+from absint.report.text import Line, aligned, assumed, definitions, wrapped
 
 if TYPE_CHECKING:
     from absint.queries.equivalence import Distinct, Equalities, Place
@@ -41,6 +41,7 @@ def report(
         f"{'class' if len(found) == 1 else 'classes'} of equal {what}",
         "bold",
     )
+    yield from assumed(result, width)
     yield Line("")
     shown = classes if everything else several[:_SHOWN_CLASSES]
     rows = []
@@ -92,13 +93,17 @@ def _ordered(result: Result, binding: Mapping[str, int]) -> dict[str, int]:
 
 def document(result: Result, what: str, found: Found, distinct: Sequence[Distinct] | None) -> str:
     """The form of `Equalities.to_json`, with the model, the kind of class, and pairs of distinct classes."""
-    head = json.loads(found.to_json())
-    del head["definitions"]
-    whole = {"schema": head.pop("schema"), "model": result.origin, "what": what, **head, "undecided": found.undecided}
+    whole: dict[str, Json] = {**head_of("absint.classes/2", result), "what": what, **found.document()}
+    whole["undecided"] = found.undecided
     whole["assuming"] = [located(premise, found.texts) for premise in result.premises]
     if distinct is not None:
         whole["distinct"] = [
-            {"first": pair.first, "second": pair.second, "counterexample": pair.counterexample} for pair in distinct
+            {
+                "first": pair.first,
+                "second": pair.second,
+                "counterexample": None if pair.counterexample is None else dict(pair.counterexample),
+            }
+            for pair in distinct
         ]
     whole["definitions"] = dict(found.definitions)
     return json_text(whole, indent=1)

@@ -10,8 +10,9 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr
 from absint.lattices.text.escapes import json_text, plain
+from absint.report.documents import head_of
 from absint.report.relations import plural, sizes
-from absint.report.text import Line, aligned, definitions, wrapped
+from absint.report.text import Line, aligned, assumed, definitions, wrapped
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from absint.result import Result
 
 Found = TypeVar("Found")
-Amounts: TypeAlias = "Callable[[Dim | None], str | None]"
-"""Amounts as texts; None where there is no expression."""
+Amounts: TypeAlias = "Callable[[Dim | None], int | str | None]"
+"""Amounts as numbers or texts; None where there is no expression."""
 
 _LONGEST: Final = 600
 """Characters of the longest expression that a text shows."""
@@ -39,6 +40,7 @@ def report(result: Result, cost: Cost, memory: Memory, width: int, top: int, by:
     texts = where(result)
     symbols = ", ".join(result.symbols) or "none"
     yield Line(f"{plain(result.origin)}: {nodes:,} {plural('operator', nodes)}, symbols {plain(symbols)}", "bold")
+    yield from assumed(result, width)
     used = {**memory.default_sizes, **cost.default_sizes}
     if used:
         yield from map(Line, wrapped(f"numbers at {_sizes(result, used)} (SYMBOL=SIZE for others)", width, 2))
@@ -179,17 +181,18 @@ def _short(amount: Dim, texts: Where) -> str:
 
 
 def document(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> str:
-    """As a JSON object, schema `absint.cost/1`; amounts are texts of the grammar, null where there is no expression."""
+    """As a JSON object, schema `absint.cost/2`; amounts are numbers or texts, null where there is no expression."""
     texts = where(result)
 
-    def amount(found: Dim | None) -> str | None:
-        return texts.amount(found) if isinstance(found, Expr) else None
+    def amount(found: Dim | None) -> int | str | None:
+        if not isinstance(found, Expr):
+            return None
+        return texts.amount(found) if found.const is None else found.const
 
     numbers, _ = _tried(lambda: cost.evaluate(cost.default_sizes))
     heaviest, _ = _tried(lambda: cost.heaviest(top, by))
     whole: dict[str, Json] = {
-        "schema": "absint.cost/1",
-        "model": result.origin,
+        **head_of("absint.cost/2", result),
         "symbols": list(result.symbols),
         "memory": {"peak": amount(memory.peak), "at_most": amount(memory.bound), "uncounted": list(memory.uncounted)},
         "macs": amount(cost.macs),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from absint.lattices.contents import Contents
 from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
+from absint.report.documents import head_of
 from absint.report.relations import located
 from absint.report.summary import computed, totals
 from absint.solution.naming import where
-from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from absint.result import Result
     from absint.shapes.timings import Timings
 
-SCHEMA = "absint.analyze/1"
+SCHEMA = "absint.analyze/2"
 
 
 def document(
@@ -29,7 +29,7 @@ def document(
     timings: Timings | None = None,
     texts: Where | None = None,
 ) -> str:
-    """The whole result. A dim is a text, or a name that `definitions` has. `texts` wrote what is `missing`."""
+    """The whole result. A dim is a number, a text, or a name in `definitions`. `texts` wrote what is `missing`."""
     texts = texts or where(result)
     counts = totals(result)
     inputs: list[Json] = [{"name": name, **as_json(result[name], texts)} for name in result.inputs]
@@ -41,9 +41,7 @@ def document(
         for row in computed(result)
     ]
     whole: dict[str, Json] = {
-        "schema": SCHEMA,
-        "absint": VERSION,
-        "model": result.origin,
+        **head_of(SCHEMA, result),
         "can_run": result.can_run,
         "policy": {"name": result.policy.name, "sound": result.policy.sound, "summary": result.policy.summary},
         "symbols": list(result.symbols),
@@ -114,7 +112,7 @@ def _text(item: Json) -> str:
 def as_json(value: Value, texts: Where) -> dict[str, Json]:
     """A value as JSON: `kind`, and what the kind has."""
     if isinstance(value, AnyTensor):
-        shape: list[Json] | None = None if value.shape.rank is None else [texts.dim(dim) for dim in value.shape.dims]
+        shape: list[Json] | None = None if value.shape.rank is None else [texts.json(dim) for dim in value.shape.dims]
         result: dict[str, Json] = {"kind": "tensor", "dtype": str(value.dtype), "shape": shape}
         if isinstance(value, SparseTensor):
             result["kind"] = "sparse_tensor"
@@ -122,7 +120,7 @@ def as_json(value: Value, texts: Where) -> dict[str, Json]:
             result["contents"] = _contents(value.contents, texts)
         return result
     if isinstance(value, SequenceOf):
-        return {"kind": "sequence", "length": texts.dim(value.length), "element": as_json(value.element, texts)}
+        return {"kind": "sequence", "length": texts.json(value.length), "element": as_json(value.element, texts)}
     if isinstance(value, OptionalOf):
         return {"kind": "optional", "present": value.present, "element": as_json(value.element, texts)}
     if isinstance(value, MapOf):
@@ -133,5 +131,5 @@ def as_json(value: Value, texts: Where) -> dict[str, Json]:
 def _contents(contents: Contents, texts: Where) -> Json:
     """Row-major elements with their shape, or the one element of a fill."""
     if contents.shape is None:
-        return {"fill": texts.element(contents.elements[0])}
-    return {"shape": list(contents.shape), "elements": [texts.element(element) for element in contents.elements]}
+        return {"fill": texts.json(contents.elements[0])}
+    return {"shape": list(contents.shape), "elements": [texts.json(element) for element in contents.elements]}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import json_text, plain
 from absint.report.checks import listed, verdict
+from absint.report.documents import head
 from absint.report.relations import plural, sizes
 from absint.report.text import Line, aligned, wrapped
 
@@ -119,13 +120,13 @@ def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
 def document(fed: Fed) -> str:
     """The check and the comparison in their own JSON forms."""
     whole = {
-        "schema": SCHEMA,
+        **head(SCHEMA, fed.comparison.model),
         "feeds": fed.path,
         "ok": fed.ok,
         "ran": fed.ran,
         "failed": fed.failed,
         "differing": list(fed.differing),
-        "check": None if fed.check is None else json.loads(fed.check.to_json()),
+        "check": None if fed.check is None else json.loads(fed.check.to_json(model=fed.comparison.model)),
         "comparison": json.loads(fed.comparison.to_json()),
     }
     return json_text(whole, indent=1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.escapes import Json, json_text, plain
+from absint.report.documents import head_of
 from absint.report.relations import brief, located, plural, sizes, stated
 from absint.report.text import Line, aligned, wrapped
 from absint.solution.naming import where
@@ -36,7 +37,7 @@ _STYLES: Final = {
 
 
 def block(proof: Proof, texts: Where, width: int, *, fixed: bool = False, verbose: bool = False) -> Iterator[Line]:
-    """The answer to one query: the verdict, and in indented rows what it rests on. `fixed`: `--set` fixed a symbol."""
+    """The answer to one query: the verdict, and in indented rows what it rests on. `fixed`: sizes are given."""
     verdict = proof.verdict.value
     first, *more = wrapped(f"{verdict}  {plain(proof.text)}", width, len(verdict) + 2)
     yield Line(first, _STYLES[verdict])
@@ -51,7 +52,7 @@ def _rows(proof: Proof, texts: Where, fixed: bool, verbose: bool) -> Iterator[tu
         case "proved":
             yield from _because(proof.because, texts)
             if not proof.because:
-                yield "rests on", f"the declared inputs{' and --set' if fixed else ''} alone"
+                yield "rests on", f"the declared inputs{' and the given sizes' if fixed else ''} alone"
             yield from _assuming(proof.assuming, texts)
             if not proof.premises_shown_consistent:
                 yield "note", "the premises are not shown to be consistent"
@@ -117,10 +118,7 @@ def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
 
 def document(result: Result, proofs: Iterable[Proof]) -> str:
     """All answers, one a line."""
-    from absint.version import VERSION
-
-    head = {"schema": SCHEMA, "absint": VERSION, "model": result.origin}
-    lines = [f"{json_text(key)}: {json_text(text)}" for key, text in head.items()]
+    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head_of(SCHEMA, result).items()]
     texts = where(result)
     found = ",\n  ".join(json_text(_record(proof, texts)) for proof in proofs)
     defined = f'"definitions": {json_text(texts.definitions)}'

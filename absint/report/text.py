@@ -77,6 +77,7 @@ def report(
     """The lines of `absint analyze`. `texts` wrote what is `missing`."""
     texts = texts or where(analysed)
     yield from _title(analysed)
+    yield from assumed(analysed, width)
     if not analysed.policy.sound:
         yield Line(f"{analysed.policy.label}: what is shown are claims, which may be false", _STYLES[Severity.WARNING])
     for title, names in (("inputs", analysed.inputs), ("outputs", analysed.outputs)):
@@ -95,6 +96,13 @@ def report(
         yield from _missing(requirement, lines, width)
     if timings is not None:
         yield from _timings(timings, width)
+
+
+def assumed(analysed: Analysed, width: int) -> Iterator[Line]:
+    """The sizes and relations that the caller has given; nothing without any."""
+    if analysed.assumptions:
+        text = f"assuming {', '.join(map(str, analysed.assumptions))}"
+        yield from map(Line, wrapped(plain(text), width, 2))
 
 
 def table(analysed: Analysed) -> str:
@@ -256,4 +264,15 @@ def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
     yield text
 
 
-__all__ = ["Line", "aligned", "definitions", "diagnostics", "report", "table", "width_of", "wrapped", "write"]
+__all__ = [
+    "Line",
+    "aligned",
+    "assumed",
+    "definitions",
+    "diagnostics",
+    "report",
+    "table",
+    "width_of",
+    "wrapped",
+    "write",
+]

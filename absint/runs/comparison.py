@@ -14,6 +14,7 @@ from absint.runs.shown_sizes import Sizes
 from absint.runs.statements import Statement, Statements
 from absint.solution.claimed import Claimed, claims
 from absint.solution.constraints import constraints
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -100,7 +101,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """Everything, as JSON."""
-        head = {"schema": SCHEMA, "model": self.model, "ok": self.ok, "binding": dict(self.binding)}
+        head = {"schema": SCHEMA, "absint": VERSION, "model": self.model, "ok": self.ok, "binding": dict(self.binding)}
         if self.label:
             head["policy"] = self.label
         tail = {"unchecked": list(self.unchecked), "constraints": self.constraints}

@@ -10,6 +10,7 @@ from typing import Final
 
 from absint.lattices.text.escapes import json_text
 from absint.study.results import Record, by_source
+from absint.version import VERSION
 
 SCHEMA: Final = "absint.study/1"
 
@@ -87,7 +88,12 @@ def _csv(names: Sequence[str], items: Iterable[dict[str, object]]) -> str:
 
 def to_json(table: Sequence[Row], records: Sequence[Record]) -> str:
     """The table and all pairs, schema `absint.study/1`."""
-    whole = {"schema": SCHEMA, "table": list(map(asdict, table)), "pairs": list(map(asdict, records))}
+    whole = {
+        "schema": SCHEMA,
+        "absint": VERSION,
+        "table": list(map(asdict, table)),
+        "pairs": list(map(asdict, records)),
+    }
     return json_text(whole, indent=1) + "\n"
 
 

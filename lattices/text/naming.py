@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Final, NamedTuple
 
-from absint.lattices.logic.relation import Relation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
 from absint.lattices.text.printer import Form, Part, form_of, format_dim, format_relation
@@ -276,6 +276,14 @@ class Where:
         if isinstance(element, Dim):
             return self.dim(element)
         return self.relation(element) if isinstance(element, Relation) else str(element)
+
+    def json(self, item: object) -> int | bool | str:
+        """As JSON: a number or a truth where it is one, else the text of a dim, relation or other element."""
+        if item is TRUE or item is FALSE:
+            return item is TRUE
+        if isinstance(item, Expr) and item.const is not None:
+            return item.const
+        return item if isinstance(item, int) else self.element(item)
 
     def noted(self, found: Definition) -> str:
         """A text of `naming`, the names of which are used."""

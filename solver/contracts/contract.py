@@ -18,6 +18,7 @@ from absint.lattices.text.naming import Naming, Where
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.shortening import Stated, is_plain, needed_premises, shortened
 from absint.solver.prove import Prover, holds
+from absint.version import VERSION
 
 
 class Clause(NamedTuple):
@@ -85,12 +86,17 @@ class Contract:
             counted += [] if missing else [clause]
         return all(holds(clause.relation, binding) is True for clause in counted)
 
-    def to_json(self, texts: Where | None = None) -> str:
-        """As a JSON object, schema `absint.contract/1`. Long dims have the names of `texts`, if there are any."""
+    def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.contract/1`, about the model of that name.
+
+        Long dims have the names of `texts`, if there are any.
+        """
         texts = texts or Where(Naming())
         return json_text(
             {
                 "schema": "absint.contract/1",
+                "absint": VERSION,
+                "model": model,
                 "possible": self.possible,
                 "reason": self.reason,
                 "clauses": [

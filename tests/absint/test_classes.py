@@ -99,7 +99,7 @@ def test_the_largest_class_comes_first_and_every_axis_is_in_one() -> None:
 
 def test_json() -> None:
     document = json.loads(absint.analyze(padded()).equal_shapes().to_json())
-    assert document["schema"] == "absint.classes/1"
+    assert document["schema"] == "absint.classes/2"
     assert {"what": "[N, K]", "members": ["X", "same", "half", "product", "sum"]} in document["classes"]
 
 

@@ -91,7 +91,8 @@ may fail on data
         (["fixed.onnx"], "legal, and no data make it fail\n\noutputs\n  y  FLOAT [2, 3]\n", 0),
         (
             ["product.onnx", "N=4", "K=3", "D=3", "--assume", "N >= 5"],
-            "illegal at N=4, K=3, D=3\n  the declared or assumed sizes do not allow it\n  which needs N >= 5\n"
+            "illegal at N=4, K=3, D=3, assuming N >= 5\n  the declared or assumed sizes do not allow it\n"
+            "  which needs N >= 5\n"
             "nearest legal: N=5 (others unchanged)\n",
             1,
         ),
@@ -126,6 +127,9 @@ def test_one_size_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "product.onnx", "N=4", "K=3", "D=3", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "schema": "absint.check/1",
+        "absint": absint.__version__,
+        "model": "product.onnx",
+        "assume": [],
         "sizes": {"N": 4, "K": 3, "D": 3},
         "outcome": "runs",
         "failure": None,
@@ -202,7 +206,7 @@ def test_ranges(arguments: list[str], printed: str, code: int, capsys: pytest.Ca
 def test_a_range_that_cuts_through_the_contract_is_refused_with_a_size(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "unet.onnx", "H=2..8", "W=2", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "absint.check-range/1"
+    assert found["schema"] == "absint.check-range/2"
     assert found["box"] == {"H": [2, 8], "W": [2, 2]}
     assert found["outcome"] == "fails"
     assert found["sizes"]["H"] in (3, 5, 7)
@@ -214,8 +218,8 @@ def test_ranges_as_json_have_printed_names(capsys: pytest.CaptureFixture[str]) -
     assert run(["check", "matched.onnx", "N=0..9", "D=2", "--format", "json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {
-        "schema", "box", "assuming", "outcome", "sizes", "failure", "open", "doubts", "premises", "reason",
-        "definitions",
+        "schema", "absint", "model", "assume", "box", "outcome", "sizes", "failure", "open", "doubts", "premises",
+        "reason", "definitions",
     }  # fmt: skip
     (still_open,) = found["open"]
     assert still_open["reason"] == "D == _d0"
@@ -377,6 +381,8 @@ def test_feeds_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found.pop("check")["sizes"] == {"N": 2, "K": 3, "D": 3}
     assert found == {
         "schema": "absint.check-feeds/1",
+        "absint": absint.__version__,
+        "model": "product.onnx",
         "feeds": feeds,
         "ok": True,
         "ran": True,

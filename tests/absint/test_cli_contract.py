@@ -121,6 +121,8 @@ def test_a_contract_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {
         "schema",
+        "absint",
+        "model",
         "possible",
         "reason",
         "clauses",

@@ -56,7 +56,7 @@ refuted  x[1] == w[0] + 1
         (["product.onnx", "y[0] == x[0]"], "proved  y[0] == x[0]\n  rests on  the declared inputs alone\n", 0),
         (
             ["product.onnx", "y[0] == 4", "--set", "N=4"],
-            "proved  y[0] == 4\n  rests on  the declared inputs and --set alone\n",
+            "assuming N == 4\nproved  y[0] == 4\n  rests on  the declared inputs and the given sizes alone\n",
             0,
         ),
         (
@@ -202,6 +202,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "schema": "absint.prove/1",
         "absint": absint.__version__,
         "model": "product.onnx",
+        "assume": [],
         "proofs": [
             {
                 "query": "x[1] == w[0]",

@@ -483,6 +483,7 @@ def test_json() -> None:
     rows = document.pop("rows")
     assert document == {
         "schema": "absint.compare/1",
+        "absint": absint.__version__,
         "model": "the model",
         "ok": False,
         "binding": {"batch": 2, "seq": 5, "d_model": 4},

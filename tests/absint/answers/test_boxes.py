@@ -35,7 +35,7 @@ def test_an_assumption_narrows_the_box_and_is_told(tmp_path: Path, capsys: pytes
     assert found.box == {"batch": (1, 8)}
     assert found.outcome is Outcome.RUNS
     assert str(found) == "runs for batch=1..8; assuming batch >= 1"
-    assert json.loads(found.to_json())["assuming"] == ["batch >= 1"]
+    assert json.loads(found.to_json())["assume"] == ["batch >= 1"]
     path = str(tmp_path / "m.onnx")
     onnx.save(result.model, path)
     assert run(["check", path, "batch=..8", "--assume", "batch >= 1"]) == 0

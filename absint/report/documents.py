@@ -1,0 +1,24 @@
+"""The head of every JSON document: its form, the version of absint, the model, and what the caller has given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from absint.lattices.text.escapes import Json
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+def head(schema: str, model: str) -> dict[str, Json]:
+    """The keys that every document about a model begins with."""
+    return {"schema": schema, "absint": VERSION, "model": model}
+
+
+def head_of(schema: str, analysed: Analysed) -> dict[str, Json]:
+    """The same, with sizes and assumptions that the caller has given, as relations."""
+    return {**head(schema, analysed.origin), "assume": [str(relation) for relation in analysed.assumptions]}
+
+
+__all__ = ["head", "head_of"]
