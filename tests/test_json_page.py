@@ -17,7 +17,7 @@ from absint.cli import run
 ROOT = Path(__file__).parents[1]
 DETECTOR = str(ROOT / "examples" / "tiny_detector.onnx")
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
-SECTION = re.compile(r"^## [^\n]*: (absint\.[\w-]+/1)\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## [^\n]*: (absint\.[\w-]+/[0-9])\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
 KEY = re.compile(r"`([a-z_]+(?:(?:\[\]|\{\})?(?:\.[a-z_]+)?)*)`")
 
 PLACE = {"node", "path", "operator", "output", "reason"}
@@ -28,12 +28,12 @@ APART = {f"apart.{key}" for key in ("sizes{}", "of", "A", "B", "evidence", "only
 UNMET = {"relation", "over_other", "because", "apart", "reason"} | APART
 PORT = {"A", "B", "before", "after", "status", "details", "apart"} | APART
 FORMS = {
-    "absint.analyze/1": {"inputs[]": VALUE, "outputs[]": VALUE, "values[]": VALUE, "assuming[]": CONSTRAINT,
+    "absint.analyze/2": {"inputs[]": VALUE, "outputs[]": VALUE, "values[]": VALUE, "assuming[]": CONSTRAINT,
                          "trace[].changes[]": VALUE},
     "absint.prove/1": {"proofs[].because[]": CONSTRAINT, "proofs[].assuming[]": CONSTRAINT},
     "absint.check/1": {"failure": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
-    "absint.check-range/1": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
-    "absint.classes/1": {"assuming[]": CONSTRAINT},
+    "absint.check-range/2": {"failure": PLACE, "open[]": PLACE, "doubts[]": PLACE, "premises[]": PLACE},
+    "absint.classes/2": {"assuming[]": CONSTRAINT},
     "absint.diff/1": {
         **{f"contract.{key}[]": UNMET for key in ("narrowed", "widened", "undecided", "widening_undecided")},
         **{f"{ports}.items[]": PORT for ports in ("inputs", "outputs")},
@@ -42,7 +42,7 @@ FORMS = {
         "operators_defined_anew[]": {"operator", "first", "second", "nodes"},
         "values[]": {"name", "A", "B", "at{}", "decided"},
     },
-    "absint.explain/1": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
+    "absint.explain/2": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
 }  # fmt: skip
 """Keys that the page names once for several places."""
 
