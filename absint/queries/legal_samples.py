@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.logic.facts import Facts
-from absint.lattices.terms.expr import Expr
-from absint.lattices.terms.interval import ANY
 from absint.lattices.text.escapes import excerpt, json_text, plain
-from absint.queries.nearest import LegalSizes
+from absint.queries.nearest import LegalSizes, SizeRange
 from absint.queries.provers import checked
 
 if TYPE_CHECKING:
@@ -115,8 +112,7 @@ def _beside(
 
 def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
     """Sizes around which samples are wanted."""
-    facts = Facts(legal.requirements, tuple(legal.symbols))
-    ranges = {name: _range(facts, parameter) for name, parameter in legal.symbols.items()}
+    ranges = {name: _range(found) for name, found in legal.ranges().items()}
     draw = Random(0)
 
     def drawn() -> dict[str, int]:
@@ -135,15 +131,12 @@ def _wanted(legal: LegalSizes, count: int) -> Iterator[dict[str, int]]:
         yield {**drawn(), name: 0}
 
 
-def _range(facts: Facts, parameter: Expr) -> range:
-    """The sizes of a symbol that facts leave, as far as samples go; 0 is none of them."""
-    value = facts.simplify(parameter)
-    lo, hi = value.bounds
-    known = facts.congruence(value) if isinstance(value, Expr) else ANY
-    step = max(known.modulus, 1)
-    start = 1 if lo is None else max(lo, 1)
-    start += (known.remainder - start) % step
-    last = hi if hi is not None and hi <= _LARGEST else max(_OPEN, 2 * start)
+def _range(found: SizeRange) -> range:
+    """The sizes of a symbol that may be legal, as far as samples go; 0 is none of them."""
+    step = max(found.congruence.modulus, 1)
+    start = max(found.low, 1)
+    start += (found.congruence.remainder - start) % step
+    last = found.high if found.high is not None and found.high <= _LARGEST else max(_OPEN, 2 * start)
     return range(start, max(last, start) + 1, step)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.deadline import DeadlineError, within
 from absint.lattices.limits import SECONDS, Limits
+from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation, eq, ge, gt, lt
+from absint.lattices.terms.expr import MAX_DIM, Expr
+from absint.lattices.terms.interval import ANY, Congruence
 from absint.program.limits import LIMITED
 from absint.queries.neighbours import Alone, Nearest, Neighbour
 from absint.queries.outcomes import Outcome
@@ -37,9 +40,17 @@ def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> N
         return _Answer(LegalSizes(analysed, given, limits), given).found()
 
 
-def nearest_line(analysed: Analysed, sizes: Mapping[str, int], seconds: float = SECONDS) -> str:
+def nearest_line(analysed: Analysed, sizes: Sizes, seconds: float = SECONDS) -> str:
     """One line for a message that refuses sizes: the nearest legal ones, and how to reach them by one symbol."""
     return nearest(analysed, sizes, Limits(seconds)).line
+
+
+class SizeRange(NamedTuple):
+    """A range that the legal sizes of a symbol do not leave, and their remainder."""
+
+    low: int
+    high: int | None
+    congruence: Congruence
 
 
 class LegalSizes:
@@ -57,6 +68,17 @@ class LegalSizes:
     def requirements(self) -> list[Relation]:
         """The relations that all of them meet."""
         return requirements(self._analysed, self.symbols)
+
+    def ranges(self, extra: Sequence[Relation] = ()) -> dict[str, SizeRange]:
+        """What the requirements say of each symbol alone, if they and the extra relations hold."""
+        facts = Facts([*self.requirements, *extra], tuple(self.symbols))
+        found = {}
+        for name, symbol in self.symbols.items():
+            value = facts.simplify(symbol)
+            known = facts.congruence(value) if isinstance(value, Expr) else ANY
+            lo, hi = value.bounds
+            found[name] = SizeRange(lo or 0, None if hi is None or hi >= MAX_DIM else hi, known)
+        return found
 
     def near(
         self, given: Mapping[str, int], extra: Sequence[Relation] = ()
@@ -154,4 +176,4 @@ def requirements(analysed: Analysed, names: Mapping[str, object]) -> list[Relati
     return list(simplified({r: {} for r in every if r.free_symbols <= known}, (), tuple(names)))
 
 
-__all__ = ["LegalSizes", "nearest", "nearest_line", "requirements"]
+__all__ = ["LegalSizes", "SizeRange", "nearest", "nearest_line", "requirements"]

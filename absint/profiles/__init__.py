@@ -1,0 +1,9 @@
+"""Optimisation profiles: the least, best and greatest shape of every input, for engines that are built for ranges.
+
+profile     the answer, as an object, text and JSON
+reading     the corners that a caller gives
+boxes       all sizes between corners: proved legal, or the largest legal part around the best; corners that are legal
+extremes    the least and the greatest that a dim is in a box
+making      puts them together
+formats     the texts that trtexec, polygraphy, onnxruntime, torch_tensorrt and OpenVINO read
+"""

@@ -1,0 +1,68 @@
+"""The least and the greatest number that an expression has in a box of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Final
+
+from absint.lattices.logic.relation import Relation, ge, le
+from absint.lattices.terms.expr import Expr, UndefinedError, expr_of
+from absint.lattices.terms.substitution import substitute
+from absint.solver.prove import Prover
+
+_POINTS: Final = 4096
+"""Sizes of a box that are tried one by one; in a larger one its corners are tried, and the rest is proved."""
+
+_BETTER: Final = 64
+"""Counterexamples that are followed."""
+
+
+def least_and_greatest(
+    dim: Expr, ends: Mapping[str, tuple[int, int]], inside: Sequence[Relation], prover: Prover
+) -> tuple[int, int, bool]:
+    """Both ends of a dim over all sizes in the box that meet the relations; True if they are proved and reached.
+
+    Without a proof the ends are those that intervals give, which no size of the box exceeds.
+    """
+    names = sorted(dim.free_symbols)
+    if prod(ends[name][1] - ends[name][0] + 1 for name in names) <= _POINTS:
+        values = list(_values(dim, names, [range(ends[name][0], ends[name][1] + 1) for name in names]))
+        return min(values, default=0), max(values, default=0), bool(values)
+    corners = list(_values(dim, names, [sorted(set(ends[name])) for name in names]))
+    low, below = _extreme(dim, min(corners, default=0), -1, inside, prover)
+    high, above = _extreme(dim, max(corners, default=0), 1, inside, prover)
+    if below and above:
+        return low, high, True
+    lo, hi = _over(dim, ends)
+    return low if below or lo is None else lo, high if above or hi is None else hi, False
+
+
+def _values(dim: Expr, names: Sequence[str], sizes: Sequence[Sequence[int]]) -> Iterator[int]:
+    """The numbers at all combinations of the sizes at which the dim is defined."""
+    for place in product(*sizes):
+        try:
+            yield dim.evaluate(dict(zip(names, place, strict=True)))
+        except UndefinedError:
+            continue
+
+
+def _extreme(dim: Expr, start: int, side: int, inside: Sequence[Relation], prover: Prover) -> tuple[int, bool]:
+    """The least (side -1) or greatest number, from one that is reached; False if that is not proved."""
+    best = start
+    for _ in range(_BETTER):
+        decision = prover.ask(list(inside), ge(dim, best) if side < 0 else le(dim, best), small=False)
+        if decision.entailed is not False:
+            return best, decision.entailed is True
+        best = dim.evaluate(decision.model)
+    return best, False
+
+
+def _over(dim: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int | None, int | None]:
+    """The interval of the dim if each symbol is within its ends."""
+    lo, hi = substitute(dim, {s: expr_of(s.within(*ends[s.name])) for s in dim.symbols}).bounds
+    return lo, hi
+
+
+__all__ = ["least_and_greatest"]

@@ -1,0 +1,156 @@
+"""Profiles made: corners are read, all sizes between them are proved legal, and every input gets its shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from absint.errors import UsageError
+from absint.lattices.deadline import DeadlineError, within
+from absint.lattices.limits import LONG, Limits
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.escapes import plain
+from absint.lattices.value import Tensor
+from absint.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
+from absint.profiles.extremes import least_and_greatest
+from absint.profiles.profile import Box3, InputProfile, Profile, spelled
+from absint.profiles.reading import WantedSizes, read_corners
+from absint.queries.nearest import LegalSizes
+from absint.queries.outcomes import Outcome, RangeCheck
+from absint.queries.provers import checked
+from absint.queries.size_boxes import check_range
+
+if TYPE_CHECKING:
+    from absint.shapes.input_elements import InputElement
+    from absint.solution.analysed import Analysed
+
+
+def profile(
+    analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None
+) -> Profile:
+    """See `absint.Result.profile`."""
+    analysed.require_sound("a profile")
+    limits = checked(limits or Limits(LONG))
+    every = LegalSizes(analysed, (*analysed.symbols, *analysed.elements), limits)
+    box = read_corners(analysed, wanted, every)
+    _require_tensors(analysed)
+    legal = LegalSizes(analysed, box, limits)
+    boxes = Boxes(legal, limits)
+    found = check_range(analysed, ends_of(box), limits)
+    made = Profile(box, (), found)
+    try:
+        with within(limits.seconds):
+            if found.ok or found.outcome is Outcome.MAY_FAIL:
+                return replace(made, inputs=_inputs(analysed, box, boxes), warnings=_open(found))
+            made = replace(made, steps=steps_of(legal, ends_of(box)))
+            moved = legal_corners(legal, box)
+            if corners and moved is not None:
+                told = _told(made, box, moved)
+                return replace(made, symbols=moved, inputs=_inputs(analysed, moved, boxes), warnings=told)
+            nearest = boxes.around({name: s._replace(opt=moved[name].opt) for name, s in box.items()}) if moved else None
+            if nearest is not None and not check_range(analysed, ends_of(nearest), limits):
+                nearest = None
+            made = replace(made, nearest=nearest, corners=moved)
+    except DeadlineError as error:
+        made = replace(made, warnings=(str(error),))
+    return replace(made, refused=_refusal(found, box, corners), warnings=(*_ties(made), *made.warnings))
+
+
+def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
+    """The reason in one line."""
+    what = spelled(box)
+    if corners:
+        return f"no legal least, best and greatest sizes were found in {what}"
+    if found.outcome is Outcome.UNKNOWN:
+        return f"it is not shown that all sizes in {what} are legal: {found.reason}"
+    at = ", ".join(f"{plain(name)}={size}" for name, size in (found.sizes or {}).items())
+    return f"not all sizes in {what} are legal: at {at}, {plain(str(found.failure))}"
+
+
+def _ties(made: Profile) -> tuple[str, ...]:
+    """What a box cannot say."""
+    return tuple(
+        f"{plain(name)} must be {_multiple(modulus, remainder)}: an engine takes all sizes of a range"
+        for name, (modulus, remainder) in (made.steps or {}).items()
+    )
+
+
+def _multiple(modulus: int, remainder: int) -> str:
+    return f"a multiple of {modulus}" + (f" plus {remainder}" if remainder else "")
+
+
+def _told(made: Profile, box: Box3, moved: Box3) -> tuple[str, ...]:
+    """Warnings about legal corners of a box that is not all legal."""
+    names = [name for name in box if box[name] != moved[name]]
+    changed = f"moved to legal sizes: {spelled({name: moved[name] for name in names})}"
+    fails = made.checked.failure
+    between = f"not all sizes between are legal: {plain(str(fails))}" if fails is not None else made.checked.reason
+    return (*([changed] if names else []), between, *_ties(made))
+
+
+def _open(found: RangeCheck) -> tuple[str, ...]:
+    """Requirements that no sizes of the inputs decide, and nodes that may fail on data, in short."""
+    said = []
+    if found.open:
+        first = plain(str(found.open[0]))
+        more = f", and {len(found.open) - 1:,} more" if len(found.open) > 1 else ""
+        said.append(f"data-dependent sizes decide whether it runs: {first}{more}")
+    return tuple(said)
+
+
+# Inputs
+
+
+def _require_tensors(analysed: Analysed) -> None:
+    """Raises UsageError for an input that no engine takes: one without a declared rank, or no tensor."""
+    for name, node in analysed.input_nodes.items():
+        value = analysed.base.states[node][0]
+        if not isinstance(value, Tensor):
+            raise UsageError(f"input {name!r} is no tensor: a profile has shapes of tensors alone")
+        if value.shape.rank is None:
+            raise UsageError(f"input {name!r} is declared without a shape: a profile needs its rank")
+
+
+def _inputs(analysed: Analysed, box: Box3, boxes: Boxes) -> tuple[InputProfile, ...]:
+    elements: dict[str, list[InputElement]] = {}
+    for name, element in analysed.declared_inputs.elements.items():
+        if name in box:
+            elements.setdefault(element.input, []).append(element)
+    found = []
+    for name, node in analysed.input_nodes.items():
+        value = analysed.base.states[node][0]
+        assert isinstance(value, Tensor)
+        if name in elements:
+            _require_all(analysed, name, elements[name])
+            rows = [box[element.name] for element in elements[name]]
+        else:
+            rows = [_sizes_of(analysed, dim, box, boxes) for dim in value.shape]
+        least, best, greatest = (tuple(row[corner] for row in rows) for corner in range(3))
+        found.append(InputProfile(name, str(value.dtype), least, best, greatest, name in elements))
+    return tuple(found)
+
+
+def _require_all(analysed: Analysed, name: str, given: Sequence[InputElement]) -> None:
+    """Raises UsageError if some elements of an input have numbers and others have none."""
+    every = [e.name for e in analysed.declared_inputs.elements.values() if e.input == name]
+    missing = [each for each in every if each not in {element.name for element in given}]
+    if missing:
+        raise UsageError(f"no numbers for {', '.join(map(repr, missing))}: input {name!r} is profiled by its elements")
+
+
+def _sizes_of(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> tuple[int, int, int]:
+    """The least, best and greatest size of one axis."""
+    if not isinstance(dim, Expr) or dim.const is not None:
+        return (int(dim),) * 3
+    ends = {name: (box[name].min, box[name].max) for name in sorted(dim.free_symbols)}
+    premises = inside(_symbols(analysed, ends), ends)
+    least, greatest, _ = least_and_greatest(dim, ends, premises, boxes.prover)
+    return least, dim.evaluate({name: box[name].opt for name in ends}), greatest
+
+
+def _symbols(analysed: Analysed, names: Mapping[str, object]) -> dict[str, Expr]:
+    return {name: analysed.parameters[name] for name in names}
+
+
+__all__ = ["profile"]

@@ -1,0 +1,146 @@
+"""A profile: the least, best and greatest shape of every input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from absint.lattices.text.escapes import excerpt, json_text, plain
+
+if TYPE_CHECKING:
+    from absint.queries.outcomes import RangeCheck
+
+
+class Sizes3(NamedTuple):
+    """The sizes of one symbol: the least, the one that an engine is optimised for, and the greatest."""
+
+    min: int
+    opt: int
+    max: int
+
+    def __str__(self) -> str:
+        return str(self.min) if self.min == self.max else f"{self.min}..{self.opt}..{self.max}"
+
+
+Box3 = Mapping[str, Sizes3]
+"""Sizes of all symbols."""
+
+
+@dataclass(frozen=True)
+class InputProfile:
+    """The least, best and greatest shape of an input; of a shape tensor, whose elements decide sizes, the values."""
+
+    name: str
+    dtype: str
+    min: tuple[int, ...]
+    opt: tuple[int, ...]
+    max: tuple[int, ...]
+    is_values: bool = False
+    """The numbers are elements of the input, not its shape."""
+
+    @property
+    def is_dynamic(self) -> bool:
+        """An engine needs a range for it."""
+        return self.is_values or self.min != self.max
+
+    @property
+    def corners(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Least, best, greatest."""
+        return self.min, self.opt, self.max
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Ranges of all inputs, or the reason why there are none. False if it is refused.
+
+    An engine takes every size between the least and the greatest, so all of them have to be legal. With `corners` the
+    least, best and greatest are, and not all between.
+    """
+
+    symbols: Box3
+    """The sizes of the symbols, as they were asked for; with `corners`, as they were moved to legal ones."""
+    inputs: tuple[InputProfile, ...]
+    """All inputs, in the order of the model; none if the profile is refused."""
+    checked: RangeCheck
+    """The answer about all sizes between the least and the greatest."""
+    refused: str = ""
+    """The reason why it is refused, in one line."""
+    steps: Mapping[str, tuple[int, int]] | None = None
+    """Modulus and remainder of symbols whose legal sizes are not all sizes of a range."""
+    nearest: Box3 | None = None
+    """If refused: sizes around the best ones of which all are proved legal, as many as were found."""
+    corners: Box3 | None = None
+    """If refused: the nearest sizes at which the least, best and greatest are legal."""
+    warnings: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.refused
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
+
+    def lines(self) -> Iterator[str]:
+        """The profile as text, or the refusal with what may be had instead."""
+        if self.refused:
+            yield f"refused: {self.refused}"
+            yield from (f"  {warning}" for warning in self.warnings)
+            if self.nearest is not None:
+                yield f"  nearest legal box: {spelled(self.nearest)}"
+            if self.corners is not None:
+                yield f"  --corners gives legal corners: {spelled(self.corners)} (not all sizes between them are legal)"
+            return
+        yield f"profile for {spelled(self.symbols) or 'static inputs'}"
+        for each in self.inputs:
+            yield f"  {_input(each)}"
+        yield from (f"warning: {warning}" for warning in self.warnings)
+
+    def document(self) -> dict[str, object]:
+        """The fields as JSON has them, without a schema."""
+        return {
+            "refused": self.refused,
+            "symbols": _box(self.symbols),
+            "inputs": [{**asdict(each), "is_dynamic": each.is_dynamic} for each in self.inputs],
+            "outcome": self.checked.outcome.value,
+            "steps": [
+                {"symbol": name, "modulus": modulus, "remainder": remainder}
+                for name, (modulus, remainder) in (self.steps or {}).items()
+            ],
+            "nearest": None if self.nearest is None else _box(self.nearest),
+            "corners": None if self.corners is None else _box(self.corners),
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self) -> str:
+        """As a JSON object, schema `absint.profile/1`."""
+        return json_text({"schema": "absint.profile/1", **self.document()}, indent=1)
+
+    def text(self, tool: str) -> str:
+        """The arguments or the code that a tool reads; `absint.profiles.formats.TOOLS` has the names.
+
+        Raises UsageError if the profile is refused, for an unknown tool, and for a name that the tool cannot read.
+        """
+        from absint.profiles.formats import text_for
+
+        return text_for(self, tool)
+
+
+def spelled(box: Box3) -> str:
+    """As on a command line: `batch=1..4..32, seq=128`."""
+    return ", ".join(f"{plain(name)}={sizes}" for name, sizes in box.items())
+
+
+def _input(found: InputProfile) -> str:
+    what = "elements of " if found.is_values else ""
+    corners = " .. ".join(dict.fromkeys(f"[{', '.join(map(str, corner))}]" for corner in found.corners))
+    return f"{what}{plain(found.name)}: {found.dtype} {corners}"
+
+
+def _box(box: Box3) -> dict[str, object]:
+    return {name: sizes._asdict() for name, sizes in box.items()}
+
+
+__all__ = ["Box3", "InputProfile", "Profile", "Sizes3", "spelled"]
