@@ -25,7 +25,7 @@ ORDER: Final = tuple(
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
-    absint.solution absint.analyses absint.runs absint.queries
+    absint.solution absint.analyses absint.runs absint.queries absint.profiles
     absint.declared absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
     absint.result absint.api absint.ir

@@ -38,13 +38,18 @@ class Line(NamedTuple):
 
 
 def models_argument(
-    others: str = "", *, several: bool = True, sized: bool = True, titled: bool = True
+    others: str = "",
+    *,
+    several: bool = True,
+    sized: bool = True,
+    titled: bool = True,
+    read: Callable[[Sequence[str]], object] = read_sizes,
 ) -> Callable[[Command], Command]:
     """The positional arguments: models, sizes among them if the command is `sized`, and `others`, as `RELATION...`.
 
-    The command is called once for each model, with `model`, with `sizes` (those of `--set` too, see
-    `absint.commands.sizes`), and with `others` under their name in lower case. Unless its report is `titled`, one of
-    several has the model for a heading.
+    The command is called once for each model, with `model`, with `sizes` (those of `--set` too, as `read` reads them),
+    and with `others` under their name in lower case. Unless its report is `titled`, one of several has the model for a
+    heading.
     """
     words = [
         "MODEL..." if several else "MODEL",
@@ -59,7 +64,7 @@ def models_argument(
             line = split(positional, bool(others), sized)
             _check(line, others, several)
             if sized:
-                options["sizes"] = read_sizes((*line.sizes, *set_))
+                options["sizes"] = read((*line.sizes, *set_))
             if others:
                 options[others.lower().rstrip(".")] = line.others
             one_file(line.models, options.get("output"))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
+    from absint.profiles.reading import Wanted, WantedSizes
     from absint.shapes.sizes import Size, Sizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"
@@ -70,6 +71,33 @@ def read_sizes(texts: Sequence[str]) -> Sizes:
     return found
 
 
+def read_profiles(texts: Sequence[str]) -> WantedSizes:
+    """The profiles of the arguments by name, in their order: a size, a range or three sizes, and shapes of these.
+
+    Raises UsageError as `read_sizes` does, and for a range with an open end.
+    """
+    found: dict[str, Wanted | list[Wanted | None]] = {}
+    for item in read_arguments(texts):
+        sizes = [_profile(axis, item) for axis in item.axes]
+        first = sizes[0]
+        if item.is_shape:
+            found[item.name] = sizes
+        elif first is None:
+            raise UsageError(f"{_cut(item.text)}: a profile needs a size, as {_cut(item.name)}=1..4..32")
+        else:
+            found[item.name] = first
+    return found
+
+
+def _profile(axis: Axis, item: Argument) -> Wanted | None:
+    low, best, high, is_range = axis
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        raise UsageError(f"{_cut(item.text)}: a profile needs both ends of a range, as 1..32 or 1..4..32")
+    return low if not is_range else (low, high) if best is None else (low, best, high)
+
+
 def read_arguments(texts: Iterable[str]) -> list[Argument]:
     """The arguments in their order, profiles included.
 
@@ -118,4 +146,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_sizes"]
+__all__ = ["Argument", "Axis", "is_size", "read_arguments", "read_profiles", "read_sizes"]

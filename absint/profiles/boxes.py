@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import Relation, ge, le
@@ -45,15 +46,23 @@ class Boxes:
     def around(self, box: Box3) -> Box3 | None:
         """The best sizes with as much of the box around them as is legal: no side of it can move further out.
 
-        None if the best sizes are not legal.
+        Sides move out in several orders, and the largest box is the answer. None if the best sizes are not legal.
         """
-        ends = {name: (sizes.opt, sizes.opt) for name, sizes in box.items()}
-        if not self.is_legal(ends):
+        best = {name: (sizes.opt, sizes.opt) for name, sizes in box.items()}
+        if not self.is_legal(best):
             return None
-        for name, sizes in box.items():
-            for side, far in ((1, sizes.max), (0, sizes.min)):
-                ends[name] = self._moved(ends, name, side, far)
-        return {name: Sizes3(lo, box[name].opt, hi) for name, (lo, hi) in ends.items()}
+        upper, lower = ([(name, side) for name in box] for side in (1, 0))
+        by_symbol = [(name, side) for name in box for side in (1, 0)]
+        found = [self._grown(best, box, order) for order in (upper + lower, lower + upper, by_symbol)]
+        largest = max(found, key=lambda ends: prod(hi - lo + 1 for lo, hi in ends.values()))
+        return {name: Sizes3(lo, box[name].opt, hi) for name, (lo, hi) in largest.items()}
+
+    def _grown(self, best: Ends, box: Box3, order: Sequence[tuple[str, int]]) -> Ends:
+        """The box around a point with its sides moved out one after another."""
+        ends = dict(best)
+        for name, side in order:
+            ends[name] = self._moved(ends, name, side, box[name].max if side else box[name].min)
+        return ends
 
     def _moved(self, ends: Ends, name: str, side: int, far: int) -> tuple[int, int]:
         """The sides of one symbol, one of them as far out as the box stays legal. A part of a legal box is legal."""

@@ -1,7 +1,7 @@
 """Profiles as the texts that tools read.
 
-trtexec          TensorRT's command line: `--minShapes=name:1x3,other:2`. It splits at commas, takes what stands after the
-                 last colon for sizes, a name in single quotes as it is, and `*` in a name for any text.
+trtexec          TensorRT's command line: `--minShapes=name:1x3,other:2`. It splits at commas, takes what stands after
+                 the last colon for sizes, a name in single quotes as it is, and `*` in a name for any text.
 polygraphy       `--trt-min-shapes name:[1,3] other:[2]`: what stands after the last colon are the sizes.
 onnxruntime-trt  Options of its TensorRT provider, split at commas and at the first colon of each part.
 torch-tensorrt   Python: a list of `torch_tensorrt.Input`.

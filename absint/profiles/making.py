@@ -14,9 +14,9 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
 from absint.profiles.extremes import least_and_greatest
-from absint.profiles.profile import Box3, InputProfile, Profile, spelled
+from absint.profiles.profile import Box3, InputProfile, Profile, Sizes3, spelled
 from absint.profiles.reading import WantedSizes, read_corners
-from absint.queries.nearest import LegalSizes
+from absint.queries.nearest import LegalSizes, nearest_line
 from absint.queries.outcomes import Outcome, RangeCheck
 from absint.queries.provers import checked
 from absint.queries.size_boxes import check_range
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
 
-def profile(
-    analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None
-) -> Profile:
+def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None) -> Profile:
     """See `absint.Result.profile`."""
     analysed.require_sound("a profile")
     limits = checked(limits or Limits(LONG))
@@ -38,23 +36,31 @@ def profile(
     legal = LegalSizes(analysed, box, limits)
     boxes = Boxes(legal, limits)
     found = check_range(analysed, ends_of(box), limits)
-    made = Profile(box, (), found)
+    made = Profile(box, (), found, assuming=tuple(map(str, analysed.assumptions)))
     try:
         with within(limits.seconds):
-            if found.ok or found.outcome is Outcome.MAY_FAIL:
+            if (found.ok or found.outcome is Outcome.MAY_FAIL) and not analysed.assumptions:
                 return replace(made, inputs=_inputs(analysed, box, boxes), warnings=_open(found))
             made = replace(made, steps=steps_of(legal, ends_of(box)))
             moved = legal_corners(legal, box)
-            if corners and moved is not None:
+            if moved is not None and (corners or found.ok):
                 told = _told(made, box, moved)
                 return replace(made, symbols=moved, inputs=_inputs(analysed, moved, boxes), warnings=told)
-            nearest = boxes.around({name: s._replace(opt=moved[name].opt) for name, s in box.items()}) if moved else None
-            if nearest is not None and not check_range(analysed, ends_of(nearest), limits):
-                nearest = None
-            made = replace(made, nearest=nearest, corners=moved)
+            made = replace(made, nearest=_nearest(analysed, boxes, box, moved, limits), corners=moved)
+            if moved is None:
+                best = {name: sizes.opt for name, sizes in box.items()}
+                made = replace(made, warnings=(f"around the best sizes, {nearest_line(analysed, best)}",))
     except DeadlineError as error:
         made = replace(made, warnings=(str(error),))
     return replace(made, refused=_refusal(found, box, corners), warnings=(*_ties(made), *made.warnings))
+
+
+def _nearest(analysed: Analysed, boxes: Boxes, box: Box3, moved: Box3 | None, limits: Limits) -> Box3 | None:
+    """The largest box around the best sizes that is found to be legal, confirmed by a check of all of it."""
+    if moved is None:
+        return None
+    found = boxes.around({name: sizes._replace(opt=moved[name].opt) for name, sizes in box.items()})
+    return found if found is not None and check_range(analysed, ends_of(found), limits) else None
 
 
 def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
@@ -85,8 +91,12 @@ def _told(made: Profile, box: Box3, moved: Box3) -> tuple[str, ...]:
     names = [name for name in box if box[name] != moved[name]]
     changed = f"moved to legal sizes: {spelled({name: moved[name] for name in names})}"
     fails = made.checked.failure
-    between = f"not all sizes between are legal: {plain(str(fails))}" if fails is not None else made.checked.reason
-    return (*([changed] if names else []), between, *_ties(made))
+    between = f"legality of all sizes between is not shown: {made.checked.reason}"
+    if fails is not None:
+        between = f"not all sizes between are legal: {plain(str(fails))}"
+    elif made.assuming:
+        between = f"of the sizes between, those are legal that meet {plain(' and '.join(made.assuming))}"
+    return (*([changed] if names else []), between, *_ties(made), *_open(made.checked))
 
 
 def _open(found: RangeCheck) -> tuple[str, ...]:
@@ -125,7 +135,7 @@ def _inputs(analysed: Analysed, box: Box3, boxes: Boxes) -> tuple[InputProfile, 
             _require_all(analysed, name, elements[name])
             rows = [box[element.name] for element in elements[name]]
         else:
-            rows = [_sizes_of(analysed, dim, box, boxes) for dim in value.shape]
+            rows = [_axis(analysed, dim, box, boxes) for dim in value.shape]
         least, best, greatest = (tuple(row[corner] for row in rows) for corner in range(3))
         found.append(InputProfile(name, str(value.dtype), least, best, greatest, name in elements))
     return tuple(found)
@@ -139,14 +149,14 @@ def _require_all(analysed: Analysed, name: str, given: Sequence[InputElement]) -
         raise UsageError(f"no numbers for {', '.join(map(repr, missing))}: input {name!r} is profiled by its elements")
 
 
-def _sizes_of(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> tuple[int, int, int]:
+def _axis(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> Sizes3:
     """The least, best and greatest size of one axis."""
     if not isinstance(dim, Expr) or dim.const is not None:
-        return (int(dim),) * 3
+        return Sizes3(int(dim), int(dim), int(dim))
     ends = {name: (box[name].min, box[name].max) for name in sorted(dim.free_symbols)}
     premises = inside(_symbols(analysed, ends), ends)
     least, greatest, _ = least_and_greatest(dim, ends, premises, boxes.prover)
-    return least, dim.evaluate({name: box[name].opt for name in ends}), greatest
+    return Sizes3(least, dim.evaluate({name: box[name].opt for name in ends}), greatest)
 
 
 def _symbols(analysed: Analysed, names: Mapping[str, object]) -> dict[str, Expr]:

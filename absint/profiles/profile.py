@@ -73,6 +73,8 @@ class Profile:
     corners: Box3 | None = None
     """If refused: the nearest sizes at which the least, best and greatest are legal."""
     warnings: tuple[str, ...] = ()
+    assuming: tuple[str, ...] = ()
+    """What the caller assumes: only sizes that meet it are shown to be legal."""
 
     def __bool__(self) -> bool:
         return not self.refused
@@ -90,8 +92,8 @@ class Profile:
             yield from (f"  {warning}" for warning in self.warnings)
             if self.nearest is not None:
                 yield f"  nearest legal box: {spelled(self.nearest)}"
-            if self.corners is not None:
-                yield f"  --corners gives legal corners: {spelled(self.corners)} (not all sizes between them are legal)"
+            if self.corners is not None and self.corners != self.nearest:
+                yield f"  legal corners, with some illegal sizes between (--corners): {spelled(self.corners)}"
             return
         yield f"profile for {spelled(self.symbols) or 'static inputs'}"
         for each in self.inputs:
@@ -112,6 +114,7 @@ class Profile:
             "nearest": None if self.nearest is None else _box(self.nearest),
             "corners": None if self.corners is None else _box(self.corners),
             "warnings": list(self.warnings),
+            "assuming": list(self.assuming),
         }
 
     def to_json(self) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
-from absint.profiles.profile import Sizes3
+from absint.lattices.deadline import DeadlineError, within
+from absint.profiles.boxes import legal_corners
+from absint.profiles.profile import Box3, Sizes3
 from absint.shapes.sizes import Size, given
 
 if TYPE_CHECKING:
@@ -16,8 +19,12 @@ if TYPE_CHECKING:
 Wanted: TypeAlias = int | tuple[int, int] | tuple[int, int, int]
 """One size; the least and the greatest, which is the best too; or the least, the best and the greatest."""
 
-WantedSizes: TypeAlias = Mapping[str, Wanted | Sequence[Wanted]]
-"""By name: sizes of a symbol or an element of the inputs, or those of each axis of an input, as a list."""
+WantedSizes: TypeAlias = Mapping[str, Wanted | Sequence[Wanted | None]]
+"""By name: sizes of a symbol or an element of the inputs, or those of each axis of an input, as a list, in which None
+leaves an axis to other arguments."""
+
+_SECONDS: Final = 3.0
+"""The time of a suggestion."""
 
 
 def read_corners(analysed: Analysed, wanted: WantedSizes, legal: LegalSizes) -> dict[str, Sizes3]:
@@ -39,14 +46,14 @@ def read_corners(analysed: Analysed, wanted: WantedSizes, legal: LegalSizes) -> 
         found[name] = sizes
     missing = [name for name in (*analysed.symbols, *analysed.elements) if name not in found]
     if missing:
-        raise UsageError(f"no sizes for {', '.join(map(repr, missing))}: {_suggestion(missing, legal)}")
+        raise UsageError(f"no sizes for {', '.join(map(repr, missing))}: {_suggestion(missing, found, legal)}")
     return found
 
 
-def _at(item: Wanted | Sequence[Wanted], corner: int, name: str) -> Size | list[Size | None]:
+def _at(item: Wanted | Sequence[Wanted | None], corner: int, name: str) -> Size | list[Size | None]:
     """The size at one corner."""
     if isinstance(item, list):
-        return [_size(axis, corner, name) for axis in item]
+        return [None if axis is None else _size(axis, corner, name) for axis in item]
     return _size(item, corner, name)
 
 
@@ -59,17 +66,20 @@ def _size(item: object, corner: int, name: str) -> int:
     raise UsageError(f"{name}={item!r}: expected a size, or the least, the best and the greatest, as 1..4..32")
 
 
-def _suggestion(missing: Sequence[str], legal: LegalSizes) -> str:
-    """Arguments that would do, within the ranges of legal sizes."""
+def _suggestion(missing: Sequence[str], found: Box3, legal: LegalSizes) -> str:
+    """Arguments that would do: their least, best and greatest sizes are legal, if such sizes are found."""
     ranges = legal.ranges()
-    return f"give ranges, as {' '.join(_example(name, ranges[name]) for name in missing)}"
+    box: Box3 = {name: found.get(name) or _example(ranges[name]) for name in legal.symbols}
+    with suppress(DeadlineError), within(_SECONDS):
+        box = legal_corners(legal, box) or box
+    return f"give ranges, as {' '.join(f'{name}={box[name]}' for name in missing)}"
 
 
-def _example(name: str, legal: SizeRange) -> str:
+def _example(legal: SizeRange) -> Sizes3:
     low = max(legal.low, 1)
     low += (legal.congruence.remainder - low) % max(legal.congruence.modulus, 1)
-    high = 16 * low if legal.high is None else min(legal.high, 16 * low)
-    return f"{name}={low}..{min(4 * low, high)}..{high}" if low < high else f"{name}={low}"
+    high = 16 * low if legal.high is None else max(min(legal.high, 16 * low), low)
+    return Sizes3(low, min(4 * low, high), high)
 
 
 __all__ = ["Wanted", "WantedSizes", "read_corners"]

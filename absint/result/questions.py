@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from absint.costs.cost import Cost
     from absint.costs.memory import Memory
     from absint.explain.explanation import Explanation
+    from absint.profiles.profile import Profile
+    from absint.profiles.reading import WantedSizes
     from absint.queries.contracts import SymbolFacts
     from absint.queries.equivalence import Equalities, Place
     from absint.queries.evidence import Evidence
@@ -161,6 +163,28 @@ class Questions(Analysed):
         from absint.queries.size_boxes import check_range
 
         return check_range(self, box, Limits(seconds, rlimit, memory))
+
+    def profile(
+        self,
+        sizes: WantedSizes,
+        *,
+        corners: bool = False,
+        seconds: float = LONG,
+        rlimit: int = RLIMIT,
+        memory: int = MEMORY,
+    ) -> Profile:
+        """The least, best and greatest shape of every input, for engines that are built for ranges of sizes.
+
+        `{"batch": (1, 4, 32), "seq": (1, 512), "heads": 8}`; a pair is the least and the greatest, which is the best
+        too. All sizes between are proved legal, or the profile is refused and false, with the nearest legal box. With
+        `corners` it is enough that the least, best and greatest are legal; they are moved to legal sizes if need be.
+
+        Limits are as for `prove`. Raises UsageError for a symbol without sizes, for an input of unknown rank, and as
+        `check_range` does.
+        """
+        from absint.profiles.making import profile
+
+        return profile(self, sizes, corners=corners, limits=Limits(seconds, rlimit, memory))
 
     def compare(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
         """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.

@@ -12,7 +12,8 @@ from absint.cli import run
 from absint.queries.legal_samples import LegalSamples
 from absint.runs.run import feeds_for
 from absint.runs.run import run as executed
-from tests.absint.test_nearest import FLOAT, analysed, ints, model, node, save, value
+from tests.absint.cli_models import FLOAT, node, save, value
+from tests.absint.test_nearest import analysed, ints, model
 
 
 @pytest.fixture(autouse=True)

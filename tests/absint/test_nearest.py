@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 
 import absint
-from absint.api import Result
+from absint.result import Result
 from absint.cli import run
 from absint.lattices.limits import Limits
 from absint.queries import nearest as room

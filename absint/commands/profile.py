@@ -1,0 +1,95 @@
+"""`absint profile`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import (
+    Settings,
+    SolverLimits,
+    analysed,
+    assume_option,
+    format_option,
+    limit_options,
+    settings_options,
+    warm_up,
+    working,
+)
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.messages import tell
+from absint.commands.models import models_argument
+from absint.commands.sizes import read_profiles
+from absint.lattices.limits import LONG
+
+if TYPE_CHECKING:
+    from absint.profiles.profile import Profile
+    from absint.profiles.reading import WantedSizes
+
+
+@click.command()
+@click.option(
+    "--corners",
+    is_flag=True,
+    help="Take a profile whose least, best and greatest sizes are legal, though some between are not.",
+)
+@assume_option
+@limit_options(LONG)
+@settings_options
+@format_option("trtexec", "polygraphy", "onnxruntime-trt", "torch-tensorrt", "openvino")
+@models_argument(titled=False, read=read_profiles)
+def profile(
+    model: str,
+    settings: Settings,
+    sizes: WantedSizes,
+    corners: bool,
+    assume: tuple[str, ...],
+    limits: SolverLimits,
+    form: str,
+) -> int:
+    """Write the least, best and greatest shape of every input of MODEL, for engines built for ranges.
+
+    \b
+    absint profile MODEL batch=1..4..32 seq=1..512          512 is the best and the greatest
+    absint profile MODEL image=1..8x3x224x224               by the shape of an input
+    absint profile MODEL batch=1..4..32 --format trtexec    arguments for another tool
+
+    An engine takes every size between the least and the greatest, so all of them are proved legal first. If some are
+    not, the profile is refused, with the nearest box of sizes that is legal. A size that must be a multiple of 8 is no
+    range: --corners moves the least, best and greatest to legal sizes, and warns.
+
+    Inputs whose elements decide sizes are profiled by their values, which are given under their names.
+
+    Exit code: 0 if the profile is written, 1 if it is refused, 3 if it is not decided whether all sizes are legal.
+    """
+    warm_up(limits)
+    result = analysed(model, assume, settings=settings)
+    with working("proving that all sizes are legal"):
+        found = result.profile(sizes, corners=corners, **limits._asdict())
+    if form == "json":
+        from absint.report.profiles import document
+
+        click.echo(document(result, found))
+    elif form == "text":
+        from absint.report.profiles import report
+        from absint.report.text import width_of, write
+
+        write(report(found, width_of()))
+    elif found:
+        click.echo(found.text(form), nl=False)
+        for warning in found.warnings:
+            tell(f"warning: {warning}")
+    else:
+        for line in found.lines():
+            tell(line.strip())
+    return _code(found, corners)
+
+
+def _code(found: Profile, corners: bool) -> int:
+    if found.checked.outcome.value in ("unknown", "may fail on data") and not (corners and found):
+        return UNDECIDED
+    return FINE if found else NO
+
+
+__all__ = ["profile"]

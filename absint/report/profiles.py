@@ -1,0 +1,30 @@
+"""A profile as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from absint.lattices.text.escapes import json_text
+from absint.report.text import Line, wrapped
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.profiles.profile import Profile
+    from absint.result import Result
+
+
+def report(found: Profile, width: int) -> Iterator[Line]:
+    """The ranges of all inputs, or what may be had instead."""
+    for place, line in enumerate(found.lines()):
+        style = "" if place else "bold" if found else "bold red"
+        yield from (Line(part, style) for part in wrapped(line, width, 6))
+
+
+def document(result: Result, found: Profile) -> str:
+    """Schema absint.profile/1."""
+    head = {"schema": "absint.profile/1", "absint": VERSION, "model": result.origin}
+    return json_text(head | found.document(), indent=1)
+
+
+__all__ = ["document", "report"]
