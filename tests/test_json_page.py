@@ -51,10 +51,12 @@ SIZES = """(float[N, K] x, int64[2] target, int64[1] many) => (float[A, B] z, fl
     u = Relu(x)  z = Reshape(x, target)  h = Shape(x)  zero = Constant<value_int=0>()  n = Gather<axis=0>(h, zero)
     f = Cast<to=1>(n)  i = Cast<to=7>(f)  one = Constant<value_ints=[1]>()  v = Reshape(i, one)  r = ConstantOfShape(v)
 }"""
+EIGHTHS = "(float[N] x) => (float[A, 8] y) {to = Constant<value_ints=[-1, 8]>()  y = Reshape(x, to)}"
 POOLED = "(float[N, 1, H] x) => (float[A, B, C] y) {r = Relu(x)  y = MaxPool<kernel_shape=[1], strides=[2]>(r)}"
 SLICED = """(float[N, 1, H] x) => (float[A, B, C] y) <int64[1] start = {0}, int64[1] end = {99}, int64[1] two = {2}> {
     r = Concat<axis=0>(x, x)  z = Relu(r)  y = Slice(x, start, end, two, two) }"""
 BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  u = my.Nothing(x)}"
+MODELS = {"sizes": SIZES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED}
 
 
 def keys(data: object, below: str = "") -> Iterator[str]:
@@ -80,7 +82,7 @@ def documented(schema: str, section: str) -> set[str]:
 def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, set[str]]:
     """The paths of keys that the commands print, by schema."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("sizes", SIZES), ("broken", BROKEN), ("pooled", POOLED), ("sliced", SLICED)):
+    for name, text in MODELS.items():
         onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
     found: dict[str, set[str]] = {}
@@ -98,6 +100,9 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "check sizes.onnx N=1.. K=2..4 --assume N>=2",
         "check broken.onnx N=1..",
         f"check {DETECTOR} --feeds feeds.npz",
+        "profile broken.onnx N=1..2..4",
+        f"profile {DETECTOR} batch=1..2 height=32 width=32",
+        "profile eighths.onnx N=1..16..24 --assume N>=2",
         "equal sizes.onnx --distinct",
         f"cost {DETECTOR}",
         f"audit {DETECTOR}",

@@ -48,7 +48,9 @@ def profile(
     limits: SolverLimits,
     form: str,
 ) -> int:
-    """Write the least, best and greatest shape of every input of MODEL, for engines built for ranges.
+    """Write proved ranges of sizes for engine builders.
+
+    Of every input the least shape, the one to optimise for, and the greatest.
 
     \b
     absint profile MODEL batch=1..4..32 seq=1..512          512 is the best and the greatest

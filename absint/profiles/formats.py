@@ -20,21 +20,19 @@ from typing import TYPE_CHECKING, Final
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
-    from absint.profiles.profile import InputProfile, Profile
+    from absint.profiles.inputs import InputProfile
 
 _CORNERS: Final = ("min", "opt", "max")
 
 
-def text_for(profile: Profile, tool: str) -> str:
+def text_for(inputs: Sequence[InputProfile], tool: str) -> str:
     """The text for a tool, ending in a line break.
 
-    Raises UsageError if the profile is refused, for an unknown tool, and for a name that the tool cannot read.
+    Raises UsageError for an unknown tool, and for a name that the tool cannot read.
     """
     if tool not in TOOLS:
         raise UsageError(f"unknown format {tool!r}; there are: {', '.join(TOOLS)}")
-    if not profile:
-        raise UsageError(f"the profile is refused: {profile.refused}")
-    return TOOLS[tool](profile.inputs)
+    return TOOLS[tool](inputs)
 
 
 def _trtexec(inputs: Sequence[InputProfile]) -> str:

@@ -14,7 +14,8 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor
 from absint.profiles.boxes import Boxes, ends_of, inside, legal_corners, steps_of
 from absint.profiles.extremes import least_and_greatest
-from absint.profiles.profile import Box3, InputProfile, Profile, Sizes3, spelled
+from absint.profiles.inputs import InputProfile
+from absint.profiles.profile import Box3, Profile, Sizes3, spelled
 from absint.profiles.reading import WantedSizes, read_corners
 from absint.queries.nearest import LegalSizes, nearest_line
 from absint.queries.outcomes import Outcome, RangeCheck

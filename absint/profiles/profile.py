@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from absint.errors import UsageError
 from absint.lattices.text.escapes import excerpt, json_text, plain
+from absint.profiles.formats import text_for
+from absint.profiles.inputs import InputProfile
 
 if TYPE_CHECKING:
     from absint.queries.outcomes import RangeCheck
@@ -25,29 +28,6 @@ class Sizes3(NamedTuple):
 
 Box3 = Mapping[str, Sizes3]
 """Sizes of all symbols."""
-
-
-@dataclass(frozen=True)
-class InputProfile:
-    """The least, best and greatest shape of an input; of a shape tensor, whose elements decide sizes, the values."""
-
-    name: str
-    dtype: str
-    min: tuple[int, ...]
-    opt: tuple[int, ...]
-    max: tuple[int, ...]
-    is_values: bool = False
-    """The numbers are elements of the input, not its shape."""
-
-    @property
-    def is_dynamic(self) -> bool:
-        """An engine needs a range for it."""
-        return self.is_values or self.min != self.max
-
-    @property
-    def corners(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Least, best, greatest."""
-        return self.min, self.opt, self.max
 
 
 @dataclass(frozen=True)
@@ -122,13 +102,13 @@ class Profile:
         return json_text({"schema": "absint.profile/1", **self.document()}, indent=1)
 
     def text(self, tool: str) -> str:
-        """The arguments or the code that a tool reads; `absint.profiles.formats.TOOLS` has the names.
+        """The arguments or the code that a tool reads, ending in a line break: see `absint.profiles.formats`.
 
         Raises UsageError if the profile is refused, for an unknown tool, and for a name that the tool cannot read.
         """
-        from absint.profiles.formats import text_for
-
-        return text_for(self, tool)
+        if self.refused:
+            raise UsageError(f"the profile is refused: {self.refused}")
+        return text_for(self.inputs, tool)
 
 
 def spelled(box: Box3) -> str:
@@ -146,4 +126,4 @@ def _box(box: Box3) -> dict[str, object]:
     return {name: sizes._asdict() for name, sizes in box.items()}
 
 
-__all__ = ["Box3", "InputProfile", "Profile", "Sizes3", "spelled"]
+__all__ = ["Box3", "Profile", "Sizes3", "spelled"]

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from onnx import numpy_helper
 
 import absint
-from absint.result import Result
 from absint.cli import run
 from absint.lattices.limits import Limits
 from absint.queries import nearest as room
@@ -25,6 +24,7 @@ from absint.queries.nearest import nearest_line
 from absint.queries.neighbours import Alone, Nearest, Neighbour
 from absint.queries.outcomes import Check, Outcome
 from absint.queries.size_checks import check
+from absint.result import Result
 from tests.absint.cli_models import FLOAT, INT64, node, save, value
 
 

@@ -20,8 +20,9 @@ from absint.lattices.terms.expr import Expr, symbol
 from absint.lattices.text import parse
 from absint.profiles.boxes import inside
 from absint.profiles.extremes import least_and_greatest
-from absint.profiles.formats import TOOLS, text_for
-from absint.profiles.profile import InputProfile, Profile, Sizes3
+from absint.profiles.formats import TOOLS
+from absint.profiles.inputs import InputProfile
+from absint.profiles.profile import Profile, Sizes3
 from absint.profiles.reading import WantedSizes
 from absint.queries.outcomes import Outcome, RangeCheck
 from absint.solver.constraints import ConstraintSet
@@ -381,7 +382,7 @@ def test_what_has_no_text() -> None:
         made(IDS).text("tflite")
     refused = Profile({}, (), RangeCheck({}, Outcome.FAILS), "too large")
     with pytest.raises(absint.UsageError, match="the profile is refused: too large"):
-        text_for(refused, "trtexec")
+        refused.text("trtexec")
     with pytest.raises(absint.UsageError, match="torch_tensorrt has no inputs of type STRING: 's' is one"):
         made(InputProfile("s", "STRING", (1,), (2,), (3,))).text("torch-tensorrt")
 
