@@ -118,6 +118,16 @@ class Memory:
         """All steps in execution order, those of bodies included; what is live around a body is in the sums."""
         return tuple(Step(n, self.label(n), shown(total, self._names)) for n, total in self._schedule.totals())
 
+    @property
+    def names(self) -> Mapping[Symbol, Dim]:
+        """Printed names of the symbols in sizes."""
+        return self._names
+
+    @property
+    def varies(self) -> bool:
+        """What is live depends on conditions, or differs from trip to trip of a loop."""
+        return self._schedule.varies
+
     def label(self, step: int) -> str:
         """A step in words of the model."""
         nodes = self._analysed.nodes

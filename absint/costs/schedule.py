@@ -51,6 +51,13 @@ class Schedule:
         self._numbers = {r.number for r in regions.by_gate.values() if r.number is not None}
         self._guards: dict[int, Relation] = {}
 
+    @property
+    def varies(self) -> bool:
+        """A run may skip a body, or the bytes of a value differ from trip to trip of a loop."""
+        return bool(self._varying) or any(
+            region.condition is not None for gate, region in self._regions.by_gate.items() if gate >= 0
+        )
+
     def _is_step(self, number: int) -> bool:
         node = self._nodes[number]
         is_idle = node.value is not None or isinstance(node.step, Gate) or is_parameter(node, False)

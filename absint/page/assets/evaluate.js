@@ -1,0 +1,163 @@
+"use strict";
+// The instructions of absint/page/instructions.py. A part without a value is null, one over sizes that only data
+// decide is undefined; both may still be settled by the parts around them.
+
+const floatBits = new DataView(new ArrayBuffer(8));
+
+function ratioOf(number) {
+  // A finite float as two BigInts.
+  floatBits.setFloat64(0, number);
+  const bits = floatBits.getBigUint64(0);
+  const exponent = Number((bits >> 52n) & 0x7ffn);
+  let top = bits & 0xfffffffffffffn;
+  if (exponent) top |= 1n << 52n;
+  const shift = BigInt((exponent || 1) - 1075);
+  if (number < 0) top = -top;
+  return shift >= 0n ? [top << shift, 1n] : [top, 1n << -shift];
+}
+
+function float32Of(over, under) {
+  // The float32 nearest to a quotient, rounded once.
+  const near = over / under;
+  if (!Number.isFinite(near)) return near;
+  const [top, bottom] = ratioOf(near);
+  const rest = BigInt(over) * bottom - top * BigInt(under);
+  floatBits.setFloat64(0, near);
+  const bits = floatBits.getBigInt64(0);
+  if (rest === 0n || bits % 2n !== 0n || near === 0) return Math.fround(near);
+  const isAway = rest > 0n === near > 0;
+  floatBits.setBigInt64(0, bits + (isAway ? 1n : -1n));
+  return Math.fround(floatBits.getFloat64(0));
+}
+
+function roundHalfEven(a) {
+  const low = Math.floor(a);
+  const rest = a - low;
+  return rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : low + 1;
+}
+
+function floatValue(format, op, args, isAt) {
+  const rounded = (a) => (Number.isNaN(a) ? null : format === "float32" ? Math.fround(a) : a);
+  if (op === "number") return rounded(Number(args[0] === "inf" ? "Infinity" : args[0] === "-inf" ? "-Infinity" : args[0]));
+  if (op === "of") {
+    const over = isAt(args[0]);
+    if (over === null || over === undefined) return over;
+    return format === "float32" ? float32Of(over, Number(args[1])) : over / Number(args[1]);
+  }
+  if (op === "ite") {
+    const chosen = isAt(args[0]);
+    return chosen === null || chosen === undefined ? chosen : isAt(args[chosen ? 1 : 2]);
+  }
+  const [a, b] = args.map(isAt);
+  if (a === undefined || (args.length > 1 && b === undefined)) return undefined;
+  if (a === null || (args.length > 1 && b === null)) return null;
+  switch (op) {
+    case "cast": return rounded(a);
+    case "neg": return -a;
+    case "abs": return Math.abs(a);
+    case "floor": return Math.floor(a);
+    case "ceil": return Math.ceil(a);
+    case "round": return Number.isFinite(a) ? roundHalfEven(a) : a;
+    case "sqrt": return a < 0 ? null : rounded(Math.sqrt(a));
+    case "max":
+    case "min":
+      if (a === 0 && b === 0 && !Object.is(a, b)) return null;
+      return op === "max" ? Math.max(a, b) : Math.min(a, b);
+    case "+": return rounded(a + b);
+    case "-": return rounded(a - b);
+    case "*": return rounded(a * b);
+    case "/": return rounded(a / b);
+    default: return undefined;
+  }
+}
+
+function evaluate(program, sizes, wanted) {
+  // The values of all instructions, or of those in the set `wanted` (with what they need).
+  const values = new Array(program.table.length);
+  const isAt = (number) => values[number];
+  program.table.forEach((instruction, number) => {
+    if (!wanted || wanted.has(number)) values[number] = valueOf(instruction, program.symbols, sizes, isAt);
+  });
+  return values;
+}
+
+function valueOf(instruction, symbols, sizes, isAt) {
+  const op = instruction[0];
+  switch (op) {
+    case "s": return sizes[symbols[instruction[1]]];
+    case "n": return Number(instruction[1]);
+    case "true": return true;
+    case "false": return false;
+    case "+": {
+      let sum = 0;
+      let isNull = false;
+      for (let i = 1; i < instruction.length; i++) {
+        const [coefficient, ...factors] = instruction[i];
+        let product = Number(coefficient);
+        for (const factor of factors) {
+          const value = isAt(factor);
+          if (value === undefined) return undefined;
+          if (value === null) isNull = true;
+          product *= value;
+        }
+        sum += product;
+      }
+      return isNull ? null : sum;
+    }
+    case "ite": {
+      const chosen = isAt(instruction[1]);
+      if (chosen === undefined) return isAt(instruction[2]) === isAt(instruction[3]) ? isAt(instruction[2]) : undefined;
+      return chosen === null ? null : isAt(instruction[chosen ? 2 : 3]);
+    }
+    case "and":
+    case "or": {
+      const settles = op === "or";
+      const parts = instruction.slice(1).map(isAt);
+      if (parts.includes(settles)) return settles;
+      return parts.includes(undefined) ? undefined : parts.includes(null) ? null : !settles;
+    }
+    case "broadcast":
+      for (const at of instruction.slice(1)) {
+        if (isAt(at) !== 1) return isAt(at);
+      }
+      return 1;
+    case "f": return floatValue(instruction[1], instruction[2], instruction.slice(3), isAt);
+    case "int": {
+      const a = isAt(instruction[1]);
+      if (a === undefined || a === null) return a;
+      const whole = Math.trunc(a);
+      return Number.isFinite(a) && whole >= Number(instruction[2]) && whole <= Number(instruction[3]) ? whole + 0 : null;
+    }
+    default: break;
+  }
+  const args = instruction.slice(1).map(isAt);
+  if (args.includes(undefined)) return undefined;
+  if (args.includes(null)) return null;
+  switch (op) {
+    case "//": return args[1] === 0 ? null : Math.floor(args[0] / args[1]);
+    case "trunc": return args[1] === 0 ? null : Math.trunc(args[0] / args[1]) + 0;
+    case "max": return Math.max(...args);
+    case "min": return Math.min(...args);
+    case "==": return args[0] === 0;
+    case "!=": return args[0] !== 0;
+    case ">=": return args[0] >= 0;
+    default: return undefined;
+  }
+}
+
+function neededFor(program, roots) {
+  // The instructions that some instructions need, themselves included.
+  const needed = new Set();
+  const pending = roots.filter((root) => root !== null);
+  while (pending.length) {
+    const number = pending.pop();
+    if (needed.has(number)) continue;
+    needed.add(number);
+    const [op, ...args] = program.table[number];
+    if (op === "+") pending.push(...args.flatMap((part) => part.slice(1)));
+    else if (op === "int") pending.push(args[0]);
+    else if (op === "f") pending.push(...(args[1] === "number" ? [] : args[1] === "of" ? [args[2]] : args.slice(2)));
+    else if (op !== "s" && op !== "n") pending.push(...args);
+  }
+  return needed;
+}

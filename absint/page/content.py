@@ -1,0 +1,247 @@
+"""The content of a page about a result, as plain data: what the browser shows, and evaluates at sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from absint.costs.bindings import shown
+from absint.costs.cost import Cost
+from absint.costs.memory import Memory
+from absint.errors import UsageError
+from absint.lattices.limits import Limits
+from absint.lattices.terms.expr import MAX_DIM, Dim
+from absint.lattices.text.escapes import Json, plain
+from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
+from absint.page.groups import Group, Named, folded, scopes_of
+from absint.page.instructions import Instructions
+from absint.queries.contracts import contract
+from absint.solution.constraints import recorded
+from absint.solution.described import described
+from absint.solution.naming import where
+from absint.version import VERSION
+
+if TYPE_CHECKING:
+    from absint.lattices.logic.relation import Relation
+    from absint.program.steps import Operand
+    from absint.result import Result
+    from absint.solver.contracts.contract import Clause
+
+SCHEMA: Final = "absint.report/1"
+
+EXPLAINED: Final = 1.0
+"""Seconds for derivations of sizes; those of outputs come first, and a page without some says so."""
+
+_CONTRACT: Final = 20.0
+"""Seconds for the contract."""
+
+
+class Content:
+    """The data of one result. Sizes are numbers of `dims`: a text, and the instruction that gives it."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.instructions = Instructions()
+        self._texts = where(result)
+        self._dims: dict[Dim, int] = {}
+        self._dim_rows: list[Json] = []
+        self._values: dict[Operand, int] = {}
+        self._value_rows: list[dict[str, Json]] = []
+        self._first: dict[Dim, tuple[str, int]] = {}
+
+    def document(self) -> dict[str, Json]:
+        """All of it."""
+        result = self.result
+        for name in result.symbols:
+            self.instructions.dim(result.parameters[name])
+        nodes = [self._node(number) for number in self._numbers()]
+        memory = self._memory()
+        costs = self._costs()
+        for row in nodes:
+            row.update(costs.get(row["number"], {}))  # type: ignore[arg-type]
+        terms = contract(result, Limits(_CONTRACT))
+        document: dict[str, Json] = {
+            "schema": SCHEMA,
+            "absint": VERSION,
+            "model": result.origin,
+            "inputs": [self._value(result.operands[name], name) for name in result.inputs if name in result.operands],
+            "outputs": [self._value(result.operands[name], name) for name in result.outputs if name in result.operands],
+            "sizes": [self._size(name) for name in result.parameters],
+            "nodes": nodes,  # type: ignore[dict-item]
+            "groups": _tree(folded([_named(row) for row in nodes], "model")),
+            "requirements": [
+                {
+                    "node": c.origin.node,
+                    "where": str(c.origin),
+                    "text": self._texts.relation(c.formula),
+                    "reason": c.reason,
+                    "holds": self._over_inputs(c.formula),
+                }
+                for c in recorded(result).base
+                if c.role == "required"
+            ],
+            "contract": {
+                "possible": terms.possible,
+                "reason": terms.reason,
+                "clauses": [
+                    {"text": self._texts.relation(clause.relation), "holds": self._over_inputs(clause.relation)}
+                    | {"nodes": [c.origin.node for c in clause.because], "reasons": _reasons(clause)}
+                    for clause in terms.clauses
+                ],
+                "premises": [self._texts.relation(c.formula) for c in terms.premises],
+                "beyond": [f"{self._texts.relation(c.formula)}: {plain(str(c.origin))}" for c in terms.beyond],
+                "doubts": [plain(str(d)) for d in terms.possible_failures],
+            },
+            "diagnostics": [
+                {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
+                for d in result.diagnostics
+            ],
+            "memory": memory,
+        }
+        explained, left_out = self._explained()
+        document |= {"explained": explained, "not_explained": left_out, "values": list(self._value_rows)}
+        document |= {"dims": self._dim_rows, "definitions": dict(self._texts.definitions)}
+        document["program"] = {"symbols": list(self.instructions.symbols), "table": list(self.instructions.table)}
+        return document
+
+    # Sizes and values
+
+    def _dim(self, dim: Dim) -> int:
+        if dim not in self._dims:
+            self._dims[dim] = len(self._dim_rows)
+            self._dim_rows.append([self._texts.dim(dim), self.instructions.dim(dim)])
+        return self._dims[dim]
+
+    def _amount(self, dim: Dim | None) -> Json:
+        """The instruction of an amount, null if it is not known."""
+        return None if dim is None else self.instructions.dim(dim)
+
+    def _over_inputs(self, relation: Relation) -> Json:
+        """The instruction of a relation over sizes of the inputs, null for others."""
+        if not relation.free_symbols <= self.result.parameters.keys():
+            return None
+        return self.instructions.relation(relation)
+
+    def _value(self, operand: Operand, name: str) -> int:
+        if operand not in self._values:
+            value = self.result.value_of(operand)
+            self._values[operand] = len(self._value_rows)
+            self._value_rows.append({"name": name, "by": operand[0], **self._described(name, value)})
+        return self._values[operand]
+
+    def _described(self, name: str, value: Value) -> dict[str, Json]:
+        if not isinstance(value, AnyTensor):
+            return {"type": "never computed" if value is BOTTOM else described(value, self._texts), "dims": None}
+        if value.shape.rank is None:
+            return {"type": str(value.dtype), "dims": None}
+        if name in self.result.operands:
+            for axis, dim in enumerate(value.shape.dims):
+                if not dim.is_concrete:
+                    self._first.setdefault(dim, (name, axis))
+        found: dict[str, Json] = {"type": str(value.dtype), "dims": [self._dim(dim) for dim in value.shape.dims]}
+        if isinstance(value, Tensor) and value.contents is not None and value.contents.shape is not None:
+            elements = value.contents.elements
+            if 0 < len(elements) <= _MOST_ELEMENTS:
+                found["elements"] = [self._texts.element(element) for element in elements]
+        return found
+
+    def _size(self, name: str) -> dict[str, Json]:
+        """A symbol of the inputs with its bounds, and a size to begin with."""
+        symbol = next(iter(self.result.parameters[name].symbols))
+        lo, hi = symbol.bounds
+        start = {**Cost(self.result).default_sizes}.get(name)
+        return {"name": name, "lo": lo or 0, "hi": hi if hi is not None else MAX_DIM, "start": start}
+
+    # Nodes
+
+    def _numbers(self) -> Iterable[int]:
+        """The nodes that a run executes, without constants."""
+        for number, node in enumerate(self.result.nodes):
+            if node.value is None and node.operator != "Constant" and (node.operation or node.step) is not None:
+                yield number
+
+    def _node(self, number: int) -> dict[str, Json]:
+        node = self.result.nodes[number]
+        names = self.result.program.names
+        inputs = [
+            self._value(operand, names.get(operand, ""))
+            for operand in node.operands
+            if operand[0] >= 0 and operand in names
+        ]
+        outputs = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
+        row: dict[str, Json] = {
+            "number": number,
+            "name": node.name,
+            "operator": node.operator,
+            "path": str(node.path),
+            "in": inputs,
+            "out": outputs,
+        }
+        return row
+
+    def _costs(self) -> dict[int, dict[str, Json]]:
+        cost = Cost(self.result)
+        return {
+            node.node: {
+                "flops": self._amount(node.flops),
+                "bytes": self._amount(node.bytes),
+                "parameters": node.parameters,
+                "runs": self._amount(node.runs),
+            }
+            for node in cost.nodes
+        }
+
+    def _memory(self) -> dict[str, Json]:
+        """Values that take memory, each with its bytes and the nodes between which it lives."""
+        memory = Memory(self.result)
+        rows: list[Json] = [
+            [value.name, value.first, value.last, self._amount(shown(value.size, memory.names))]
+            for value in memory.lifetimes
+            if value.size is not None
+        ]
+        return {
+            "values": rows,
+            "exact": not memory.varies,
+            "peak": self._amount(memory.peak),
+            "uncounted": list(memory.uncounted),
+        }
+
+    def _explained(self) -> tuple[dict[str, Json], int]:
+        """The derivation of each distinct size, at its first value; those of outputs first."""
+        found: dict[str, Json] = {}
+        end = perf_counter() + EXPLAINED
+        left_out = 0
+        for dim, (name, axis) in self._first.items():
+            if perf_counter() > end:
+                left_out += 1
+                continue
+            with suppress(UsageError):
+                found[str(self._dims[dim])] = {
+                    "value": name,
+                    "axis": axis,
+                    "text": str(self.result.explain(name, axis)),
+                }
+        return found, left_out
+
+
+def _reasons(clause: Clause) -> list[Json]:
+    return [f"{plain(str(c.origin))}: {c.reason}" for c in clause.because]
+
+
+def _named(row: dict[str, Json]) -> Named:
+    number, operator, path, name = row["number"], row["operator"], row["path"], row["name"]
+    assert isinstance(number, int)
+    return Named(number, str(operator), scopes_of(str(path), str(name)))
+
+
+def _tree(group: Group) -> dict[str, Json]:
+    members: list[Json] = [member if isinstance(member, int) else _tree(member) for member in group.members]
+    return {"label": group.label, "alike": group.alike, "members": members}
+
+
+_MOST_ELEMENTS: Final = 16
+
+
+__all__ = ["SCHEMA", "Content"]

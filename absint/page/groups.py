@@ -1,0 +1,192 @@
+"""Nodes folded into groups that a reader can take in: by bodies and functions, by the scopes in their names, and where
+names say nothing by repetition.
+
+A group has at most `MOST` members, which are nodes or groups. Neighbours that consist of the same operators are marked
+as alike, so that twelve layers read as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import eq
+from typing import NamedTuple
+
+MOST = 48
+"""Most members of a group."""
+
+_LEAST_REPEATED = 3
+"""A pattern that occurs so often in a row makes groups."""
+
+_LONGEST_PERIOD = 512
+
+
+class Named(NamedTuple):
+    """A node with its operator and the scopes that it lies in, the outermost first."""
+
+    number: int
+    operator: str
+    scopes: tuple[str, ...]
+
+
+@dataclass
+class Group:
+    """A folded part of a model."""
+
+    label: str
+    members: list[Group | int] = field(default_factory=list)
+    alike: int = 1
+    """Groups in a row, this one among them, that have the same operators in the same order."""
+    signature: int = 0
+
+
+def scopes_of(path: str, name: str) -> tuple[str, ...]:
+    """The scopes of a node: those of the bodies that it lies in, then those in its name, as `/layers.0/attn/MatMul`."""
+    inner = [part for part in name.split("/") if part]
+    return (*filter(None, path.split("/")), *inner[:-1])
+
+
+def folded(nodes: Sequence[Named], label: str) -> Group:
+    """The nodes as a tree of groups. The members of a group are in the order of their first nodes."""
+    operators = {node.number: node.operator for node in nodes}
+    root = Group(label)
+    _by_scope(root, nodes, 0)
+    _finish(root, operators)
+    return root
+
+
+def _by_scope(group: Group, nodes: Sequence[Named], depth: int) -> None:
+    inner: dict[str, list[Named]] = {}
+    for node in nodes:
+        if len(node.scopes) > depth:
+            scope = node.scopes[depth]
+            if scope not in inner:
+                inner[scope] = []
+                group.members.append(Group(scope))
+            inner[scope].append(node)
+        else:
+            group.members.append(node.number)
+    for member in group.members:
+        if isinstance(member, Group):
+            _by_scope(member, inner[member.label], depth + 1)
+
+
+def _finish(root: Group, operators: dict[int, str]) -> None:
+    """Bottom up: groups of one member are that member, long ones are cut, and neighbours that are alike are marked."""
+    order, pending = [], [root]
+    while pending:
+        group = pending.pop()
+        order.append(group)
+        pending += (member for member in group.members if isinstance(member, Group))
+    for group in reversed(order):
+        group.members = [_unwrapped(member) for member in group.members]
+        if len(group.members) > MOST:
+            group.members = _cut(group.members, operators)
+        _mark(group.members, operators)
+        group.signature = hash(tuple(_token(member, operators) for member in group.members))
+    while len(root.members) == 1 and isinstance(only := root.members[0], Group):
+        root.members = only.members
+
+
+def _unwrapped(member: Group | int) -> Group | int:
+    if isinstance(member, Group) and len(member.members) == 1:
+        only = member.members[0]
+        if isinstance(only, Group):
+            only.label = f"{member.label}/{only.label}"
+        return only
+    return member
+
+
+def _token(member: Group | int, operators: dict[int, str]) -> int:
+    return member.signature if isinstance(member, Group) else hash(operators[member])
+
+
+def _mark(members: Iterable[Group | int], operators: dict[int, str]) -> None:
+    run: list[Group] = []
+    for member in (*members, None):
+        if isinstance(member, Group) and run and run[0].signature == member.signature:
+            run.append(member)
+            continue
+        for group in run:
+            group.alike = len(run)
+        run = [member] if isinstance(member, Group) else []
+
+
+def _cut(members: list[Group | int], operators: dict[int, str]) -> list[Group | int]:
+    """A long row as a short one: what repeats in a row becomes a group for each time, the rest pieces of even size."""
+    found = _nodes_together(members, operators)
+    if len(found) <= MOST:
+        return found
+    start, period, times = _repetition([_token(member, operators) for member in found])
+    if times >= _LEAST_REPEATED:
+        end = start + period * times
+        blocks = [_group(f"block {n + 1}", found[at : at + period], operators) for n, at in enumerate(range(start, end, period))]
+        found = [*found[:start], *blocks, *found[end:]]
+        if len(found) <= MOST:
+            return found
+    size = -(-len(found) // MOST)
+    size = max(size, min(MOST, round(len(found) ** 0.5)))
+    pieces = [found[at : at + size] for at in range(0, len(found), size)]
+    cut: list[Group | int] = [_group(f"part {i + 1}", piece, operators) for i, piece in enumerate(pieces)]
+    return cut if len(cut) <= MOST else _cut(cut, operators)
+
+
+def _nodes_together(members: list[Group | int], operators: dict[int, str]) -> list[Group | int]:
+    """Nodes between groups become groups of their own, so that groups with a name keep their place."""
+    found: list[Group | int] = []
+    run: list[Group | int] = []
+    count = 0
+    for member in (*members, None):
+        if isinstance(member, int):
+            run.append(member)
+            continue
+        if len(run) >= _LEAST_TOGETHER and len(run) < len(members):
+            count += 1
+            run = [_group(f"part {count}", run, operators)]
+        found += run
+        run = []
+        if member is not None:
+            found.append(member)
+    return found
+
+
+_LEAST_TOGETHER = 4
+
+
+def _group(label: str, members: list[Group | int], operators: dict[int, str]) -> Group:
+    if len(members) > MOST:
+        members = _cut(members, operators)
+    _mark(members, operators)
+    return Group(label, members, signature=hash(tuple(_token(member, operators) for member in members)))
+
+
+def _repetition(tokens: list[int]) -> tuple[int, int, int]:
+    """Start, length and number of the blocks of the repetition that covers most."""
+    best = (0, 1, 0)
+    covered = 0
+    for period in range(2, min(_LONGEST_PERIOD, len(tokens) // _LEAST_REPEATED) + 1):
+        same = list(map(eq, tokens, tokens[period:]))
+        if sum(same) <= covered:
+            continue
+        start, length = _longest_run(same)
+        times = length // period + 1
+        if times >= _LEAST_REPEATED and times * period > covered:
+            best, covered = (start, period, times), times * period
+    return best
+
+
+def _longest_run(flags: list[bool]) -> tuple[int, int]:
+    best, start, length = (0, 0), 0, 0
+    for at, flag in enumerate(flags):
+        if not flag:
+            length = 0
+            continue
+        if not length:
+            start = at
+        length += 1
+        if length > best[1]:
+            best = (start, length)
+    return best
+
+
+__all__ = ["MOST", "Group", "Named", "folded", "scopes_of"]
