@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -70,7 +70,7 @@ class Content:
             "outputs": [self._value(result.operands[name], name) for name in result.outputs if name in result.operands],
             "sizes": [self._size(name) for name in result.parameters],
             "nodes": nodes,  # type: ignore[dict-item]
-            "groups": _tree(folded([_named(row) for row in nodes], "model")),
+            "groups": _tree(folded(list(self._named(nodes)), "model")),
             "requirements": [
                 {
                     "node": c.origin.node,
@@ -87,7 +87,7 @@ class Content:
                 "reason": terms.reason,
                 "clauses": [
                     {"text": self._texts.relation(clause.relation), "holds": self._over_inputs(clause.relation)}
-                    | {"nodes": [c.origin.node for c in clause.because], "reasons": _reasons(clause)}
+                    | {"nodes": _origins(clause), "reasons": _reasons(clause)}
                     for clause in terms.clauses
                 ],
                 "premises": [self._texts.relation(c.formula) for c in terms.premises],
@@ -165,12 +165,12 @@ class Content:
     def _node(self, number: int) -> dict[str, Json]:
         node = self.result.nodes[number]
         names = self.result.program.names
-        inputs = [
+        inputs: list[Json] = [
             self._value(operand, names.get(operand, ""))
             for operand in node.operands
             if operand[0] >= 0 and operand in names
         ]
-        outputs = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
+        outputs: list[Json] = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
         row: dict[str, Json] = {
             "number": number,
             "name": node.name,
@@ -180,6 +180,23 @@ class Content:
             "out": outputs,
         }
         return row
+
+    def _named(self, rows: Iterable[dict[str, Json]]) -> Iterator[Named]:
+        """The nodes with their scopes; those that compute the same in every run have one of their own."""
+        fed = self._fed()
+        for row in rows:
+            number, path, name = row["number"], str(row["path"]), str(row["name"])
+            assert isinstance(number, int)
+            scopes = scopes_of(path, name) if number in fed else ("constants",)
+            yield Named(number, str(row["operator"]), scopes)
+
+    def _fed(self) -> set[int]:
+        """The nodes that an input reaches, and all nodes of bodies."""
+        fed = set(self.result.input_nodes.values())
+        for number, node in enumerate(self.result.nodes):
+            if node.gate >= 0 or node.step is not None or any(operand[0] in fed for operand in node.operands):
+                fed.add(number)
+        return fed
 
     def _costs(self) -> dict[int, dict[str, Json]]:
         cost = Cost(self.result)
@@ -226,14 +243,12 @@ class Content:
         return found, left_out
 
 
+def _origins(clause: Clause) -> list[Json]:
+    return [c.origin.node for c in clause.because]
+
+
 def _reasons(clause: Clause) -> list[Json]:
     return [f"{plain(str(c.origin))}: {c.reason}" for c in clause.because]
-
-
-def _named(row: dict[str, Json]) -> Named:
-    number, operator, path, name = row["number"], row["operator"], row["path"], row["name"]
-    assert isinstance(number, int)
-    return Named(number, str(operator), scopes_of(str(path), str(name)))
 
 
 def _tree(group: Group) -> dict[str, Json]:

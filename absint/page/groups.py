@@ -120,7 +120,10 @@ def _cut(members: list[Group | int], operators: dict[int, str]) -> list[Group | 
     start, period, times = _repetition([_token(member, operators) for member in found])
     if times >= _LEAST_REPEATED:
         end = start + period * times
-        blocks = [_group(f"block {n + 1}", found[at : at + period], operators) for n, at in enumerate(range(start, end, period))]
+        blocks = [
+            _group(f"block {n + 1}", found[at : at + period], operators)
+            for n, at in enumerate(range(start, end, period))
+        ]
         found = [*found[:start], *blocks, *found[end:]]
         if len(found) <= MOST:
             return found
