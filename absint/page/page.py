@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from html import escape
+from itertools import groupby
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -119,7 +120,17 @@ def _interface(data: Data) -> Iterator[str]:
     yield '<div class="columns">'
     for title in ("inputs", "outputs"):
         yield f"<table><caption>{title}</caption><tbody>"
-        yield from (_row(data, at) for at in data[title])
+        for _, alike in groupby(data[title], lambda at: (data["values"][at]["type"], data["values"][at]["dims"])):
+            first, *others = alike
+            yield _row(data, first)
+            if len(others) < _FOLDED:
+                yield from (_row(data, at) for at in others)
+            else:
+                names = ", ".join(_text(data["values"][at]["name"]) for at in others)
+                yield (
+                    f'<tr><td colspan="3"><details><summary>and {len(others)} more of this type</summary>{names}'
+                    "</details></td></tr>"
+                )
         yield "</tbody></table>"
     yield "</div>"
     if data["definitions"]:
@@ -129,6 +140,10 @@ def _interface(data: Data) -> Iterator[str]:
             for name, text in data["definitions"].items()
         )
         yield "</dl>"
+
+
+_FOLDED: Final = 3
+"""So many more values of one type in a row are folded."""
 
 
 def _row(data: Data, at: int) -> str:

@@ -71,13 +71,11 @@ function floatValue(format, op, args, isAt) {
   }
 }
 
-function evaluate(program, sizes, wanted) {
-  // The values of all instructions, or of those in the set `wanted` (with what they need).
+function evaluate(program, sizes, wanted = program.table.keys()) {
+  // The values of all instructions, or of the numbers in `wanted`, each after what it needs.
   const values = new Array(program.table.length);
   const isAt = (number) => values[number];
-  program.table.forEach((instruction, number) => {
-    if (!wanted || wanted.has(number)) values[number] = valueOf(instruction, program.symbols, sizes, isAt);
-  });
+  for (const number of wanted) values[number] = valueOf(program.table[number], program.symbols, sizes, isAt);
   return values;
 }
 
@@ -134,7 +132,7 @@ function valueOf(instruction, symbols, sizes, isAt) {
   if (args.includes(undefined)) return undefined;
   if (args.includes(null)) return null;
   switch (op) {
-    case "//": return args[1] === 0 ? null : Math.floor(args[0] / args[1]);
+    case "//": return args[1] === 0 ? null : floorDivided(args[0], args[1]);
     case "trunc": return args[1] === 0 ? null : Math.trunc(args[0] / args[1]) + 0;
     case "max": return Math.max(...args);
     case "min": return Math.min(...args);
@@ -145,8 +143,13 @@ function valueOf(instruction, symbols, sizes, isAt) {
   }
 }
 
+function floorDivided(a, b) {
+  const quotient = Math.floor(a / b); // the division rounds, so it may be one too large
+  return b > 0 === quotient * b > a && quotient * b !== a ? quotient - 1 : quotient;
+}
+
 function neededFor(program, roots) {
-  // The instructions that some instructions need, themselves included.
+  // The numbers of the instructions that some instructions need, themselves included, in order.
   const needed = new Set();
   const pending = roots.filter((root) => root !== null);
   while (pending.length) {
@@ -159,5 +162,5 @@ function neededFor(program, roots) {
     else if (op === "f") pending.push(...(args[1] === "number" ? [] : args[1] === "of" ? [args[2]] : args.slice(2)));
     else if (op !== "s" && op !== "n") pending.push(...args);
   }
-  return needed;
+  return [...needed].sort((a, b) => a - b);
 }

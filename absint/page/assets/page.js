@@ -75,42 +75,56 @@ function failureAt(sizes) {
   return required.find((one) => values[one.holds] !== true && values[one.holds] !== undefined) ?? null;
 }
 
-function nearestLegal() {
-  // Legal sizes near the current ones: of each symbol alone, else of all together, within a moment.
-  const end = performance.now() + 250;
-  const isLegal = (sizes) => failureAt(sizes) === null;
-  const found = [];
-  const names = data.sizes.filter((size) => state.sizes[size.name] !== undefined).map((size) => size.name);
-  for (const name of names) {
-    for (const sign of [-1, 1]) {
-      for (let step = 1; step <= 4096 && performance.now() < end; step++) {
-        const sizes = { ...state.sizes, [name]: state.sizes[name] + sign * step };
-        if (sizes[name] < 0) break;
-        if (isLegal(sizes)) {
-          found.push({ sizes, step, changed: [name] });
-          break;
+const moment = 250; // milliseconds for a search of sizes
+
+function nearbyLegal() {
+  // Legal sizes near the current ones. Each requirement that fails is met by changing one size as little as possible,
+  // at most four times; then sizes go back towards the current ones as far as that stays legal.
+  const end = performance.now() + moment;
+  const names = data.sizes.map((size) => size.name).filter((name) => state.sizes[name] !== undefined);
+  const distance = (sizes) => names.reduce((sum, name) => sum + Math.abs(sizes[name] - state.sizes[name]), 0);
+  const found = new Map();
+  const repair = (sizes, left) => {
+    const failing = failureAt(sizes);
+    if (!failing) {
+      const near = pulledBack(sizes, names);
+      found.set(JSON.stringify(near), near);
+      return;
+    }
+    if (!left) return;
+    const needed = failing.holds === undefined ? null : neededFor(data.program, [failing.holds]);
+    for (const name of names) {
+      for (const sign of [-1, 1]) {
+        for (let step = 1; sizes[name] + sign * step >= 0 && step < 1e5 && performance.now() < end; step++) {
+          const next = { ...sizes, [name]: sizes[name] + sign * step };
+          const isMet = needed ? evaluate(data.program, next, needed)[failing.holds] === true : failureAt(next)?.text !== failing.text;
+          if (isMet) {
+            repair(next, left - 1);
+            break;
+          }
+          if (step > 64 && sign < 0 && sizes[name] > 1e4) break;
+          if (step > 4096) break;
         }
       }
     }
-  }
-  if (!found.length) {
-    const far = performance.now() + 400;
-    for (let radius = 2; radius <= 64 && !found.length && performance.now() < far; radius++) {
-      const visit = (at, left, sizes, changed) => {
-        if (found.length || performance.now() > far) return;
-        if (at === names.length) {
-          if (left === 0 && isLegal(sizes)) found.push({ sizes, step: radius, changed });
-          return;
-        }
-        for (let step = -left; step <= left; step++) {
-          const value = state.sizes[names[at]] + step;
-          if (value >= 0) visit(at + 1, left - Math.abs(step), { ...sizes, [names[at]]: value }, step ? [...changed, names[at]] : changed);
-        }
-      };
-      visit(0, radius, state.sizes, []);
+  };
+  repair(state.sizes, 4);
+  return [...found.values()].sort((a, b) => distance(a) - distance(b)).slice(0, 3)
+    .map((sizes) => ({ sizes, changed: names.filter((name) => sizes[name] !== state.sizes[name]) }));
+}
+
+function pulledBack(sizes, names) {
+  let near = sizes;
+  for (const name of names) {
+    const wanted = state.sizes[name];
+    for (let step = 0; step < 64 && near[name] !== wanted; step++) {
+      const closer = { ...near, [name]: near[name] + Math.sign(wanted - near[name]) };
+      if (failureAt({ ...near, [name]: wanted }) === null) near = { ...near, [name]: wanted };
+      else if (failureAt(closer) === null) near = closer;
+      else break;
     }
   }
-  return found.sort((a, b) => a.step - b.step).slice(0, 4);
+  return near;
 }
 
 function setSizes(sizes) {
@@ -140,13 +154,13 @@ function showVerdict() {
     return;
   }
   const { text, reason, where, node } = state.failure;
-  const offers = nearestLegal().map((one) =>
+  const offers = nearbyLegal().map((one) =>
     element("button", { type: "button", onclick: () => setSizes(one.sizes) }, one.changed.map((name) => `${name}=${one.sizes[name]}`).join(" ")));
   verdict.replaceChildren(
-    element("strong", {}, "illegal"), ` at these sizes: ${text} `,
-    element("span", { class: "reason" }, `${where ? `${where}: ` : ""}${reason} `),
+    element("strong", {}, "illegal"), " at these sizes: ", element("code", {}, text), " is required by ",
+    element("span", { class: "reason" }, `${where ? `${where}: ` : ""}${reason}. `),
     node >= 0 && nodesByNumber.has(node) ? element("button", { type: "button", onclick: () => reveal(node) }, "show the node") : "",
-    offers.length ? " nearest legal: " : "", ...offers);
+    offers.length ? " Legal nearby: " : "", ...offers);
 }
 
 function showSizes() {
@@ -270,10 +284,14 @@ function operatorsIn(group) {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
+function lastPart(name) {
+  return name.split("/").filter(Boolean).pop() ?? name;
+}
+
 function boxOf(member) {
   if (typeof member === "number") {
     const node = nodesByNumber.get(member);
-    return { lines: [node.operator, short(node.name.split("/").pop() || "", 26)], kind: "node", label: `${node.operator} ${node.name}` };
+    return { lines: [node.operator, short(lastPart(node.name) ?? "", 26)], kind: "node", label: `${node.operator} ${node.name}` };
   }
   const alike = member.alike > 1 ? `, one of ${member.alike} alike` : "";
   return { lines: [short(member.label, 30), `${member.nodes.length} nodes${alike}`], kind: "group", label: `group ${member.label}, ${member.nodes.length} nodes${alike}` };
@@ -290,15 +308,18 @@ function showGraph(group) {
   let hidden = 0;
   for (const [name, value] of outer) {
     if (boxes.size - group.members.length >= outerMost) hidden++;
-    else boxes.set(name, { value, kind: name[0] === "i" ? "input" : "output", lines: [short(data.values[value].name, 30), ""], label: `value ${data.values[value].name}` });
+    else boxes.set(name, { value, kind: name[0] === "i" ? "input" : "output", lines: [short(lastPart(data.values[value].name), 30), ""], label: `value ${data.values[value].name}` });
   }
   for (const [name, box] of boxes) {
     const width = Math.max(...box.lines.map((line) => line.length)) * 7.4 + 22;
     layout.setNode(name, { width: Math.max(width, 76), height: box.lines[1] ? 42 : 28 });
   }
   const shown = edges.filter((edge) => boxes.has(edge.from) && boxes.has(edge.to));
+  const labelled = new Map();
   for (const edge of shown) {
-    const text = edgeLabel(edge);
+    labelled.set(edge.values[0], (labelled.get(edge.values[0]) ?? 0) + 1);
+    edge.isRepeated = labelled.get(edge.values[0]) > 2;
+    const text = edge.isRepeated ? "" : edgeLabel(edge);
     layout.setEdge(edge.from, edge.to, { width: Math.min(text.length, 44) * 6.2, height: 14, labelpos: "c" });
   }
   dagre.layout(layout);
@@ -308,8 +329,12 @@ function showGraph(group) {
   for (const edge of shown) {
     const { points, x, y } = layout.edge(edge.from, edge.to);
     const isUnknown = edge.values.some((value) => isOpen(data.values[value]));
-    const line = element("g", { class: isUnknown ? "edge open" : "edge" },
+    const line = element("g", { class: `edge${isUnknown ? " open" : ""}${edge.isRepeated ? " repeated" : ""}` },
       element("path", { d: `M${points.map((point) => `${point.x} ${point.y}`).join("L")}`, "marker-end": "url(#arrow)" }));
+    if (edge.isRepeated) {
+      drawing.append(line);
+      continue;
+    }
     const label = element("text", { x, y: y + 4, class: "shape", tabindex: 0, role: "button", onclick: () => select({ value: edge.values[0] }), onkeydown: onEnter(() => select({ value: edge.values[0] })) }, edgeLabel(edge));
     label.edge = edge;
     line.append(label);
@@ -667,7 +692,7 @@ function showRegion() {
   }
   context.fillStyle = colour("--text");
   context.fillRect((state.sizes[across] / stepX) * 6, (cells - 1 - state.sizes[up] / stepY) * 6, 6, 6);
-  const skipped = stepX > 1 || stepY > 1 ? `, every ${stepX}th of ${across} and every ${stepY}th of ${up}` : "";
+  const skipped = stepX > 1 || stepY > 1 ? `, in steps of ${stepX} and ${stepY}` : "";
   const text = `${legal} of ${done} sizes are legal: ${across} from 0 to ${reach(across) - 1}, ${up} from 0 to ${reach(up) - 1}${skipped}; others as above`;
   canvas.setAttribute("aria-label", text);
   replace("region-text", text);
