@@ -39,6 +39,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "profile",
         "explain",
         "annotate",
+        "report",
         "diff",
         "prove",
         "equal",

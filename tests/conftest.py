@@ -1,11 +1,22 @@
 """Hypothesis profiles: the same examples in every run by default; `HYPOTHESIS_PROFILE=thorough` hunts for new ones."""
 
 import os
+import shutil
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+"""The browser for the tests of pages."""
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=_QUIET)
 settings.register_profile("thorough", deadline=None, max_examples=20_000, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say that tests of pages did not run."""
+    if CHROMIUM is None:
+        terminalreporter.write_line("the tests of pages in a browser did not run: no Chromium is installed")

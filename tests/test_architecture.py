@@ -28,6 +28,7 @@ ORDER: Final = tuple(
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
     absint.declared absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
+    absint.page
     absint.result absint.api absint.ir
     absint.diffing
     absint.auditing absint.study absint.linting

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from absint.costs.bindings import shown
 from absint.costs.cost import Cost
 from absint.costs.memory import Memory
+from absint.declared.diagnostics import diagnostics
 from absint.errors import UsageError
+from absint.explain.question import explain
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
@@ -26,7 +28,7 @@ from absint.version import VERSION
 if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
     from absint.program.steps import Operand
-    from absint.result import Result
+    from absint.solution.analysed import Analysed
     from absint.solver.contracts.contract import Clause
 
 SCHEMA: Final = "absint.report/1"
@@ -39,12 +41,12 @@ _CONTRACT: Final = 20.0
 
 
 class Content:
-    """The data of one result. Sizes are numbers of `dims`: a text, and the instruction that gives it."""
+    """The data of one analysed. Sizes are numbers of `dims`: a text, and the instruction that gives it."""
 
-    def __init__(self, result: Result) -> None:
-        self.result = result
+    def __init__(self, analysed: Analysed) -> None:
+        self.analysed = analysed
         self.instructions = Instructions()
-        self._texts = where(result)
+        self._texts = where(analysed)
         self._dims: dict[Dim, int] = {}
         self._dim_rows: list[Json] = []
         self._values: dict[Operand, int] = {}
@@ -53,22 +55,26 @@ class Content:
 
     def document(self) -> dict[str, Json]:
         """All of it."""
-        result = self.result
-        for name in result.symbols:
-            self.instructions.dim(result.parameters[name])
+        analysed = self.analysed
+        for name in analysed.symbols:
+            self.instructions.dim(analysed.parameters[name])
         nodes = [self._node(number) for number in self._numbers()]
         memory = self._memory()
         costs = self._costs()
         for row in nodes:
             row.update(costs.get(row["number"], {}))  # type: ignore[arg-type]
-        terms = contract(result, Limits(_CONTRACT))
+        terms = contract(analysed, Limits(_CONTRACT))
         document: dict[str, Json] = {
             "schema": SCHEMA,
             "absint": VERSION,
-            "model": result.origin,
-            "inputs": [self._value(result.operands[name], name) for name in result.inputs if name in result.operands],
-            "outputs": [self._value(result.operands[name], name) for name in result.outputs if name in result.operands],
-            "sizes": [self._size(name) for name in result.parameters],
+            "model": analysed.origin,
+            "inputs": [
+                self._value(analysed.operands[name], name) for name in analysed.inputs if name in analysed.operands
+            ],
+            "outputs": [
+                self._value(analysed.operands[name], name) for name in analysed.outputs if name in analysed.operands
+            ],
+            "sizes": [self._size(name) for name in analysed.parameters],
             "nodes": nodes,  # type: ignore[dict-item]
             "groups": _tree(folded(list(self._named(nodes)), "model")),
             "requirements": [
@@ -79,7 +85,7 @@ class Content:
                     "reason": c.reason,
                     "holds": self._over_inputs(c.formula),
                 }
-                for c in recorded(result).base
+                for c in recorded(analysed).base
                 if c.role == "required"
             ],
             "contract": {
@@ -96,17 +102,22 @@ class Content:
             },
             "diagnostics": [
                 {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
-                for d in result.diagnostics
+                for d in diagnostics(analysed)
             ],
             "memory": memory,
         }
-        explained, left_out = self._explained()
-        document |= {"explained": explained, "not_explained": left_out, "values": list(self._value_rows)}
+        outputs, sizes, left_out = self._explained()
+        document |= {"explained": sizes, "explained_outputs": outputs, "not_explained": left_out}
+        document["values"] = list(self._value_rows)
         document |= {"dims": self._dim_rows, "definitions": dict(self._texts.definitions)}
         document["program"] = {"symbols": list(self.instructions.symbols), "table": list(self.instructions.table)}
         return document
 
     # Sizes and values
+
+    def _of_names(self, names: Iterable[str]) -> list[Json]:
+        operands = self.analysed.operands
+        return [self._value(operands[name], name) for name in names if name in operands]
 
     def _dim(self, dim: Dim) -> int:
         if dim not in self._dims:
@@ -120,13 +131,13 @@ class Content:
 
     def _over_inputs(self, relation: Relation) -> Json:
         """The instruction of a relation over sizes of the inputs, null for others."""
-        if not relation.free_symbols <= self.result.parameters.keys():
+        if not relation.free_symbols <= self.analysed.parameters.keys():
             return None
         return self.instructions.relation(relation)
 
     def _value(self, operand: Operand, name: str) -> int:
         if operand not in self._values:
-            value = self.result.value_of(operand)
+            value = self.analysed.value_of(operand)
             self._values[operand] = len(self._value_rows)
             self._value_rows.append({"name": name, "by": operand[0], **self._described(name, value)})
         return self._values[operand]
@@ -136,7 +147,7 @@ class Content:
             return {"type": "never computed" if value is BOTTOM else described(value, self._texts), "dims": None}
         if value.shape.rank is None:
             return {"type": str(value.dtype), "dims": None}
-        if name in self.result.operands:
+        if name in self.analysed.operands:
             for axis, dim in enumerate(value.shape.dims):
                 if not dim.is_concrete:
                     self._first.setdefault(dim, (name, axis))
@@ -149,22 +160,22 @@ class Content:
 
     def _size(self, name: str) -> dict[str, Json]:
         """A symbol of the inputs with its bounds, and a size to begin with."""
-        symbol = next(iter(self.result.parameters[name].symbols))
+        symbol = next(iter(self.analysed.parameters[name].symbols))
         lo, hi = symbol.bounds
-        start = {**Cost(self.result).default_sizes}.get(name)
+        start = {**Cost(self.analysed).default_sizes}.get(name)
         return {"name": name, "lo": lo or 0, "hi": hi if hi is not None else MAX_DIM, "start": start}
 
     # Nodes
 
     def _numbers(self) -> Iterable[int]:
         """The nodes that a run executes, without constants."""
-        for number, node in enumerate(self.result.nodes):
+        for number, node in enumerate(self.analysed.nodes):
             if node.value is None and node.operator != "Constant" and (node.operation or node.step) is not None:
                 yield number
 
     def _node(self, number: int) -> dict[str, Json]:
-        node = self.result.nodes[number]
-        names = self.result.program.names
+        node = self.analysed.nodes[number]
+        names = self.analysed.program.names
         inputs: list[Json] = [
             self._value(operand, names.get(operand, ""))
             for operand in node.operands
@@ -192,14 +203,14 @@ class Content:
 
     def _fed(self) -> set[int]:
         """The nodes that an input reaches, and all nodes of bodies."""
-        fed = set(self.result.input_nodes.values())
-        for number, node in enumerate(self.result.nodes):
+        fed = set(self.analysed.input_nodes.values())
+        for number, node in enumerate(self.analysed.nodes):
             if node.gate >= 0 or node.step is not None or any(operand[0] in fed for operand in node.operands):
                 fed.add(number)
         return fed
 
     def _costs(self) -> dict[int, dict[str, Json]]:
-        cost = Cost(self.result)
+        cost = Cost(self.analysed)
         return {
             node.node: {
                 "flops": self._amount(node.flops),
@@ -212,7 +223,7 @@ class Content:
 
     def _memory(self) -> dict[str, Json]:
         """Values that take memory, each with its bytes and the nodes between which it lives."""
-        memory = Memory(self.result)
+        memory = Memory(self.analysed)
         rows: list[Json] = [
             [value.name, value.first, value.last, self._amount(shown(value.size, memory.names))]
             for value in memory.lifetimes
@@ -225,22 +236,26 @@ class Content:
             "uncounted": list(memory.uncounted),
         }
 
-    def _explained(self) -> tuple[dict[str, Json], int]:
-        """The derivation of each distinct size, at its first value; those of outputs first."""
-        found: dict[str, Json] = {}
+    def _explained(self) -> tuple[dict[str, Json], dict[str, Json], int]:
+        """The derivation of the sizes of each output, and of each distinct size at its first value."""
         end = perf_counter() + EXPLAINED
+        outputs: dict[str, Json] = {}
+        sizes: dict[str, Json] = {}
         left_out = 0
+        for name in self.analysed.outputs:
+            if perf_counter() > end:
+                left_out += 1
+                continue
+            with suppress(UsageError):
+                outputs[name] = str(explain(self.analysed, name, None))
         for dim, (name, axis) in self._first.items():
             if perf_counter() > end:
                 left_out += 1
                 continue
             with suppress(UsageError):
-                found[str(self._dims[dim])] = {
-                    "value": name,
-                    "axis": axis,
-                    "text": str(self.result.explain(name, axis)),
-                }
-        return found, left_out
+                text = str(explain(self.analysed, name, axis))
+                sizes[str(self._dims[dim])] = {"value": name, "axis": axis, "text": text}
+        return outputs, sizes, left_out
 
 
 def _origins(clause: Clause) -> list[Json]:

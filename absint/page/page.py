@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from html import escape
-from itertools import groupby
 from importlib.resources import files
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from absint.lattices.text.escapes import json_text, plain
@@ -21,7 +21,7 @@ from absint.report.summary import totals
 from absint.version import VERSION
 
 if TYPE_CHECKING:
-    from absint.result import Result
+    from absint.solution.analysed import Analysed
 
 _SCRIPTS: Final = ("dagre.min.js", "evaluate.js", "page.js")
 
@@ -32,13 +32,13 @@ _MOST_ROWS: Final = 20_000
 """Most values in the table of all values."""
 
 
-def page(result: Result) -> str:
+def page(analysed: Analysed) -> str:
     """The file as text."""
-    result.require_sound("a report")
-    data: Data = Content(result).document()
+    analysed.require_sound("a report")
+    data: Data = Content(analysed).document()
     script = "\n".join(map(_asset, _SCRIPTS))
     style = _asset("page.css")
-    body = "\n".join(_body(result, data))
+    body = "\n".join(_body(analysed, data))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -49,7 +49,7 @@ def page(result: Result) -> str:
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(result.origin)}: absint report</title>
+<title>{_text(analysed.origin)}: absint report</title>
 <style>{style}</style>
 </head>
 <body>
@@ -75,9 +75,9 @@ def _text(text: object) -> str:
     return escape(plain(str(text)))
 
 
-def _body(result: Result, data: Data) -> Iterator[str]:
-    counts = totals(result)
-    yield f"""<header><h1>{_text(result.origin)}</h1>
+def _body(analysed: Analysed, data: Data) -> Iterator[str]:
+    counts = totals(analysed)
+    yield f"""<header><h1>{_text(analysed.origin)}</h1>
 <p>{len(data["nodes"]):,} nodes, {counts.dims:,} sizes of computed values: {counts.concrete:,} constant,
 {counts.expression:,} in terms of the inputs, {counts.unknown:,} that only a run tells. absint {VERSION}</p>
 <button type="button" id="theme" class="only-script">dark or light</button></header>

@@ -85,5 +85,16 @@ class Copies(Analysed):
 
         return save_annotated(self, os.fspath(path), Style(merge, outputs, dialect), copy_weights=copy_weights)
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page to look at the model: one HTML file, see docs/report.md.
+
+        Raises UsageError for a path that cannot be written, and for the result of an unsound policy.
+        """
+        from absint.model.writing import check_target, write_file
+        from absint.page.page import page
+
+        check_target("", os.fspath(path))
+        write_file(page(self), path)
+
 
 __all__ = ["Copies"]

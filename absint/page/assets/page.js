@@ -526,11 +526,18 @@ function valueDetails(at) {
     value.elements ? element("p", { class: "shape" }, `elements: ${value.elements.join(", ")}`) : null,
     element("p", {}, "computed by ", nodeButton(value.by)),
     read.length ? element("p", {}, "read by ", ...read.slice(0, 12).flatMap((number) => [nodeButton(number), " "]), read.length > 12 ? `and ${read.length - 12} more` : "") : null,
-    ...origins.map(({ dim, axis }) => element("details", { open: origins.length === 1 },
-      element("summary", {}, `where ${short(data.dims[dim][0], 60)} comes from`),
-      data.explained[dim].value === value.name && data.explained[dim].axis === axis ? null : element("p", {}, `the same size as ${data.explained[dim].value}[${data.explained[dim].axis}]:`),
-      element("pre", {}, data.explained[dim].text))),
+    ...(data.explained_outputs[value.name] && value.by >= 0 && graphOutputs.has(at)
+      ? [derivation("where its sizes come from", null, data.explained_outputs[value.name], true)]
+      : origins.map(({ dim, axis }) => {
+        const { value: first, axis: place, text } = data.explained[dim];
+        const same = first === value.name && place === axis ? null : `the same size as ${first}[${place}]:`;
+        return derivation(`where ${short(data.dims[dim][0], 60)} comes from`, same, text, origins.length === 1);
+      })),
   ];
+}
+
+function derivation(title, remark, text, isOpen) {
+  return element("details", { open: isOpen }, element("summary", {}, title), remark ? element("p", {}, remark) : null, element("pre", {}, text));
 }
 
 // Search

@@ -1,0 +1,51 @@
+"""A headless Chromium with a page about a model in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from onnx import ModelProto
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import absint
+from tests.conftest import CHROMIUM
+
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(
+    browser: Browser, folder: Path, model: ModelProto | Path, width: int = 1280, script: bool = True
+) -> Iterator[Page]:
+    """The page of a model, opened from disk. Any error, and any request of the network, fails the test."""
+    file = folder / "report.html"
+    absint.analyze(model).report(file)
+    context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.goto(file.as_uri())
+    yield page
+    assert wrong == []
+    context.close()
