@@ -33,7 +33,7 @@ def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoM
         return fault
     if stated.dtype not in (DType.UNDEFINED, value.dtype):
         return f"it is declared {stated.dtype}, and its initialiser is {value.dtype}"
-    if stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):
+    if stated.shape is value.shape or stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):
         return ""
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
 

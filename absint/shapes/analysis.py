@@ -99,12 +99,8 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             super().sweep(order, states)
             return
         memo = self.memo if self.context is None else None
-        stays = None if self.inputs else self._stays
+        stays = None if self.inputs else _is_constant_tensor if self.facts else _any_value
         sweep(self.nodes, order, states, self.applied, self.transfer, self.first_round, memo, stays)
-
-    def _stays(self, value: Value) -> bool:
-        """No fact changes the value of an input."""
-        return not self.facts or (isinstance(value, Tensor) and is_constant(value))
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""
@@ -140,6 +136,16 @@ def is_constant(value: Tensor) -> bool:
     """No symbol occurs in it, and no size is unknown."""
     contents = value.contents
     return value.shape.concrete is not None and not value.ramps and (contents is None or not contents.open)
+
+
+def _is_constant_tensor(value: Value) -> bool:
+    """No fact changes the value of an input."""
+    return isinstance(value, Tensor) and is_constant(value)
+
+
+def _any_value(_: Value) -> bool:
+    """There are no facts that change it."""
+    return True
 
 
 def simplified(value: Value, facts: Facts) -> Value:

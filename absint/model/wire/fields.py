@@ -78,6 +78,8 @@ def varint(data: Data, at: int, end: int, most: int = _LONG) -> tuple[int, int]:
     """
     if at < end and (byte := data[at]) < 128:
         return byte, at + 1
+    if at + 1 < end and (second := data[at + 1]) < 128:  # `most` is at least 2
+        return byte & 127 | second << 7, at + 2
     number = 0
     last = min(end, at + most)
     for place in range(at, last):

@@ -2,7 +2,8 @@
 
 Most nodes begin with inputs, outputs and a name, all ASCII and shorter than 128 bytes, and end in a tail that some
 node before had too. If the bytes up to the tail are ASCII, every length among them is a single byte, so a step from one
-field to the next needs no test. All other nodes are read field by field.
+field to the next needs no test. Longer and other names are read with a test for each. All other nodes are read field by
+field.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, Field, varint
+from absint.model.wire.fields import DELIMITED, Field, MalformedError, varint
 from absint.model.wire.graphs import Node
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
 from absint.model.wire.scalars import Content, each, text
@@ -61,13 +62,14 @@ class Nodes(Sequence[Node]):
             if isinstance(item, Node):
                 yield item
             else:
-                yield _usual(item) or self._at(at)
+                yield _usual(item) or _of_any_names(item) or self._at(at)
 
     def _at(self, at: int) -> Node:
         """A node, which is kept: its graphs are the same objects each time."""
         item = self._items[at]
         if not isinstance(item, Node):
-            item = self._items[at] = _usual(item) or _any(item, 0, len(item), self._depth, self._read_graph)
+            found = _usual(item) or _of_any_names(item)
+            item = self._items[at] = found or _any(item, 0, len(item), self._depth, self._read_graph)
         return item
 
 
@@ -97,6 +99,25 @@ def _usual(content: bytes) -> Node | None:
     if tail is None or not (content.isascii() or texts[:at].isascii()):
         return None
     return Node(inputs, tuple(outputs), name, tail)
+
+
+def _of_any_names(content: bytes) -> Node | None:
+    """A node of the usual form but for its names, which may be long and not ASCII; None for any other form."""
+    found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _NAME: []}
+    at = 0
+    try:
+        for tag, texts in found.items():
+            while content[at] == tag:
+                length, start = content[at + 1], at + 2
+                if length > 127:
+                    length, start = varint(content, at + 1, len(content), 5)
+                at = start + length
+                texts.append(text(content[start:at]))
+        name = found[_NAME][-1] if found[_NAME] else ""
+        tail = KEPT.get(content[at:]) or KEPT.get(content[at : _end_of_tail(content, at)])
+    except (IndexError, MalformedError):
+        return None
+    return None if tail is None else Node(found[_INPUT], tuple(found[_OUTPUT]), name, tail)
 
 
 def _end_of_tail(content: bytes, at: int) -> int:
