@@ -17,6 +17,12 @@ _DRAWN: Final = 192
 _MOST: Final = 40
 """Sizes of one symbol that are drawn from."""
 
+_VARIED: Final = 256
+"""Most symbols that are changed one at a time."""
+
+_OTHERS: Final = (0, 1, 9)
+"""Sizes of the one that is changed."""
+
 _LARGEST: Final = 1 << 20
 
 
@@ -47,6 +53,9 @@ class Samples:
 
     def where(self, relation: Relation) -> tuple[int, int]:
         """The bindings at which the relation holds, and those at which it is false; elsewhere it has no value."""
+        known = self._truths.get(relation)
+        if known is not None and known[2] == len(self):
+            return known[:2]
         for part in relation.subformulas():
             on_time()
             true, false, seen = self._truths.get(part, (0, 0, 0))
@@ -93,7 +102,11 @@ def _all(parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
-    """Sizes around the constants and the multiples of divisors that the relations mention; the same in every run."""
+    """Sizes around the constants and the multiples of divisors that the relations mention; the same in every run.
+
+    Some of them differ in one symbol from sizes at which all relations hold: a clause about few of many symbols is
+    false at such sizes, and others hold.
+    """
     values = _values(relations)
     draw = Random(0)
     found: dict[tuple[int, ...], None] = {(size,) * len(symbols): None for size in values}
@@ -109,7 +122,15 @@ def near(relations: Sequence[Relation], symbols: Sequence[str]) -> Samples:
                 sizes.append(draw.choice(values))
         order = draw.sample(range(len(sizes)), len(sizes))
         found[tuple(sizes[place] for place in order)] = None
-    return Samples(dict(zip(symbols, sizes, strict=True)) for sizes in found)
+    samples = Samples(dict(zip(symbols, sizes, strict=True)) for sizes in found)
+    good = samples.meet(relations)
+    equal = good & ((1 << len(values)) - 1)
+    if good:
+        base = samples.binding((equal or good).bit_length() - 1)
+        for name in symbols[:_VARIED]:
+            for size in _OTHERS:
+                samples.add({**base, name: size})
+    return samples
 
 
 def _values(relations: Iterable[Relation]) -> list[int]:
