@@ -152,7 +152,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "requirement-proves-itself",
         "check_range takes for granted what it is to check",
         "absint.queries.size_boxes",
-        "self._held |= dict.fromkeys([*inside, *given])",
+        "self._held |= dict.fromkeys([*inside, *premises])",
         "self._held |= dict.fromkeys([*inside, *(c.formula for c in prover.constraints)])",
         f"graph({MATMUL}).check_range({{'K': (2, 3), 'L': (2, 3), 'N': 1, 'M': 1}}).outcome",
         PROOFS,
