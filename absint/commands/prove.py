@@ -102,7 +102,7 @@ def prove(
     if form == "text":
         from absint.report.text import assumed, width_of, write
 
-        write(assumed(result, width_of()))
+        write(assumed(result, width_of(), assume))
     for text in relation:
         with working("proving"):
             proof = result.prove(
@@ -117,7 +117,7 @@ def prove(
     if form == "json":
         from absint.report.proofs import document
 
-        click.echo(document(result, proofs))
+        click.echo(document(result, proofs, assume))
     else:
         write(report.summary(proofs))
         write(definitions(texts, width_of()))

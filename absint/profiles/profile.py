@@ -75,7 +75,8 @@ class Profile:
             if self.corners is not None and self.corners != self.nearest:
                 yield f"  legal corners, with some illegal sizes between (--corners): {spelled(self.corners)}"
             return
-        yield f"profile for {spelled(self.symbols) or 'static inputs'}"
+        assuming = f", assuming {plain(' and '.join(self.assuming))}" if self.assuming else ""
+        yield f"profile for {spelled(self.symbols) or 'static inputs'}{assuming}"
         for each in self.inputs:
             yield f"  {_input(each)}"
         yield from (f"warning: {warning}" for warning in self.warnings)
@@ -94,12 +95,11 @@ class Profile:
             "nearest": None if self.nearest is None else _box(self.nearest),
             "corners": None if self.corners is None else _box(self.corners),
             "warnings": list(self.warnings),
-            "assuming": list(self.assuming),
         }
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.profile/1`."""
-        return json_text({"schema": "absint.profile/1", **self.document()}, indent=1)
+        return json_text({"schema": "absint.profile/1", "assume": list(self.assuming), **self.document()}, indent=1)
 
     def text(self, tool: str) -> str:
         """The arguments or the code that a tool reads, ending in a line break: see `absint.profiles.formats`.

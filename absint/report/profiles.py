@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from absint.lattices.text.escapes import json_text
+from absint.report.documents import head_of
 from absint.report.text import Line, wrapped
-from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.profiles.profile import Profile
@@ -23,8 +23,7 @@ def report(found: Profile, width: int) -> Iterator[Line]:
 
 def document(result: Result, found: Profile) -> str:
     """Schema absint.profile/1."""
-    head = {"schema": "absint.profile/1", "absint": VERSION, "model": result.origin}
-    return json_text(head | found.document(), indent=1)
+    return json_text({**head_of("absint.profile/1", result), **found.document()}, indent=1)
 
 
 __all__ = ["document", "report"]

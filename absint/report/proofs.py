@@ -116,9 +116,11 @@ def summary(proofs: Sequence[Proof]) -> Iterator[Line]:
         yield Line(f"{len(proofs):,} relations: {found}")
 
 
-def document(result: Result, proofs: Iterable[Proof]) -> str:
-    """All answers, one a line."""
-    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head_of(SCHEMA, result).items()]
+def document(result: Result, proofs: Iterable[Proof], assume: Sequence[str] = ()) -> str:
+    """All answers, one a line; `assume` are the assumptions of the queries alone."""
+    head = head_of(SCHEMA, result)
+    head["assume"] = [*map(str, result.assumptions), *assume]
+    lines = [f"{json_text(key)}: {json_text(item)}" for key, item in head.items()]
     texts = where(result)
     found = ",\n  ".join(json_text(_record(proof, texts)) for proof in proofs)
     defined = f'"definitions": {json_text(texts.definitions)}'

@@ -98,10 +98,10 @@ def report(
         yield from _timings(timings, width)
 
 
-def assumed(analysed: Analysed, width: int) -> Iterator[Line]:
+def assumed(analysed: Analysed, width: int, more: Sequence[str] = ()) -> Iterator[Line]:
     """The sizes and relations that the caller has given; nothing without any."""
-    if analysed.assumptions:
-        text = f"assuming {', '.join(map(str, analysed.assumptions))}"
+    if analysed.assumptions or more:
+        text = f"assuming {', '.join(map(str, (*analysed.assumptions, *more)))}"
         yield from map(Line, wrapped(plain(text), width, 2))
 
 

@@ -81,6 +81,7 @@ not entailed  _d0 <= 1
         (
             ["product.onnx", "K == 3", "--assume", "w[0] == 3"],
             """\
+assuming w[0] == 3
 proved  K == 3
   assumed   D == 3  (assumed in the query)
   required  D == K  (MatMul fc: inner dimensions of A and B must agree)
@@ -90,6 +91,7 @@ proved  K == 3
         (
             ["product.onnx", "K == 3", "--assume", "D == 3", "--assume", "x[1] == 4"],
             """\
+assuming D == 3, x[1] == 4
 contradiction  K == 3
   so        nothing is proved: what is taken for granted cannot hold together
   assumed   D == 3  (assumed in the query)
