@@ -9,6 +9,7 @@ model, rules, program    an ONNX file as data, the rule of each operator, and on
 engine, shapes           any dataflow analysis over any graph; the shape analysis
 solution                 what an analysis found
 analyses, runs, queries, declared, costs, explain    questions about it; methods of `result.Result`
+dynamizing               sizes of inputs as symbols; a method of `result.Result` too
 diffing                  two models side by side
 auditing, study          what authors, policies and other tools claim, held against it
 linting                  one gate for many models
@@ -35,6 +36,7 @@ if not path.isdir(path.join(path.dirname(__file__), "lattices")):
 if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
     from absint.api import analyze as analyze
+    from absint.api import dynamize as dynamize
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
     from absint.diffing.comparison import diff as diff
@@ -74,7 +76,7 @@ __version__ = VERSION
 
 _NAMES = """
 absint.analyses.forward: ForwardAnalysis
-absint.api: analyze
+absint.api: analyze dynamize
 absint.diagnostics: Diagnostic Severity
 absint.diffing.comparison: diff
 absint.engine: Analysis fixpoint

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from absint.errors import UsageError
@@ -22,6 +24,7 @@ from absint.transfer.families import shipped
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
+    from absint.dynamizing.dynamize import Dynamized
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
 
@@ -129,6 +132,10 @@ def analyze(
         more = settle(result) if refine == "smt" else settle_choices(result)
         if more:
             result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
+    result.analyze = partial(
+        _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
+        defaults=defaults, premises=premises,
+    )  # fmt: skip
     if strict:
         from absint.declared.diagnostics import refused
 
@@ -139,4 +146,34 @@ def analyze(
     return result
 
 
-__all__ = ["Refine", "analyze"]
+def _variant(
+    loaded: Loaded,
+    sizes: Mapping[str, int],
+    *,
+    assume: Sequence[Assumption],
+    table: Table | None,
+    refine: Refine,
+    plugins: bool,
+    schema_inference: bool,
+    defaults: bool,
+    premises: bool,
+) -> Result:
+    """A variant of a model, analysed as the model was."""
+    return analyze(
+        loaded, assume=assume, bind=dict(sizes), table=table, refine=refine, plugins=plugins,
+        schema_inference=schema_inference, defaults=defaults, premises=premises,
+    )  # fmt: skip
+
+
+def dynamize(
+    model: ModelLike | Loaded,
+    axes: Mapping[str, Mapping[int, str]],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    fix: bool = False,
+) -> Dynamized:
+    """`analyze(model).dynamize(axes, path, fix=fix)`: see `Result.dynamize`."""
+    return analyze(model).dynamize(axes, path, fix=fix)
+
+
+__all__ = ["Refine", "analyze", "dynamize"]

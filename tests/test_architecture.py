@@ -26,7 +26,7 @@ ORDER: Final = tuple(
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
-    absint.declared absint.costs.operators absint.costs absint.explain
+    absint.declared absint.dynamizing absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
     absint.page
     absint.result absint.api absint.ir
@@ -57,6 +57,7 @@ READS_AND_WRITES_MODELS = (
     "absint/program/lowering.py",
     "absint/shapes/reference.py",
     "absint/declared/*",
+    "absint/dynamizing/*",
     "absint/auditing/*",
     "absint/testing/*",
 )

@@ -37,6 +37,7 @@ PUBLIC = {
         "Verdict",
         "analyze",
         "diff",
+        "dynamize",
         "lint",
         "LintResult",
     ),

@@ -55,8 +55,11 @@ EIGHTHS = "(float[N] x) => (float[A, 8] y) {to = Constant<value_ints=[-1, 8]>() 
 POOLED = "(float[N, 1, H] x) => (float[A, B, C] y) {r = Relu(x)  y = MaxPool<kernel_shape=[1], strides=[2]>(r)}"
 SLICED = """(float[N, 1, H] x) => (float[A, B, C] y) <int64[1] start = {0}, int64[1] end = {99}, int64[1] two = {2}> {
     r = Concat<axis=0>(x, x)  z = Relu(r)  y = Slice(x, start, end, two, two) }"""
+STILL = "(float[12] x) => (float[3, 4] y) <int64[2] t = {3, 4}> {y = Reshape(x, t)}"
+TABLE = "(float[2] x) => (float[2] y) <float[2] t = {3, 4}> {y = Add(x, t)}"
 BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  u = my.Nothing(x)}"
-MODELS = {"sizes": SIZES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED}
+MODELS = {"sizes": SIZES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED,
+          "still": STILL, "table": TABLE}  # fmt: skip
 
 
 def keys(data: object, below: str = "") -> Iterator[str]:
@@ -108,6 +111,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"audit {DETECTOR}",
         "lint broken.onnx",
         "policies",
+        "dynamize still.onnx x[0]=n",
+        "dynamize table.onnx x[0]=n",
         "diff broken.onnx sizes.onnx --values",
         "diff pooled.onnx sliced.onnx --values",
         "diff sliced.onnx pooled.onnx --evidence none",

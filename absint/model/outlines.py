@@ -1,14 +1,19 @@
-"""Messages without the data of their large tensors, wherever these are: initialisers, attributes, bodies, functions."""
+"""Messages without the data of their large tensors, wherever these are: initialisers, attributes, bodies, functions.
+
+An `Outline` remembers where the data are: parts of it may move to other places of the model, and their bytes follow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from onnx import ModelProto, TensorProto
 
-from absint.model.wire.fields import DELIMITED, Data, delimited, fields
+from absint.model.wire.fields import DELIMITED, Data, delimited, encoded, fields, varint
+from absint.model.wire.splicing import Piece, Span, field_of
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -22,6 +27,52 @@ LARGE: Final = 1 << 12
 _CONTENTS: Final = frozenset(
     field.number for field in TensorProto.DESCRIPTOR.fields if field.name.endswith("_data") and not field.message_type
 )
+
+
+_PLACE: Final = (1 << 29) - 1
+"""The number of a field, unknown to ONNX, that stands for the data of a tensor."""
+
+
+class Outline:
+    """The model in `data` without the data of large tensors, and the way back to them.
+
+    Each such tensor has a field that stands for its data, which protobuf copies as it does every unknown field. The
+    field holds a random mark: no file can have one.
+    """
+
+    def __init__(self, data: Data) -> None:
+        """Raises MalformedError and DecodeError if the data are no model."""
+        self._mark = token_bytes(16)
+        self._places: list[Sequence[Span]] = []
+        self.model = ModelProto()
+        self.model.ParseFromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR, self._keep))
+
+    def pieces(self, message: Message) -> Sequence[Piece]:
+        """The bytes of a message made of parts of the model, with the data of its tensors as spans of the original."""
+        return list(self._expanded(message.SerializeToString(), message.DESCRIPTOR))
+
+    def _keep(self, spans: Sequence[Span]) -> bytes:
+        """The field that stands for these spans."""
+        self._places.append(spans)
+        return delimited(_PLACE, self._mark + encoded(len(self._places) - 1))
+
+    def _expanded(self, content: bytes, kind: Descriptor) -> Iterator[Piece]:
+        if self._mark not in content:
+            yield content
+            return
+        inner = _holding_tensors(kind)
+        for field in fields(content, 0, len(content)):
+            part = content[field.start : field.end]
+            if field.number == _PLACE and part.startswith(self._mark):
+                yield from self._places[_number(part[len(self._mark) :])]
+            elif field.wire == DELIMITED and field.number in inner:
+                yield from field_of(field.number, list(self._expanded(part, inner[field.number])))
+            else:
+                yield content[field.tag : field.end]
+
+
+def _number(content: bytes) -> int:
+    return varint(content, 0, len(content))[0]
 
 
 def outline(data: Data) -> ModelProto:
@@ -41,14 +92,24 @@ def outlined(message: Kind) -> Kind:
     return made
 
 
-def _outlined(data: Data, start: int, end: int, kind: Descriptor) -> bytes:
+def _nothing(_: Sequence[Span]) -> bytes:
+    return b""
+
+
+def _outlined(
+    data: Data, start: int, end: int, kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = _nothing
+) -> bytes:
+    """The message without the data of large tensors; `keep` gives what stands for those of one."""
     if end - start < LARGE:
         return bytes(data[start:end])
-    return b"".join(_parts(data, start, end, kind))
+    return b"".join(_parts(data, start, end, kind, keep))
 
 
-def _parts(data: Data, start: int, end: int, kind: Descriptor) -> Iterator[bytes | memoryview]:
+def _parts(
+    data: Data, start: int, end: int, kind: Descriptor, keep: Callable[[Sequence[Span]], bytes]
+) -> Iterator[bytes | memoryview]:
     """The fields of a large message; neighbours that stay as they are come in one piece."""
+    left: list[Span] = []
     is_tensor = kind.full_name == TensorProto.DESCRIPTOR.full_name
     inner = _holding_tensors(kind)
     kept = start
@@ -56,11 +117,15 @@ def _parts(data: Data, start: int, end: int, kind: Descriptor) -> Iterator[bytes
         if is_tensor and field.number in _CONTENTS:
             yield data[kept : field.tag]
             kept = field.end
+            start = left.pop().start if left and left[-1].end == field.tag else field.tag
+            left.append(Span(start, field.end))
         elif field.wire == DELIMITED and field.number in inner and field.end - field.start >= LARGE:
             yield data[kept : field.tag]
-            yield delimited(field.number, _outlined(data, field.start, field.end, inner[field.number]))
+            yield delimited(field.number, _outlined(data, field.start, field.end, inner[field.number], keep))
             kept = field.end
     yield data[kept:end]
+    if left:
+        yield keep(left)
 
 
 @lru_cache(maxsize=64)
@@ -83,4 +148,4 @@ def _reaches_tensor(kind: Descriptor) -> bool:
     return False
 
 
-__all__ = ["LARGE", "outline", "outlined"]
+__all__ = ["LARGE", "Outline", "outline", "outlined"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from absint.lattices.limits import LONG, Limits
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from absint.declared.annotate import Annotated
     from absint.declared.saving import AnnotatedFile
     from absint.declared.style import MergePolicy
+    from absint.dynamizing.dynamize import Dynamized
 
 
 class Copies(Analysed):
@@ -95,6 +98,28 @@ class Copies(Analysed):
 
         check_target("", os.fspath(path))
         write_file(page(self), path)
+
+    def dynamize(
+        self,
+        axes: Mapping[str, Mapping[int, str]],
+        path: str | os.PathLike[str] | None = None,
+        *,
+        fix: bool = False,
+        seconds: float = LONG,
+    ) -> Dynamized:
+        """A copy of the model in which sizes of inputs are symbols: `{"input": {0: "batch"}}`.
+
+        The answer lists the constants that bake an old size in, each with its node and the expression that it should
+        be, and the `contract` of the copy. With `fix` those whose right value is determined are rewritten; at the old
+        sizes a run of the copy gives the outputs of the original. With a `path` the copy is written to this file,
+        complete or not at all, as `save_annotated` does. A contract takes `seconds` at most.
+
+        Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, for one symbol
+        of two sizes, and for a path that cannot be written.
+        """
+        from absint.dynamizing.dynamize import dynamize
+
+        return dynamize(self, axes, fix=fix, path=None if path is None else os.fspath(path), limits=Limits(seconds))
 
 
 __all__ = ["Copies"]

@@ -39,6 +39,21 @@ def computed(run: Interpretation, node: int, item: Node, operation: Operation, s
     return run.outputs(node, summary) if summary.holes else summary.outputs
 
 
+def computed_of(
+    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+) -> State:
+    """The state of an operator with these inputs in place of its own."""
+    summary = run.applied[node] = _applied(run, node, item, operation, inputs, states)
+    return run.outputs(node, summary)
+
+
+def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) -> RuleSummary:
+    """The summary of an operator with these inputs, below a gate. It is recorded nowhere."""
+    summary = _checked(run, -1, operation, inputs, run.facts_at(gate))
+    run.crashes.pop(-1, None)
+    return summary
+
+
 def _applied(
     run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
 ) -> RuleSummary:
@@ -187,4 +202,4 @@ def _with_type(output: Value, known: Value) -> Value:
     return output
 
 
-__all__ = ["computed", "typed"]
+__all__ = ["Inputs", "computed", "computed_of", "tried", "typed"]

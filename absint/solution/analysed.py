@@ -57,6 +57,8 @@ class Analysed:
         """The program, with what the model declares beside it."""
         self.declared_inputs = inputs
         """The inputs as abstract values, their premises, and hints on texts of dims."""
+        self.analyze: Callable[[Loaded, Mapping[str, int]], Analysed] | None = None
+        """The analysis of another model as this one was analysed, with symbols bound to sizes."""
         self.rounds = rounds
         """The runs of the analysis: on the declarations alone, then with facts from requirements."""
         self.assumptions = tuple(assumptions)
@@ -74,6 +76,15 @@ class Analysed:
         if found is _MISSING:
             found = self._made[make] = make(self)
         return cast("T", found)
+
+    def again(self, loaded: Loaded, sizes: Mapping[str, int]) -> Analysed:
+        """A variant of the model, analysed in the same way, with symbols bound to sizes.
+
+        Raises UsageError for a result that was not made by `absint.analyze`.
+        """
+        if self.analyze is None:
+            raise UsageError("a variant of the model cannot be analysed: begin with absint.analyze")
+        return self.analyze(loaded, sizes)
 
     # The model and its program
 

@@ -20,6 +20,8 @@ class Span(NamedTuple):
 
 
 Piece: TypeAlias = Span | bytes
+Content: TypeAlias = bytes | Sequence[Piece]
+"""The content of a new field."""
 
 
 class Changes:
@@ -29,11 +31,13 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self.replaced: dict[tuple[int, int], bytes] = {}
+        self.replaced: dict[tuple[int, int], Content] = {}
         """New contents by field number and index."""
         self.removed: set[tuple[int, int]] = set()
         """Fields to leave out."""
-        self.added: dict[int, list[bytes]] = defaultdict(list)
+        self.instead: dict[tuple[int, int], Sequence[Content]] = {}
+        """Contents of several fields of the same number in place of one."""
+        self.added: dict[int, list[Content]] = defaultdict(list)
         """Contents of new fields by number, which come after those of the same number."""
         self.within: dict[tuple[int, int], Changes] = {}
         """Changes to the messages in repeated fields."""
@@ -41,7 +45,7 @@ class Changes:
         """Changes to the messages in fields that are not repeated."""
 
     def __bool__(self) -> bool:
-        return bool(self.replaced or self.removed or self.added or self.within or self.inside)
+        return bool(self.replaced or self.removed or self.instead or self.added or self.within or self.inside)
 
 
 def spliced(data: Data, start: int, end: int, changes: Changes) -> list[Piece]:
@@ -72,7 +76,7 @@ def _spliced(data: Data, spans: Sequence[Span], changes: Changes) -> list[list[P
             if is_last:
                 pieces += added.get(place, ())
         made.append(pieces)
-    for number, index in (*changes.replaced, *changes.removed, *changes.within):
+    for number, index in (*changes.replaced, *changes.removed, *changes.instead, *changes.within):
         if index >= seen[number]:
             raise MalformedError(spans[0].start, f"there are {seen[number]:,} fields {number}, too few for a change")
     return made
@@ -80,15 +84,28 @@ def _spliced(data: Data, spans: Sequence[Span], changes: Changes) -> list[list[P
 
 def _field(field: Field, index: int, changes: Changes, inner: dict[int, list[Piece]]) -> Iterator[Piece]:
     key = field.number, index
-    if field.wire != DELIMITED or (key not in changes.replaced and key not in changes.removed):
+    if field.wire != DELIMITED:
+        yield Span(field.tag, field.end)
+    elif key in changes.instead:
+        for content in changes.instead[key]:
+            yield from field_of(field.number, content)
+    elif key in changes.replaced:
+        yield from field_of(field.number, changes.replaced[key])
+    elif key not in changes.removed:
         pieces = inner.get(field.tag)
         if pieces is None:
             yield Span(field.tag, field.end)
         else:
-            yield encoded(field.number << 3 | DELIMITED) + encoded(size_of(pieces))
-            yield from pieces
-    elif key in changes.replaced:
-        yield delimited(field.number, changes.replaced[key])
+            yield from field_of(field.number, pieces)
+
+
+def field_of(number: int, content: Content) -> Iterator[Piece]:
+    """A field of this number that holds the content."""
+    if isinstance(content, bytes):
+        yield delimited(number, content)
+    else:
+        yield encoded(number << 3 | DELIMITED) + encoded(size_of(content))
+        yield from content
 
 
 def _inner(data: Data, parts: Sequence[Sequence[Field]], changes: Changes) -> dict[int, list[Piece]]:
@@ -110,12 +127,13 @@ def _inner(data: Data, parts: Sequence[Sequence[Field]], changes: Changes) -> di
     return found
 
 
-def _places(part: Sequence[Field], changes: Changes) -> dict[int, list[bytes]]:
+def _places(part: Sequence[Field], changes: Changes) -> dict[int, list[Piece]]:
     """New fields by the place of the field that they follow: the last one of the same number or of a smaller one."""
-    found: dict[int, list[bytes]] = defaultdict(list)
+    found: dict[int, list[Piece]] = defaultdict(list)
     for number in sorted(changes.added):
         after = max((place for place, field in enumerate(part) if field.number <= number), default=-1)
-        found[after] += (delimited(number, content) for content in changes.added[number])
+        for content in changes.added[number]:
+            found[after] += field_of(number, content)
     return found
 
 
@@ -141,4 +159,4 @@ def _filled(old: Span, new: Sequence[bytes]) -> Iterator[Piece]:
         yield b"".join(new)
 
 
-__all__ = ["Changes", "Piece", "Span", "size_of", "spliced"]
+__all__ = ["Changes", "Content", "Piece", "Span", "field_of", "size_of", "spliced"]

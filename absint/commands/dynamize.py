@@ -1,0 +1,84 @@
+"""`absint dynamize`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from absint.commands.analysis import (
+    Settings,
+    SolverLimits,
+    analysed,
+    assume_option,
+    format_option,
+    limit_options,
+    settings_options,
+    warm_up,
+    working,
+)
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.errors import UsageError
+from absint.lattices.limits import LONG
+
+
+@click.command()
+@click.argument("model")
+@click.argument("axes", metavar="INPUT[AXIS]=SYMBOL...", nargs=-1)
+@click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
+@click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
+@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@assume_option
+@limit_options(LONG)
+@settings_options
+@format_option()
+def dynamize(
+    model: str,
+    axes: tuple[str, ...],
+    settings: Settings,
+    output: str | None,
+    fix: bool,
+    force: bool,
+    assume: tuple[str, ...],
+    limits: SolverLimits,
+    form: str,
+) -> int:
+    """Make sizes of inputs symbolic, constants with them.
+
+    \b
+    absint dynamize MODEL input[0]=batch               what breaks, and what each constant should be
+    absint dynamize MODEL input[0]=batch --fix -o OUT  rewrite the constants, and write the model
+
+    An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. A constant whose right value is
+    not determined stays as it is. OUT is complete or not written at all.
+
+    Exit code: 0 if all sizes are legal now, 1 if a contract remains, 3 if undecided.
+    """
+    from absint.commands.places import read_axes
+    from absint.model.writing import check_binary_target
+    from absint.report import dynamizing as report
+    from absint.report.text import width_of, write
+
+    wanted: dict[str, dict[int, str]] = {}
+    for axis in read_axes(axes):
+        assert axis.place.axis is not None
+        wanted.setdefault(axis.place.value, {})[axis.place.axis] = axis.symbol
+    if output is not None:
+        check_binary_target(model, output, force)
+        if output == "-" and form == "json":
+            raise UsageError("-o - writes the model to standard output: leave out --format json")
+    warm_up(limits)
+    result = analysed(model, assume, settings=settings)
+    with working("looking for constants"):
+        found = result.dynamize(wanted, output, fix=fix, seconds=limits.seconds)
+    if form == "json":
+        click.echo(report.document(result, found))
+    else:
+        out = sys.stderr if output == "-" else sys.stdout
+        write(report.report(found, width_of(out)), out)
+    if found.is_free:
+        return FINE
+    return UNDECIDED if found.contract.possible is None else NO
+
+
+__all__ = ["dynamize"]

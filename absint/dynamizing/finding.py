@@ -1,0 +1,170 @@
+"""Rounds of analysis and search, until no requirement holds at the old sizes alone or none can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from absint.dynamizing.repairing import LEFT_OPEN, Decided, Repairing, Target
+from absint.dynamizing.resizing import Resizing
+from absint.dynamizing.searching import BakedError, Budget, Change, Fixed, MayVary, Search
+from absint.lattices.logic.facts import Facts
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import Value
+from absint.program.limits import CHECK
+from absint.shapes.refinement import Round, solved
+from absint.shapes.summaries import State
+from absint.solution.constraints import Recorder
+from absint.solver.constraints import Constraint
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+MAX_ROUNDS: Final = 400
+MAX_TRIALS: Final = 20_000
+"""Applications of rules in all searches for one choice of readings."""
+MAX_READINGS_TRIED: Final = 64
+"""Readings of ambiguous targets that are tried on the whole model."""
+
+
+@dataclass
+class Found:
+    """Decisions, and what is left where no constant explains a requirement."""
+
+    run: Repairing
+    states: Sequence[State]
+    decided: dict[tuple[int, int], Decided] = field(default_factory=dict)
+    left: list[tuple[Constraint, Fixed | None]] = field(default_factory=list)
+    """Requirements that still narrow the new sizes, each with the reason why nothing explains it."""
+
+    @property
+    def targets(self) -> Mapping[int, Target]:
+        """The targets that were read from the sizes that reach them."""
+        return self.run.targets
+
+
+def find(
+    analysed: Analysed,
+    inputs: Mapping[int, Value],
+    resizing: Resizing,
+    chosen: Mapping[object, int],
+    may_vary: MayVary,
+) -> Found:
+    """The decisions that let the model run at other sizes."""
+    decided: dict[tuple[int, int], Decided] = {}
+    refused: dict[int, Fixed] = {}
+    facts = Facts([*analysed.declared_premises, *analysed.assumptions])
+    fed = frozenset({*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()})
+    budget = Budget(MAX_TRIALS)
+    is_stale = False
+    for _ in range(MAX_ROUNDS):
+        run = Repairing(analysed.program, inputs, resizing, decided, chosen, facts, fed)
+        states = solved(analysed.lowered, run, CHECK) or []
+        narrow = _narrow(analysed, run, states, resizing)
+        search = Search(run, states, budget, may_vary)
+        progress = False
+        while not progress:
+            for constraint in narrow:
+                node = constraint.origin.node
+                if node not in refused:
+                    progress = _searched(search, node, decided, refused, resizing)
+                    if progress:
+                        break
+            else:
+                if not is_stale:
+                    return Found(run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
+                refused, is_stale = {}, False  # what was refused earlier may be explained now
+        is_stale = bool(refused)
+    raise AssertionError("the search does not end")
+
+
+def _searched(
+    search: Search,
+    node: int,
+    decided: dict[tuple[int, int], Decided],
+    refused: dict[int, Fixed],
+    resizing: Resizing,
+) -> bool:
+    """Decide what the requirements of a node need; the answer is if anything was."""
+    try:
+        changes = search.changes_at(node)
+    except BakedError as error:
+        refused[node] = error.fixed
+        return False
+    if _decide(decided, changes, resizing):
+        return True
+    refused[node] = Fixed(node, "its constants were changed, and it still needs the old size")
+    return False
+
+
+def _narrow(analysed: Analysed, run: Repairing, states: list[State], resizing: Resizing) -> list[Constraint]:
+    recorder = Recorder(analysed.lowered, Round(run, states)).run()
+    return [c for c in recorder.constraints if c.role == "required" and resizing.narrows(c.formula)]
+
+
+def _decide(decided: dict[tuple[int, int], Decided], changes: Sequence[Change], resizing: Resizing) -> bool:
+    """Note the changes; False if none is new, or if one contradicts an earlier one. A change may go further than an
+    earlier one: from `7*batch` to `seq*batch`.
+    """
+    for change in changes:
+        before = _values(decided.get((change.node, change.operand), Decided()), change).get(change.place)
+        if before is not None and resizing.back(change.value, before) is not before:
+            return False
+    new = False
+    for change in changes:
+        values = _values(decided.setdefault((change.node, change.operand), Decided()), change)
+        new = new or values.get(change.place) is not change.value
+        values[change.place] = change.value
+    return new
+
+
+def _values(decision: Decided, change: Change) -> dict[int, Expr]:
+    return decision.dims if change.is_size else decision.elements
+
+
+@dataclass
+class Settled:
+    """The decisions, and the targets of which more than one reading would do."""
+
+    found: Found
+    open: dict[object, Sequence[Mapping[int, Expr]]] = field(default_factory=dict)
+    """All readings of targets that nothing decides, by the key of the target. They are left as they are."""
+
+
+def settle(analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, may_vary: MayVary) -> Settled:
+    """The decisions that let the model run at other sizes, where no other reading of a target does so too.
+
+    A target that has several readings has the likeliest one if every other one ends in a requirement that the old
+    sizes alone meet. Otherwise it is left as it is.
+    """
+    chosen: dict[object, int] = {}
+    found = find(analysed, inputs, resizing, chosen, may_vary)
+    undecided: dict[object, Sequence[Mapping[int, Expr]]] = {}
+    seen: set[object] = set()
+    trials = MAX_READINGS_TRIED
+    while True:
+        ambiguous = next((t for t in found.targets.values() if t.others and t.key not in seen), None)
+        if ambiguous is None:
+            return Settled(found, undecided)
+        seen.add(ambiguous.key)
+        rest = range(1, 1 + len(ambiguous.others))
+        trials -= len(rest)
+        others = (
+            [find(analysed, inputs, resizing, {**chosen, ambiguous.key: at}, may_vary) for at in rest]
+            if trials > 0
+            else []
+        )
+        best = min(others, key=lambda other: len(other.left), default=None)
+        if best is not None and len(best.left) < len(found.left):
+            chosen[ambiguous.key] = 1 + others.index(best)
+            found, rivals = best, [found, *(other for other in others if other is not best)]
+        else:
+            rivals = others
+        if trials <= 0 or any(len(rival.left) <= len(found.left) for rival in rivals):
+            undecided[ambiguous.key] = (ambiguous.meant, *ambiguous.others)
+            chosen[ambiguous.key] = LEFT_OPEN
+            found = find(analysed, inputs, resizing, chosen, may_vary)
+
+
+__all__ = ["Found", "Settled", "find", "settle"]

@@ -1,0 +1,312 @@
+"""The search for constants that impose a requirement which only the old sizes meet.
+
+Rules answer: an operator is applied to inputs with one size or number changed, and a change that lets the requirement
+go, or that gives an output the size it should have, is a candidate. A size of a computed input is sought at the node
+that computes it, up to a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from absint.dynamizing.alignment import readings
+from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
+from absint.lattices.logic.relation import eq
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import Tensor, Value
+from absint.program.operations import Operation
+from absint.program.steps import Operand
+from absint.shapes.application import Inputs, tried
+from absint.shapes.interpretation import Budget
+from absint.shapes.summaries import RuleSummary, State
+
+_DEEPEST: Final = 40
+_MOST_CHANGES: Final = 12
+MAX_TRIALS: Final = 1_500
+"""Applications of rules in the search for the cause of one requirement."""
+
+
+class Change(NamedTuple):
+    """A number or a size of an input of a node, and what it should be."""
+
+    node: int
+    operand: int
+    place: int
+    """The axis of a size, or the place of a number."""
+    value: Expr
+    is_size: bool
+
+
+class Fixed(NamedTuple):
+    """The place where a change ends that cannot be made."""
+
+    node: int
+    reason: str
+
+
+class BakedError(Exception):
+    """No constant explains a size."""
+
+    def __init__(self, node: int, reason: str) -> None:
+        super().__init__(reason)
+        self.fixed = Fixed(node, reason)
+
+
+MayVary = Callable[[Operand, int], bool]
+
+
+class Search:
+    """A search in one run of the analysis."""
+
+    def __init__(self, run: Repairing, states: Sequence[State], budget: Budget, may_vary: MayVary) -> None:
+        """`may_vary` says of a constant if its elements may be a function of the size of an axis."""
+        self.run = run
+        self._may_vary = may_vary
+        self._budget = budget
+        self._states = states
+        self._resizing = run.resizing
+        self._failed: dict[tuple[Operand, int, Expr], Fixed] = {}
+        self._left = MAX_TRIALS
+
+    def _tried(self, gate: int, operation: Operation, inputs: Inputs) -> RuleSummary:
+        """The summary of an operator for these inputs. Raises BakedError if too many were tried."""
+        self._left -= 1
+        self._budget.left -= 1
+        if self._left < 0 or self._budget.left < 0:
+            raise BakedError(-1, "the search was given up")
+        return tried(self.run, gate, operation, inputs)
+
+    # A requirement
+
+    def changes_at(self, node: int) -> list[Change]:
+        """The changes to constants that let the requirements of a node hold for other sizes too.
+
+        Raises BakedError if there are none.
+        """
+        if self.run.nodes[node].operation is None:
+            raise BakedError(node, "control flow needs the size")
+        self._left = MAX_TRIALS
+        banned: set[tuple[int, int, bool, Expr]] = set()
+        first: BakedError | None = None
+        while True:
+            found = self._local(node, banned)
+            if found is None:
+                raise first or BakedError(node, "nothing that is constant explains it")
+            changes: list[Change] = []
+            try:
+                for change in found:
+                    changes += self._resolved(change)
+            except BakedError as error:
+                first = first or error
+                banned |= {(c.operand, c.place, c.is_size, c.value) for c in found}
+                continue
+            return changes
+
+    def _local(self, node: int, banned: set[tuple[int, int, bool, Expr]]) -> list[Change] | None:
+        """Changes to the inputs of the node itself that let fewer requirements narrow the sizes."""
+        gate = self.run.nodes[node].gate
+        operation, inputs = self.run.seen(node, self._states)
+        left = self._narrow(self._tried(gate, operation, inputs))
+        made: list[Change] = []
+        while left and len(made) < _MOST_CHANGES:
+            wanted = self._sizes(inputs)
+            best: tuple[int, int, Change, Inputs] | None = None
+            for change in self._options(node, inputs, wanted, here=True):
+                if change[1:2] + change[2:3] + (change.is_size, change.value) in banned:
+                    continue
+                after = _with(inputs, [change])
+                narrow = self._narrow(self._tried(gate, operation, after))
+                rank = (narrow, self._unlikely(node, change))
+                if narrow < left and (best is None or rank < best[:2]):
+                    best = (*rank, change, after)
+            if best is None:
+                break
+            left, _, change, inputs = best
+            made.append(change)
+        return made or None
+
+    def _narrow(self, summary: RuleSummary) -> int:
+        if summary.rejected is not None:
+            return 1 << 20
+        return sum(s.role == "required" and self._resizing.narrows(s.relation) for s in summary.statements)
+
+    def _unlikely(self, node: int, change: Change) -> int:
+        """Numbers come before sizes of constants, and these before computed ones."""
+        if not change.is_size:
+            return 0
+        return 1 if self._is_constant(self.run.nodes[node].operands[change.operand]) else 2
+
+    def _is_constant(self, operand: Operand) -> bool:
+        if operand[0] < 0 or operand[0] in self.run.fed:
+            return False
+        item = self.run.nodes[operand[0]]
+        return not item.operands and item.step is None
+
+    def _sizes(self, inputs: Inputs) -> list[Expr]:
+        """The changed sizes of the inputs, and numbers in them."""
+        found: dict[Expr, None] = {}
+        for value in inputs:
+            if isinstance(value, Tensor) and not value.shape.is_top:
+                numbers = numbers_of(value) or []
+                for dim in (*value.shape, *numbers):
+                    if isinstance(dim, Expr) and self._resizing.varies(dim):
+                        found[dim] = None
+        return list(found)
+
+    def _options(self, node: int, inputs: Inputs, wanted: Sequence[Expr], *, here: bool = False) -> Iterator[Change]:
+        """The sizes and numbers of the inputs that may belong to one of the sizes; `here` to those of the inputs."""
+        for operand, value in enumerate(inputs):
+            if not isinstance(value, Tensor) or value.shape.is_top:
+                continue
+            for place, number in enumerate(numbers_of(value) or ()):
+                for size in wanted:
+                    for variant in self._resizing.variants(size, number, last=here):
+                        if variant is not number:
+                            yield Change(node, operand, place, variant, is_size=False)
+            for axis, dim in enumerate(value.shape):
+                for size in wanted:
+                    for variant in self._resizing.variants(size, dim, last=here):
+                        if variant is not dim and (not here or variant is size) and is_size(variant):
+                            yield Change(node, operand, axis, variant, is_size=True)
+
+    # A size of a computed value
+
+    def _resolved(self, change: Change, depth: int = 0) -> list[Change]:
+        """The change itself if it is one to a constant, else the changes that give a computed input this size."""
+        if not change.is_size:
+            return [change]
+        operand = self.run.nodes[change.node].operands[change.operand]
+        if self._is_constant(operand):
+            if not self._may_vary(operand, change.place):
+                raise BakedError(operand[0], "it is a table of values of its own")
+            return [change]
+        return self._demanded(operand, change.place, change.value, depth + 1)
+
+    def _demanded(self, operand: Operand, axis: int, size: Expr, depth: int) -> list[Change]:
+        node, index = operand
+        item = self.run.nodes[node]
+        if node in self.run.fed:
+            raise BakedError(node, f"the input {item.name} has this size: make {item.name}[{axis}] a symbol too")
+        if item.operation is None:
+            raise BakedError(node, "the size comes from control flow")
+        if depth > _DEEPEST:
+            raise BakedError(node, "the size comes from too far away")
+        known = self._failed.get((operand, axis, size))
+        if known is not None:
+            raise BakedError(*known)
+        operation, inputs = self.run.seen(node, self._states)
+        first: BakedError | None = None
+        for changes in self._giving(node, operation, inputs, index, axis, size):
+            found: list[Change] = []
+            try:
+                for change in changes:
+                    found += self._resolved(change, depth)
+            except BakedError as error:
+                first = first or error
+                continue
+            return found
+        last = first or BakedError(node, f"no constant of the node gives axis {axis} of its output the size {size}")
+        self._failed[operand, axis, size] = last.fixed
+        raise last
+
+    def _giving(
+        self, node: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr
+    ) -> Iterator[list[Change]]:
+        """Changes to the inputs of a node that give an axis of an output this size, the likeliest first."""
+        gate = self.run.nodes[node].gate
+        before = self._narrow(self._tried(gate, operation, inputs))
+        options = sorted(
+            self._options(node, inputs, [size]), key=lambda change: (self._unlikely(node, change), change.value.size)
+        )
+        nearly: list[list[Change]] = []
+        if operation.op_type == "Reshape" and not operation.domain:
+            for joint in self._reshaped(node, inputs, axis, size):
+                if self._gives(gate, operation, _with(inputs, joint), index, axis, size, before):
+                    yield joint
+        for change in options:
+            exact = self._gives(gate, operation, _with(inputs, [change]), index, axis, size, before)
+            if exact:
+                yield [change]
+            elif exact is None:
+                nearly.append([change])
+        rank = self._rank(self._states[node][index])
+        aligned = [c for c in options if rank is None or _from_end(inputs, c) == axis - rank]
+        sizes = [change for change in options if change.is_size]
+        pairs = [[number, other] for number in aligned if not number.is_size for other in sizes]
+        for joint in ([change for change in aligned if change.is_size], aligned, sizes, *pairs):
+            if len(joint) > 1 and self._gives(gate, operation, _with(inputs, joint), index, axis, size, before):
+                yield joint
+        yield from nearly
+
+    def _reshaped(self, node: int, inputs: Inputs, axis: int, size: Expr) -> Iterator[list[Change]]:
+        """Sizes of the data of a Reshape, and a number of its target, that give an axis of the output this size."""
+        data, target = inputs[0], inputs[1] if len(inputs) > 1 else None
+        output = self._states[node][0]
+        if not (isinstance(data, Tensor) and isinstance(output, Tensor) and isinstance(target, Tensor)):
+            return
+        numbers = numbers_of(target)
+        if data.shape.is_top or output.shape.is_top or numbers is None or axis >= len(numbers):
+            return
+        after = [size if at == axis else dim for at, dim in enumerate(output.shape) if isinstance(dim, Expr)]
+        was = [dim for dim in map(self._resizing.old, data.shape) if isinstance(dim, Expr)]
+        if len(after) < len(output.shape) or len(was) < len(data.shape):
+            return
+        own = [Change(node, 1, axis, size, is_size=False)] if numbers[axis].const not in (0, -1) else []
+        for reading in readings(after, was, self._resizing.old):
+            sizes = [
+                Change(node, 0, at, new, is_size=True)
+                for at, (new, now) in enumerate(zip(reading.sizes, data.shape, strict=True))
+                if new is not now and isinstance(new, Expr)
+            ]
+            if sizes:
+                yield own + sizes
+
+    @staticmethod
+    def _rank(value: Value) -> int | None:
+        return value.shape.rank if isinstance(value, Tensor) else None
+
+    def _gives(
+        self, gate: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr, before: int
+    ) -> bool | None:
+        """The output has the size; None if it has it for smaller sizes only."""
+        summary = self._tried(gate, operation, inputs)
+        output = summary.outputs[index] if index < len(summary.outputs) else None
+        if self._narrow(summary) > before or not isinstance(output, Tensor) or output.shape.is_top:
+            return False
+        dim: Dim = output.shape[axis] if axis < len(output.shape) else size
+        if dim is size:
+            return True
+        if self._resizing.old(dim) is not self._resizing.old(size) or not self._resizing.varies(dim):
+            return False
+        return None if not isinstance(dim, Expr) or self._resizing.narrows(eq(dim, size)) else True
+
+
+def is_size(number: Expr) -> bool:
+    """It is never negative."""
+    lowest = number.bounds.lo
+    return lowest is not None and lowest >= 0
+
+
+def _from_end(inputs: Inputs, change: Change) -> int:
+    """The axis of a size, or the place of a number in a vector, counted from the end."""
+    value = inputs[change.operand]
+    assert isinstance(value, Tensor)
+    if change.is_size:
+        return change.place - len(value.shape)
+    return change.place - len(numbers_of(value) or ())
+
+
+def _with(inputs: Inputs, changes: Sequence[Change]) -> Inputs:
+    """The inputs with these changes."""
+    found = list(inputs)
+    for operand in {change.operand for change in changes}:
+        mine = [change for change in changes if change.operand == operand]
+        decision = Decided(
+            {c.place: c.value for c in mine if not c.is_size}, {c.place: c.value for c in mine if c.is_size}
+        )
+        found[operand] = changed(found[operand], decision.elements, decision.dims)
+    return tuple(found)
+
+
+__all__ = ["BakedError", "Budget", "Change", "Fixed", "MayVary", "Search"]

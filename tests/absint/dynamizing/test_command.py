@@ -1,0 +1,92 @@
+"""`absint dynamize`: its output, its exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from absint.cli import run
+from tests.absint.dynamizing.models import ints, node, static
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    made = static(
+        [node("Reshape", "x heads", "h"), node("Reshape", "h rows", "y")],
+        {"x": [4, 6, 8]},
+        {"y": [24, 8]},
+        {"heads": ints(4, 6, 2, 4), "rows": ints(24, 8)},
+    )
+    onnx.save(made, "static.onnx")
+    return "static.onnx"
+
+
+def test_a_report(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["dynamize", model, "x[0]=batch"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "batch was 4",
+        "constants that hold an old size: 2",
+        "  target[0]: 4, should be batch  (Reshape h)",
+        "  target[0]: 24 = 4*6, should be 6*batch  (Reshape y)",
+        "legal sizes meet 1 clause",
+        "  batch == 4  (Reshape h: the target must have as many elements as the input)",
+        "--fix rewrites 2 constants",
+    ]
+    assert list(Path().iterdir()) == [Path("static.onnx")]
+
+
+def test_mended(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["dynamize", model, "x[0]=batch", "x[-2]=seq", "--fix", "-o", "out.onnx"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "out.onnx: batch was 4, seq was 6",
+        "rewritten: 3",
+        "  target[0]: 4, should be batch; now [0, 0, 2, 4]  (Reshape h)",
+        "  target[1]: 6, should be seq; now [0, 0, 2, 4]  (Reshape h)",
+        "  target[0]: 24, should be batch*seq; now [-1, 8]  (Reshape y)",
+        "every size is legal",
+        "at the old sizes every value has the shape that it had",
+    ]
+    assert run(["check", "out.onnx", "batch=3", "seq=5"]) == 0
+
+
+def test_json(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["dynamize", model, "x[0]=batch", "--fix", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["sizes"] == {"batch": 4}
+    assert data["axes"] == {"x": {"0": "batch"}}
+    assert data["legal"]["clauses"] == []
+    assert data["legal_before"]["clauses"][0]["relation"] == "batch == 4"
+    assert [item["place"] for item in data["constants"]] == ["target[0]", "target[0]"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["static.onnx"], "nothing to make dynamic: name an axis of an input and a symbol, as input[0]=batch"),
+        (["static.onnx", "x=batch"], "x=batch: expected an axis of a value and its symbol, as input_ids[0]=batch"),
+        (["static.onnx", "y[0]=batch"], "'y' is no input; inputs are: x"),
+        (["missing.onnx", "x[0]=batch"], "missing.onnx does not exist"),
+        (
+            ["static.onnx", "x[0]=batch", "-o", "static.onnx"],
+            "static.onnx is the model itself: give another file to -o, or --force to replace it",
+        ),
+        (["static.onnx", "x[0]=batch", "-o", "no/out.onnx"], "no/out.onnx cannot be written: no is not a directory"),
+        (
+            ["static.onnx", "x[0]=batch", "-o", "-", "--format", "json"],
+            "-o - writes the model to standard output: leave out --format json",
+        ),
+    ],
+)
+def test_refused(model: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["dynamize", *arguments]) == 2
+    assert capsys.readouterr().err == f"absint: error: {message}\n"
+    assert list(Path().iterdir()) == [Path(model)]
+
+
+def test_in_place(model: str) -> None:
+    assert run(["dynamize", model, "x[0]=batch", "--fix", "-o", model, "--force"]) == 0
+    assert onnx.load(model).graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"

@@ -1,0 +1,178 @@
+"""What is not determined, and what cannot be mended: told, and left as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import absint
+from absint.errors import UsageError
+from tests.absint.dynamizing.models import ints, mended, node, static
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+
+
+def test_a_target_with_two_readings_stays(tmp_path: Path) -> None:
+    """12 as 3*4: either number may grow."""
+    model = static([node("Reshape", "x square", "y")], {"x": [12]}, {"y": [3, 4]}, {"square": ints(3, 4)})
+    made = mended(model, {"x": {0: "n"}}, tmp_path)
+    (item,) = made.found.baked
+    assert item.new == "target[0] = n//4 or target[1] = n//3"
+    assert item.problem == "not determined: nothing in the model tells which"
+    assert str(made.found.contract) == "n == 12  (Reshape y)"
+    assert not made.found.is_free
+
+
+def test_a_later_node_decides(tmp_path: Path) -> None:
+    """A table of 4 columns leaves one reading."""
+    nodes = [node("Reshape", "x square", "s"), node("Add", "s table", "y")]
+    model = static(nodes, {"x": [12]}, {"y": [3, 4]}, {"square": ints(3, 4), "table": floats(4)})
+    made = mended(model, {"x": {0: "n"}}, tmp_path)
+    (item,) = made.found.baked
+    assert (item.place, item.new, item.problem) == ("target[0]", "n//4", "")
+    assert str(made.found.contract) == "n % 4 == 0  (Reshape s)"
+    assert made.run(x=floats(20))[0].shape == (5, 4)
+
+
+def test_equal_sizes_are_told_apart_by_order_or_not_at_all(tmp_path: Path) -> None:
+    """batch = 3 and 3 heads: axes that stay side by side keep their order; a split is decided by what follows."""
+    nodes = [
+        node("Reshape", "x merged", "m"),
+        node("Reshape", "m split", "s"),
+        node("Add", "s heads", "y"),
+    ]
+    constants = {"merged": ints(9, 5), "split": ints(3, 3, 5), "heads": floats(3, 1)}
+    model = static(nodes, {"x": [3, 3, 5]}, {"y": [3, 3, 5]}, constants)
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    assert [(item.place, item.new) for item in made.found.baked] == [("target[0]", "3*batch"), ("target[0]", "batch")]
+    assert made.found.is_free
+    assert made.run(x=floats(7, 3, 5))[0].shape == (7, 3, 5)
+    del model.graph.node[2:]
+    model.graph.output[0].name = "s"
+    open_ = mended(model, {"x": {0: "batch"}}, tmp_path)
+    assert open_.found.unmended[0].new == "target[0] = batch or target[1] = batch"
+    assert str(open_.found.contract).startswith("batch == 3")
+
+
+def test_a_table_is_not_mended(tmp_path: Path) -> None:
+    model = static([node("Add", "x table", "y")], {"x": [4, 6]}, {"y": [4, 6]}, {"table": floats(6)})
+    made = mended(model, {"x": {1: "seq"}}, tmp_path)
+    assert made.found.baked == ()
+    (cause,) = made.found.causes
+    assert cause.node == "Add y"
+    assert cause.reason == "it is a table of values of its own"
+    assert not made.found.is_free
+    integers = static(
+        [node("Gather", "x places", "y", axis=1), node("Add", "x y", "z")],
+        {"x": [4, 6]},
+        {"z": [4, 6]},
+        {"places": ints(0, 5, 1, 4, 2, 3)},
+    )
+    told = mended(integers, {"x": {1: "seq"}}, tmp_path)
+    assert [item.problem for item in told.found.baked] == ["a table of values, one for each place"]
+    assert "seq" in str(told.found.contract)
+
+
+def test_numbers_that_no_requirement_is_about_are_told(tmp_path: Path) -> None:
+    nodes = [
+        node("Slice", "x starts ends axes", "part"),
+        node("Gather", "x last", "end", axis=1),
+        node("Resize", "z - - sizes", "large", mode="nearest"),
+    ]
+    model = static(
+        nodes,
+        {"x": [4, 6], "z": [1, 1, 4, 4]},
+        {"part": [4, 6], "end": [4], "large": [1, 1, 9, 8]},
+        {"starts": ints(0), "ends": ints(6), "axes": ints(1), "last": np.array(5), "sizes": ints(1, 1, 9, 8)},
+    )
+    made = mended(model, {"x": {1: "seq"}, "z": {2: "h"}}, tmp_path)
+    assert [str(item) for item in made.found.baked] == [
+        "ends[0] of Slice part: 6, should be seq; the end of the axis, or a number of its own: nothing tells",
+        "indices[0] of Gather end: 5, should be seq - 1; the last index, or a number of its own: nothing tells",
+        "sizes[2] of Resize large: 9, should be a size that grows with h; it may be a number of its own: nothing tells",
+    ]
+
+
+def test_another_input_has_the_size_too(tmp_path: Path) -> None:
+    model = static([node("Add", "x m", "y")], {"x": [4, 6], "m": [4, 6]}, {"y": [4, 6]})
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    (cause,) = made.found.causes
+    assert cause.reason == "the input m has this size: make m[0] a symbol too"
+
+
+def test_the_body_of_a_function_stays(tmp_path: Path) -> None:
+    body = helper.make_function(
+        "my", "Flat", ["a"], ["b"],
+        [
+            helper.make_node("Constant", [], ["t"], value_ints=[4, 12]),
+            helper.make_node("Reshape", ["a", "t"], ["b"], name="inner"),
+        ],
+        [helper.make_opsetid("", 18)],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [helper.make_node("Flat", ["x"], ["y"], "call", domain="my")],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 12])],
+    )
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)]
+    model = helper.make_model(graph, functions=[body], opset_imports=opsets, ir_version=8)
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    assert [item.problem for item in made.found.baked] == ["it stands in a function, whose body serves every call"]
+    assert "batch == 4" in str(made.found.contract)
+
+
+def test_without_fix_the_constants_stay(tmp_path: Path) -> None:
+    model = static([node("Reshape", "x rows", "y")], {"x": [4, 3, 5]}, {"y": [12, 5]}, {"rows": ints(12, 5)})
+    path = tmp_path / "kept.onnx"
+    found = absint.analyze(model).dynamize({"x": {-3: "batch"}}, path)
+    assert not found.fixed
+    assert str(found.contract) == str(found.before) == "batch == 4  (Reshape y)"
+    written = onnx.load(path)
+    assert written.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    assert written.graph.initializer[0] == model.graph.initializer[0]
+
+
+def test_weights_are_copied_by_bytes(tmp_path: Path) -> None:
+    """A large tensor is the same in the copy, also where it is external and its file is not there."""
+    model = static(
+        [node("MatMul", "x w", "h"), node("Reshape", "h rows", "y")],
+        {"x": [4, 3, 64]},
+        {"y": [12, 100]},
+        {"w": floats(64, 100), "rows": ints(12, 100)},
+    )
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    assert made.model.graph.initializer[0] == model.graph.initializer[0]
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({}, "nothing to make dynamic: name an axis of an input and a symbol, as input[0]=batch"),
+        ({"z": {0: "n"}}, "'z' is no input; inputs are: x, s"),
+        ({"rows": {0: "n"}}, "'rows' is an initialiser, whose size a caller cannot choose; inputs are: x, s"),
+        ({"x": {3: "n"}}, "x[3]: the input has 3 axes, 0 to 2"),
+        ({"s": {0: "n"}}, "s[0]: a scalar"),
+        ({"x": {0: "n", 1: "n"}}, "x[1]=n: it is 3, and x[0], which is n too, is 4"),
+        ({"x": {0: "n", -3: "m"}}, "x[-3] is not a fixed size: it is n"),
+        ({"x": {0: "2*n"}}, "x[0]=2*n: expected the name of a symbol, as batch"),
+        ({"x": {2: "k"}}, "x[2] is not a fixed size: it is k"),
+        ({"x": {0: "k"}}, "x[0]=k: the model has a symbol k already, of any size: take another name"),
+    ],
+)
+def test_bad_axes(axes: dict[str, dict[int, str]], message: str) -> None:
+    model = static(
+        [node("Reshape", "x rows", "y"), node("Neg", "s", "t")],
+        {"x": [4, 3, "k"], "s": []},
+        {"y": [4, "j"], "t": []},
+        {"rows": ints(4, -1)},
+    )
+    with pytest.raises(UsageError) as error:
+        absint.dynamize(model, axes)
+    assert str(error.value) == message
