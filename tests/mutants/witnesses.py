@@ -78,6 +78,13 @@ def graph(text: str) -> Result:
     return absint.analyze(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> agraph {text}'))
 
 
+def linted(text: str) -> str:
+    """The findings of a lint about a model as for `graph`."""
+    import absint
+
+    return str(absint.lint(graph(text)))
+
+
 def counting() -> str:
     """The states of a loop that counts to 100."""
     from absint.engine import fixpoint

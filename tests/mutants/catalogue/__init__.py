@@ -9,6 +9,7 @@ expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
 answering       what an answer means: the nodes that a run executes, what a query says
+linting         findings of lint, their causes, the rules that count
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.mutants.catalogue import answering, elements, engine, expressions, inputs, reading, rules, solving, writing
+from tests.mutants.catalogue import (
+    answering,
+    elements,
+    engine,
+    expressions,
+    inputs,
+    linting,
+    reading,
+    rules,
+    solving,
+    writing,
+)
 from tests.mutants.mutant import Mutant
 
 ALL: Final = (
@@ -29,6 +41,7 @@ ALL: Final = (
     *engine.MUTANTS,
     *solving.MUTANTS,
     *answering.MUTANTS,
+    *linting.MUTANTS,
 )
 
 CATALOGUE: Final[Mapping[str, Mutant]] = {mutant.name: mutant for mutant in ALL}
