@@ -28,11 +28,14 @@ from absint.model.wire.scalars import (
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
 
 _MOST: Final = MAX_ELEMENTS + 1
-MAX_KEPT: Final = 1 << 20
-"""Bytes of the tensors without their names that are kept."""
+MAX_KEPT: Final = 1 << 16
+"""Bytes of the types with sizes that are kept."""
+
+MAX_RESTS: Final = 1 << 18
+"""Bytes of the small tensors without their names that are kept."""
 
 MAX_REST: Final = 1 << 8
-"""Bytes of the longest one."""
+"""Bytes of the longest of these."""
 
 _DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
 _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
@@ -51,7 +54,7 @@ _IS_EXTERNAL: Final = bytes([_LOCATION << 3 | VARINT, EXTERNAL])
 _HEAD: Final = re.compile(rb"(?:\x08[\x80-\xff]{0,9}+[\x00-\x7f])*+\x10[\x00-\x7f]")
 """One dim to a field, and the element type: so begin most tensors."""
 
-_RESTS: Final[Kept[bytes, Rest]] = Kept(MAX_KEPT)
+_RESTS: Final[Kept[bytes, Rest]] = Kept(MAX_RESTS)
 """Small tensors without their names, by their bytes."""
 
 

@@ -89,7 +89,13 @@ def test_every_field_is_read() -> None:
 
 
 def test_what_models_share_is_forgotten() -> None:
-    kept = (read_attributes.KEPT, read_types._KEPT, read_tensors._HEADS, read_graphs._OPSETS)
+    kept = (
+        read_attributes.KEPT,
+        read_types._KEPT,
+        read_tensors._HEADS,
+        read_tensors._RESTS,
+        read_graphs._OPSETS,
+    )
     content = kitchen_sink().SerializeToString()
     found = absint.analyze(content)
     assert all(map(len, kept))
