@@ -46,6 +46,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "equal",
         "lint",
         "audit",
+        "schema",
     ),
     "Research": (
         "study",

@@ -1,6 +1,6 @@
 """The output of the commands. Nothing below imports it, and a command imports it when it prints.
 
-documents      the head of every JSON document
+documents      the head of every JSON document; schemas/: its JSON Schemas
 summary        rows and totals of an analysis; text and document render them, tracing shows the history of a value
 relations      relations and the nodes that state them, in one line each; clauses: those of a contract, in order
 study          the table of a study

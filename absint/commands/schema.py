@@ -1,0 +1,29 @@
+"""`absint schema`."""
+
+from __future__ import annotations
+
+import click
+
+from absint.commands.codes import FINE
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> int:
+    """Print the JSON Schema of a document that commands print.
+
+    NAME is the middle of the document's key "schema": analyze, for absint.analyze/2. Without a NAME, all are listed.
+    """
+    from absint.report.schemas import json_schema, names
+
+    if name is None:
+        for known in names():
+            click.echo(known)
+    else:
+        import json
+
+        click.echo(json.dumps(json_schema(name), indent=1))
+    return FINE
+
+
+__all__ = ["schema"]

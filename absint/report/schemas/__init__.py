@@ -1,0 +1,67 @@
+"""JSON Schemas of the documents that commands print, one file each; common.json has what several of them share.
+
+They allow keys that they do not name, since a newer version of absint may add some.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Final, cast
+
+from absint.errors import UsageError
+from absint.lattices.text.escapes import Json
+from absint.lattices.text.nearest import did_you_mean
+
+_COMMON: Final = "common"
+_CONSTRAINTS: Final = "constraints"
+
+
+def names() -> list[str]:
+    """The documents that have a schema: `analyze` for `absint.analyze`, and so on."""
+    found = [entry.name.removesuffix(".json") for entry in files(__name__).iterdir() if entry.name.endswith(".json")]
+    return sorted([*(name for name in found if name != _COMMON), _CONSTRAINTS])
+
+
+def json_schema(name: str) -> dict[str, Json]:
+    """The JSON Schema of a document, with all that it refers to. Raises UsageError for an unknown name."""
+    if name == _CONSTRAINTS:
+        from absint.solver.export import json_schema as constraints_schema
+
+        return constraints_schema()
+    if name not in names():
+        hint = did_you_mean(name, names(), 1) or f"there are: {', '.join(names())}"
+        raise UsageError(f"no document is called {name!r}; {hint}")
+    schema = _read(name)
+    shared = cast("dict[str, Json]", _read(_COMMON)["$defs"])
+    needed: dict[str, Json] = {}
+    pending = list(_references(schema))
+    while pending:
+        reference = pending.pop()
+        if reference not in needed:
+            needed[reference] = shared[reference]
+            pending += _references(shared[reference])
+    return {**schema, "$defs": {key: shared[key] for key in shared if key in needed}} if needed else schema
+
+
+def _read(name: str) -> dict[str, Json]:
+    return cast("dict[str, Json]", json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8")))
+
+
+def _references(schema: Json) -> list[str]:
+    """The names under `$defs` that a schema mentions."""
+    found: list[str] = []
+    pending: list[Json] = [schema]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            reference = item.get("$ref")
+            if isinstance(reference, str):
+                found.append(reference.rpartition("/")[2])
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return found
+
+
+__all__ = ["json_schema", "names"]
