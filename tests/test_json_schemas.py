@@ -127,6 +127,8 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("diff pooled.onnx sliced.onnx --values", "diff"),
         ("diff sliced.onnx pooled.onnx --evidence none", "diff"),
         ("diff product.onnx product.onnx", "diff"),
+        ("profile DETECTOR batch=1..4..8 height=32..64 width=32..64", "profile"),
+        ("profile unet.onnx H=2..8 W=2", "profile"),
         ("policies", "policies"),
     ],
 )  # fmt: skip
@@ -197,5 +199,5 @@ def test_schemas_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == names()
     assert run(["schema", "analyse"]) == 2
     assert capsys.readouterr().err == "absint: error: no document is called 'analyse'; did you mean 'analyze'?\n"
-    others = {"equal": "classes", "schema": None, "annotate": None}
+    others = {"equal": "classes", "schema": None, "annotate": None, "report": None}
     assert {others.get(name, name) for name in COMMANDS} - {None} <= set(names())

@@ -10,6 +10,7 @@ from absint.errors import UsageError
 from absint.lattices.text.escapes import excerpt, json_text, plain
 from absint.profiles.formats import text_for
 from absint.profiles.inputs import InputProfile
+from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.queries.outcomes import RangeCheck
@@ -84,6 +85,7 @@ class Profile:
     def document(self) -> dict[str, object]:
         """The fields as JSON has them, without a schema."""
         return {
+            "assume": list(self.assuming),
             "refused": self.refused,
             "symbols": _box(self.symbols),
             "inputs": [{**asdict(each), "is_dynamic": each.is_dynamic} for each in self.inputs],
@@ -97,9 +99,10 @@ class Profile:
             "warnings": list(self.warnings),
         }
 
-    def to_json(self) -> str:
-        """As a JSON object, schema `absint.profile/1`."""
-        return json_text({"schema": "absint.profile/1", "assume": list(self.assuming), **self.document()}, indent=1)
+    def to_json(self, *, model: str = "") -> str:
+        """As a JSON object, schema `absint.profile/1`, about the model of that name."""
+        head = {"schema": "absint.profile/1", "absint": VERSION, "model": model}
+        return json_text({**head, **self.document()}, indent=1)
 
     def text(self, tool: str) -> str:
         """The arguments or the code that a tool reads, ending in a line break: see `absint.profiles.formats`.

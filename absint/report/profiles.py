@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from absint.lattices.text.escapes import json_text
-from absint.report.documents import head_of
 from absint.report.text import Line, wrapped
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ def report(found: Profile, width: int) -> Iterator[Line]:
 
 def document(result: Result, found: Profile) -> str:
     """Schema absint.profile/1."""
-    return json_text({**head_of("absint.profile/1", result), **found.document()}, indent=1)
+    return found.to_json(model=result.origin)
 
 
 __all__ = ["document", "report"]
