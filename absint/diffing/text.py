@@ -86,7 +86,7 @@ def _aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     yield "inputs", *_ports(diff.inputs)
     renamed = [f"{name} of B is {text} of A" for name, text in diff.symbols.items() if name != text]
     if renamed:
-        yield "symbols", "", renamed
+        yield "symbols", _joined(renamed), []
     if diff.values is not None:
         yield "values", *_values(diff)
     yield from _figures(diff)
@@ -103,7 +103,7 @@ def _contract(diff: Findings) -> tuple[str, list[str]]:
     if found.possible == (False, False):
         return "no size is legal in either", []
     if found.clauses == (0, 0) and not details:
-        clauses = "every size is"
+        clauses = "every size is legal"
     if found.premises and not details:
         clauses += f", assuming {_joined(found.premises)}"
     if found.agreement == "undecided" and found.is_kept:
@@ -179,7 +179,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
     other = [_amount(a) for a in found.amounts if not a.is_same]
     if other:
-        heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else ""
+        heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else "not the same"
         yield "cost", heading, [*other, *found.uncounted]
     else:
         yield "cost", f"the same: {_joined(same)}", []
@@ -215,12 +215,12 @@ def _files(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
         nodes = f"{m.nodes} {'node' if m.nodes == 1 else 'nodes'}"
         opsets.append(f"{m.operator} ({nodes}) has another definition: that of opset {m.first} -> {m.second}")
     same = ", ".join(f"{domain} {a}" for domain, (a, b) in found.opsets.items() if a == b)
-    yield "opsets", (f"the same: {same}" if not opsets else ""), opsets
+    yield "opsets", (f"the same: {same}" if not opsets else "not the same"), opsets
     rules = [f"{name}: {a} in A, {b} in B" for name, a, b in found.without_rule if a != b]
     without = ", ".join(name for name, _, _ in found.without_rule) or "every operator has one"
-    yield "no rule", (f"the same: {without}" if not rules else ""), rules
+    yield "no rule", (f"the same: {without}" if not rules else "not the same"), rules
     news = [*(f"new: {text}" for text in found.new_diagnostics), *(f"gone: {text}" for text in found.gone_diagnostics)]
-    yield "diagnostics", ("the same" if not news else ""), news
+    yield "diagnostics", ("the same" if not news else "not the same"), news
     data = [*(f"new: {text}" for text in found.new_failures), *(f"gone: {text}" for text in found.gone_failures)]
     yield "on data", ("the same possible failures" if not data else "other possible failures"), data
 

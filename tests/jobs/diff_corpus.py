@@ -1,6 +1,6 @@
 """absint.diff over a corpus: equal forms of each model, optimised and quantised ones, and planted changes.
 
-python -m tests.jobs.diff_corpus [CORPUS] [--only NAME] [--verbose]
+python -m tests.jobs.diff_corpus [CORPUS] [--only NAME] [--after NAME] [--verbose]
 
 An equal pair must not be called changed, and a planted change must be, for the right reason. Prints a line for each
 model, and a table at the end; exit code 1 if something is wrong.
@@ -65,7 +65,7 @@ def breaks(path: Path, other: Path) -> bool:
 
     ort.set_default_logger_severity(4)
     result = absint.analyze(path)
-    feeds = feeds_for(result, dict.fromkeys(result.symbols, 1), seed=0, values="zeros")
+    feeds = feeds_for(result, result.cost().default_sizes, seed=0, values="zeros")
     ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, feeds)
     session = ort.InferenceSession(str(other), providers=["CPUExecutionProvider"])
     try:
@@ -78,7 +78,8 @@ def breaks(path: Path, other: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpus", nargs="?", type=Path, default=HERE.parent / "shared" / "corpus")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="part of a file's name")
+    parser.add_argument("--after", default="", help="files whose names come after this one")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     table: dict[str, Counter[str]] = {}
@@ -88,7 +89,7 @@ def main() -> int:
         for file in sorted(options.corpus.glob("*.onnx")) + sorted(options.corpus.glob("*.bin")):
             shutil.copy(file, folder)
         for path in sorted(folder.glob("*.onnx")):
-            if options.only not in path.name:
+            if options.only not in path.name or path.name <= options.after:
                 continue
             start = time.perf_counter()
             said = []
