@@ -25,7 +25,7 @@ from absint.queries.contracts import contract
 from absint.queries.evidence import Evidence, chosen
 from absint.queries.provers import checked
 from absint.result import Result
-from absint.shapes.assumptions import Assumption, read_assumptions
+from absint.shapes.assumptions import Assumption, facts_of, read_assumptions
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded, ModelLike
@@ -82,6 +82,7 @@ def diff(
     a.require_sound("a comparison")
     b.require_sound("a comparison")
     assumed = read_assumptions(assume, a.declared_inputs)
+    facts_of([*a.assumptions, *assumed], a.declared_inputs.premises)  # refuses contradictions
     return _Comparison(a, b, runs, limits).answer(assumed, values)
 
 
@@ -93,7 +94,7 @@ class _Comparison:
         self._over = correspondence(first, second, self._inputs)
         self._back = correspondence(second, first, swapped)
         self._runs = Both(first, second, self._inputs, allowed=runs)
-        self._numbers: Numbers | None = None
+        self._numbers: dict[bool, Numbers] = {}
         self._reason = ""
 
     def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
@@ -120,12 +121,12 @@ class _Comparison:
             self._reason,
         )
 
-    def _numbered(self) -> Numbers:
+    def _numbered(self, of_values: bool) -> Numbers:
         """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""
-        if self._numbers is None:
+        if of_values not in self._numbers:
             alike = [pair for pair in self._inputs if self._of_one_type(pair)]
-            self._numbers = Numbers(self._a, self._b, alike)
-        return self._numbers
+            self._numbers[of_values] = Numbers(self._a, self._b, alike, of_values=of_values)
+        return self._numbers[of_values]
 
     def _of_one_type(self, pair: Pair) -> bool:
         if pair.first is None or pair.second is None:

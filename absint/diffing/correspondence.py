@@ -47,8 +47,8 @@ class Correspondence:
     symbols: Mapping[str, Expr]
     demands: tuple[Placed, ...] = ()
     """Relations over symbols of the source that the declared shapes of the target demand."""
-    without: tuple[str, ...] = ()
-    """Symbols of the target that no axis gives."""
+    taken: frozenset[str] = frozenset()
+    """Names of the source, which no symbol of the target gets."""
 
     def dim(self, dim: Dim) -> Dim:
         """A dim of the target over symbols of the source; others get names of their own."""
@@ -63,22 +63,25 @@ class Correspondence:
         return relation.free_symbols <= self.symbols.keys()
 
     def _mapping(self, symbols: frozenset[Symbol]) -> dict[Symbol, Dim]:
-        return {s: self.symbols[s.name] if s.name in self.symbols else expr_of(_apart(s)) for s in symbols}
+        return {s: self.symbols[s.name] if s.name in self.symbols else expr_of(self.apart(s)) for s in symbols}
 
-
-def _apart(symbol: Symbol) -> Symbol:
-    return Symbol(symbol.name + _APART, *symbol.bounds)
+    def apart(self, symbol: Symbol) -> Symbol:
+        """A symbol of the target that no axis gives, under a name that the source does not have."""
+        name = symbol.name + _APART
+        while name in self.taken:
+            name += _APART
+        return Symbol(name, *symbol.bounds)
 
 
 def correspondence(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Correspondence:
     """The symbols of the target over those of the source, whose inputs are the first ones of the pairs."""
     axes = list(_axes(source, target, pairs))
-    symbols, exact = _solved(axes)
+    taken = frozenset(source.taken)
+    symbols, exact = _solved(axes, taken)
     symbols.update(_elements(source, target, pairs))
-    without = tuple(name for name in target.parameters if name not in symbols)
-    found = Correspondence(symbols, (), without)
-    demands = [*exact, *(Placed(a.place, a.target, eq(found.dim(a.target), a.source)) for a in axes)]
-    return Correspondence(symbols, tuple(d for d in demands if d.relation is not TRUE), without)
+    found = Correspondence(symbols, (), taken)
+    demands = dict.fromkeys([*exact, *(Placed(a.place, a.target, eq(found.dim(a.target), a.source)) for a in axes)])
+    return Correspondence(symbols, tuple(d for d in demands if d.relation is not TRUE), taken)
 
 
 def _axes(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iterator[Axis]:
@@ -108,7 +111,7 @@ def plain_relation(analysed: Analysed, relation: Relation) -> Relation:
     return relation.substitute({s: known[s.name] for s in relation.symbols if s.name in known})
 
 
-def _solved(axes: Sequence[Axis]) -> tuple[dict[str, Expr], list[Placed]]:
+def _solved(axes: Sequence[Axis], taken: frozenset[str]) -> tuple[dict[str, Expr], list[Placed]]:
     """Symbols of the target from the axes: those that stand alone first, then from sums in which one is left."""
     found: dict[str, Expr] = {}
     exact: list[Placed] = []
@@ -116,21 +119,21 @@ def _solved(axes: Sequence[Axis]) -> tuple[dict[str, Expr], list[Placed]]:
         only = sole_atom(axis.target) if isinstance(axis.target, Expr) else None
         if isinstance(only, Symbol) and isinstance(axis.source, Expr):
             found.setdefault(only.name, axis.source)
-    while (more := next(_next_solved(axes, found), None)) is not None:
+    while (more := next(_next_solved(axes, Correspondence(found, (), taken)), None)) is not None:
         name, value, placed = more
         found[name] = value
         exact.append(placed)
     return found, exact
 
 
-def _next_solved(axes: Sequence[Axis], found: Mapping[str, Expr]) -> Iterator[tuple[str, Expr, Placed]]:
+def _next_solved(axes: Sequence[Axis], found: Correspondence) -> Iterator[tuple[str, Expr, Placed]]:
     """A symbol that an axis `c*symbol + rest` determines, and the demand that the rest is a multiple of c."""
     for axis in axes:
-        known = Correspondence(found).dim(axis.target)
-        open_ = [s for s in axis.target.symbols if s.name not in found] if isinstance(axis.target, Expr) else []
+        known = found.dim(axis.target)
+        open_ = [s for s in axis.target.symbols if s.name not in found.symbols] if isinstance(axis.target, Expr) else []
         if len(open_) != 1 or not isinstance(known, Expr):
             continue
-        apart = _apart(open_[0])
+        apart = found.apart(open_[0])
         factor = dict(known.terms).get((apart,), 0)
         rest = substitute(known, {apart: ZERO_EXPR})
         if factor and known is expr_of(apart) * factor + rest:

@@ -77,7 +77,7 @@ class Direction:
         runs: Both,
         clock: Clock,
         assume: Sequence[Relation],
-        numbers: Callable[[], Numbers],
+        numbers: Callable[[bool], Numbers],
     ) -> None:
         """`over` expresses the target's symbols over those of the source; `assume` is over the source's."""
         self._source, self._target, self._over, self._runs = source, target, over, runs
@@ -179,7 +179,7 @@ class Direction:
         target, source = self._target.analysed, self._source.analysed
         found = (target.unruled + target.inferred) - (source.unruled + source.inferred)
         unfinished = target.base.analysis.unfinished
-        if not (found or unfinished) or self._numbers().is_covered(self._target.side):
+        if not (found or unfinished) or self._numbers(False).is_covered(self._target.side):
             return
         if found:
             without = ", ".join(sorted(found))
@@ -191,7 +191,7 @@ class Direction:
 
 
 def contracts(
-    there: Direction, back: Direction, first: Model, second: Model, numbers: Callable[[], Numbers]
+    there: Direction, back: Direction, first: Model, second: Model, numbers: Callable[[bool], Numbers]
 ) -> Contracts:
     """Both directions as one answer."""
     legal = set(first.premises()) - set(first.numeric())
@@ -208,14 +208,14 @@ def contracts(
     )
 
 
-def _provisos(first: Model, second: Model, numbers: Callable[[], Numbers]) -> Iterator[str]:
+def _provisos(first: Model, second: Model, numbers: Callable[[bool], Numbers]) -> Iterator[str]:
     """What the clauses of either model leave out."""
     if first.contract.beyond or second.contract.beyond:
         yield "as far as sizes of the inputs alone decide what is legal"
     elif first.contract.possible_failures or second.contract.possible_failures:
         yield "nodes may fail on data"
     without = sorted({*first.analysed.unruled, *second.analysed.unruled})
-    if without and not (numbers().is_covered("A") and numbers().is_covered("B")):
+    if without and not (numbers(False).is_covered("A") and numbers(False).is_covered("B")):
         yield f"as far as there are rules ({', '.join(without)} {'has' if len(without) == 1 else 'have'} none)"
 
 

@@ -24,9 +24,15 @@ MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""
 
 RANDOM: Final = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
+    [
+        *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"),
+        *("Dropout", "BiasDropout", "BitmaskDropout", "BitmaskBiasDropout", "Sampling"),
+    ]
 )
 """Operators whose outputs may differ between two runs."""
+
+_KNOWN: Final = frozenset(["", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"])
+"""Domains of operators that give the same on the same inputs, but for random ones."""
 
 _EXTERNAL: Final = 1
 _NONE: Final = -1
@@ -35,15 +41,18 @@ _NONE: Final = -1
 class Numbers:
     """Values and nodes of two models under common numbers."""
 
-    def __init__(self, first: Analysed, second: Analysed, inputs: Sequence[Pair]) -> None:
+    def __init__(self, first: Analysed, second: Analysed, inputs: Sequence[Pair], *, of_values: bool) -> None:
+        """With `of_values`, operators that may give something else each time, or that are not known, are never equal;
+        else the same operator on the same inputs has the same requirements.
+        """
         self._table: dict[Hashable, int] = {}
         fed = {b: a for a, b in both(inputs)}
         self._values: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._nodes: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         if max(first.loaded.size, second.loaded.size) > MOST_BYTES:
             return
-        mine = _Numbered(first, self._number, {name: name for name in first.inputs})
-        other = _Numbered(second, self._number, {name: fed.get(name, f"'{name}") for name in second.inputs})
+        mine = _Numbered(first, self._number, of_values, {name: name for name in first.inputs})
+        other = _Numbered(second, self._number, of_values, {name: fed.get(name, f"'{name}") for name in second.inputs})
         self._values = mine.values, other.values
         self._nodes = frozenset(mine.nodes), frozenset(other.nodes)
 
@@ -65,14 +74,18 @@ class Numbers:
 class _Numbered:
     """The numbers of one model."""
 
-    def __init__(self, model: Analysed, number: Callable[[Hashable], int], inputs: Mapping[str, str]) -> None:
+    def __init__(
+        self, model: Analysed, number: Callable[[Hashable], int], of_values: bool, inputs: Mapping[str, str]
+    ) -> None:
         """`inputs` gives each input that a caller feeds its name in the first model."""
-        self._model, self._number = model, number
+        self._model, self._number, self._of_values = model, number, of_values
         self.values: dict[str, int] = {}
         self.nodes: set[int] = set()
         proto = model.model
         self._versions = {entry.domain: entry.version for entry in proto.opset_import}
         self._functions = tuple(sorted(function.SerializeToString(deterministic=True) for function in proto.functions))
+        self._called: set[tuple[str, str]] = set()
+        self._functions_vary = any(self._may_vary(node) for function in proto.functions for node in function.node)
         self._called = {(function.domain, function.name) for function in proto.functions}
         graph = proto.graph
         for tensor in graph.initializer:
@@ -104,12 +117,23 @@ class _Numbered:
         attributes = sorted((attribute.name, self._attribute(attribute)) for attribute in node.attribute)
         inputs = tuple(self.values.get(name, _NONE) if name else _NONE for name in node.input)
         unknown = any(name and name not in self.values for name in node.input)
-        own = object() if unknown or node.op_type in RANDOM else None
+        own = object() if unknown or (self._of_values and self._may_vary(node)) else None
         called = self._functions if operator in self._called else ()
-        return operator, version, tuple(attributes), inputs, len(node.output), called, own
+        return operator, node.overload, version, tuple(attributes), inputs, len(node.output), called, own
+
+    def _may_vary(self, node: NodeProto) -> bool:
+        """It may give something else each time: it draws random numbers, or nothing is known of it."""
+        if (node.domain, node.op_type) in self._called:
+            return self._functions_vary
+        bodies = (body for attribute in node.attribute for body in _bodies(attribute))
+        return (
+            node.op_type in RANDOM
+            or node.domain not in _KNOWN
+            or any(self._may_vary(inner) for body in bodies for inner in body.node)
+        )
 
     def _attribute(self, attribute: AttributeProto) -> Hashable:
-        bodies = [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]
+        bodies = list(_bodies(attribute))
         if bodies:
             outer = sorted({name for body in bodies for name in _free(body)} & self.values.keys())
             texts = tuple(body.SerializeToString(deterministic=True) for body in bodies)
@@ -132,12 +156,18 @@ class _Numbered:
         return *head, digest.hexdigest()
 
 
+def _bodies(attribute: AttributeProto) -> Iterator[GraphProto]:
+    yield from attribute.graphs
+    if attribute.HasField("g"):
+        yield attribute.g
+
+
 def _free(body: GraphProto) -> Iterator[str]:
     """All names that a body or its bodies read; those of its own are not told apart."""
     for node in body.node:
         yield from node.input
         for attribute in node.attribute:
-            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+            for inner in _bodies(attribute):
                 yield from _free(inner)
     yield from (value.name for value in body.output)
 

@@ -38,7 +38,7 @@ class Compared:
         over: Correspondence,
         grounds: Grounds,
         runs: Both,
-        numbers: Callable[[], Numbers],
+        numbers: Callable[[bool], Numbers],
     ) -> None:
         """`over` expresses symbols of the second model; `grounds` hold of sizes that are legal in both."""
         self._first, self._second, self._over, self._runs = first, second, over, runs
@@ -136,7 +136,7 @@ class Compared:
         """Sizes that data decide: a run may tell them apart, and nothing shows that they are the same."""
         assert port.first is not None
         assert port.second is not None
-        if self._numbers().same(port.first, port.second):
+        if self._numbers(True).same(port.first, port.second):
             return port if port.first == port.second else _with(port, "renamed")
         equal = []
         for sizes in self._runnable() if not self._is_random else ():

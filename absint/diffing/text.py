@@ -27,12 +27,12 @@ def lines(diff: Findings, width: int = _UNBROKEN) -> Iterator[Line]:
     yield Line(f"A  {plain(diff.first)}: {nodes[0]:,} nodes", "bold")
     yield Line(f"B  {plain(diff.second)}: {nodes[1]:,} nodes", "bold")
     yield Line("")
-    yield Line(headline(diff), _STYLES[diff.verdict])
+    yield Line(plain(headline(diff)), _STYLES[diff.verdict])
     yield Line("")
     changed, same = list[Line](), list[Line]()
     for name, text, details in _aspects(diff):
-        found = [Line(row) for row in wrapped(f"{name:<12}{text}", width, 12)]
-        found += [Line(row) for detail in _few(details) for row in wrapped(f"  {plain(detail)}", width, 6)]
+        found = [Line(row) for row in wrapped(plain(f"{name:<12}{text}"), width, 12)]
+        found += [Line(row) for detail in _few(details) for row in wrapped(plain(f"  {detail}"), width, 6)]
         (changed if details else same).extend(found)
     yield from changed
     yield from same

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from onnx import helper
+from onnx import ModelProto, helper
 
 import absint
 from absint.queries.evidence import Evidence
@@ -51,15 +51,55 @@ def test_only_sizes_of_0_may_tell_forms_apart(evidence: Evidence | None) -> None
 def test_what_has_no_rule_is_the_same_as_itself_alone() -> None:
     value = helper.make_tensor_value_info
 
-    def custom(operator: str) -> object:
+    def custom(operator: str) -> ModelProto:
         nodes = [helper.make_node(operator, ["x"], ["y"], domain="my")]
         graph = helper.make_graph(nodes, "g", [value("x", 1, ["N"])], [value("y", 1, None)])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("my", 1)])
 
-    assert absint.diff(custom("A"), custom("A")).verdict == "same"
+    found = absint.diff(custom("A"), custom("A"))
+    assert found.contract.agreement == "same"
+    assert found.outputs.items[0].status == "not comparable"  # nobody knows if it gives the same twice
     found = absint.diff(custom("A"), custom("B"))
-    assert found.verdict == "undecided"
+    assert (found.verdict, found.contract.agreement) == ("undecided", "undecided")
     assert "my::B: no rule says what it requires" in str(found)
+
+
+def declared(*inputs: tuple[str, list[str | int]]) -> ModelProto:
+    """A Concat of inputs with these dims, which the text format of onnx cannot write."""
+    values = [helper.make_tensor_value_info(name, 1, dims) for name, dims in inputs]
+    nodes = [helper.make_node("Concat", [name for name, _ in inputs], ["y"], axis=0)]
+    graph = helper.make_graph(nodes, "g", values, [helper.make_tensor_value_info("y", 1, None)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def test_symbols_are_expressions_over_those_of_the_other_model() -> None:
+    first = declared(("x", ["N"]), ("z", ["2*N"]))
+    found = absint.diff(first, declared(("x", ["M//2"]), ("z", ["M"])), evidence="none")
+    assert found.symbols == {"M": "2*N"}
+    assert found.contract.narrowed == ()
+    assert [u.relation for u in found.contract.widened] == ["z[0] == 2*N"]  # x of 1 and z of 3
+    assert absint.diff(first, declared(("x", ["K"]), ("z", ["K + K"]))).verdict == "same"
+    even = absint.diff(declared(("x", ["N"])), declared(("x", ["2*K"])), evidence="none")
+    assert even.symbols == {"K": "N//2"}
+    (unmet,) = even.contract.narrowed
+    assert unmet.apart is not None
+    assert unmet.apart.sizes == {"N": 1}
+
+
+def test_names_of_one_model_do_not_pass_for_those_of_the_other() -> None:
+    """`N'` stands for a symbol of B without an axis in A, unless A has that name."""
+    first = declared(("x", ["N'"]))
+    second = declared(("x", ["N"]), ("z", ["N'"]))
+    assert absint.diff(first, second).broken == ("input z is required",)
+    assert "output y" in " ".join(absint.diff(first, second).undecided)
+
+
+def test_assumptions_that_contradict_each_other_prove_nothing() -> None:
+    first = model(SLICED)
+    with pytest.raises(absint.UsageError, match="the assumptions contradict each other"):
+        absint.diff(first, first, assume=["H >= 5", "H <= 2"])
+    impossible = absint.diff(declared(("x", ["N"]), ("z", [3])), declared(("x", ["N"])), assume=["N == 2"])
+    assert impossible.verdict == "changed"
 
 
 def test_random_numbers_are_never_the_same() -> None:

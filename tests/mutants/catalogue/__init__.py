@@ -8,6 +8,7 @@ writing         annotated files
 expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
+comparing       two models side by side
 answering       what an answer means: the nodes that a run executes, what a query says
 linting         findings of lint, their causes, the rules that count
 """
@@ -19,6 +20,7 @@ from typing import Final
 
 from tests.mutants.catalogue import (
     answering,
+    comparing,
     elements,
     engine,
     expressions,
@@ -40,6 +42,7 @@ ALL: Final = (
     *expressions.MUTANTS,
     *engine.MUTANTS,
     *solving.MUTANTS,
+    *comparing.MUTANTS,
     *answering.MUTANTS,
     *linting.MUTANTS,
 )

@@ -1,0 +1,93 @@
+"""Faults in the comparison of two models."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, mutant
+
+PLANTED: Final = "pytest tests/absint/diffing/test_planted.py"
+EQUAL: Final = "pytest tests/absint/diffing/test_equal_forms.py -k 'not test_a_form_of'"
+APART: Final = "'(float[N] x, float[M] z) => (float[] y) { y = Concat<axis=0>(x, z) }'"
+TIED: Final = "'(float[N] x, float[N] z) => (float[] y) { y = Concat<axis=0>(x, z) }'"
+FOUND: Final = "'(float[N] x) => (int64[] y) { y = NonZero(x) }'"
+OTHER: Final = "'(float[N] x) => (int64[] y) { a = Abs(x)  y = NonZero(a) }'"
+RANDOM: Final = "'(float[N] x) => (int64[] y) { r = RandomUniformLike(x)  y = NonZero(r) }'"
+POOLED: Final = "'(float[N, 1, H] x) => (float[] y) { y = MaxPool<kernel_shape=[3]>(x) }'"
+LARGER: Final = "'(float[N, 1, H] x) => (float[] y) { y = MaxPool<kernel_shape=[5]>(x) }'"
+ONE: Final = "'(float[N] x) => (float[] y) { y = Relu(x) }'"
+TWO: Final = "'(float[N] x, float[M] z) => (float[] y) { y = Relu(x) }'"
+
+
+def verdict(first: str, second: str, more: str = "verdict") -> str:
+    return f"module('absint.diffing').diff(graph({first}), graph({second}), evidence='none').{more}"
+
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    mutant(
+        "declared-sizes-demand-nothing",
+        "a size that B fixes or ties to another is no requirement",
+        "absint.diffing.correspondence",
+        "tuple(d for d in demands if d.relation is not TRUE)",
+        "()",
+        verdict(APART, TIED),
+        PLANTED,
+    ),
+    mutant(
+        "symbols-are-matched-by-name",
+        "N of B is N of A, wherever they stand",
+        "absint.diffing.correspondence",
+        "found.setdefault(only.name, axis.source)",
+        "found.setdefault(only.name, expr_of(only))",
+        verdict(APART, APART.replace("N", "K"), "symbols"),
+        EQUAL,
+    ),
+    mutant(
+        "every-size-is-even",
+        "2*K stands for any size",
+        "absint.diffing.correspondence",
+        "eq(left % factor, 0)",
+        "TRUE",
+        "module('absint.diffing.correspondence')._solved([module('absint.diffing.correspondence').Axis('x', "
+        "module('absint').parse('N'), module('absint').parse('2*K'))], frozenset())",
+        EQUAL,
+    ),
+    mutant(
+        "sizes-of-data-are-the-same",
+        "sizes that data decide are taken for the same where nothing tells them apart",
+        "absint.diffing.outputs",
+        'return _with(port, "not comparable", *open_, *equal)',
+        "return port",
+        verdict(FOUND, OTHER),
+        "pytest tests/absint/diffing/test_cli_diff.py",
+        EQUAL,
+    ),
+    mutant(
+        "random-numbers-are-drawn-once",
+        "an operator that draws random numbers gives the same in both models",
+        "absint.diffing.numbering",
+        "or (self._of_values and self._may_vary(node))",
+        "or False",
+        verdict(RANDOM, RANDOM),
+        EQUAL,
+    ),
+    mutant(
+        "illegal-sizes-tell-apart",
+        "sizes that are legal in neither model are shown as a difference",
+        "absint.diffing.smallest",
+        "return holds(relation, sizes) is False and meets(near, sizes)",
+        "return holds(relation, sizes) is False",
+        verdict(POOLED, LARGER, "contract.narrowed"),
+        "pytest tests/absint/diffing/test_random_pairs.py",
+        PLANTED,
+    ),
+    mutant(
+        "a-new-input-breaks-no-call",
+        "an input that B alone requires is no change",
+        "absint.diffing.findings",
+        '_counted("input", self.inputs, ("gone", "new", "changed", "renamed"))',
+        '_counted("input", self.inputs, ("gone", "changed", "renamed"))',
+        verdict(ONE, TWO),
+        PLANTED,
+    ),
+)
