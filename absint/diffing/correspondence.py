@@ -77,11 +77,9 @@ def correspondence(source: Analysed, target: Analysed, pairs: Sequence[Pair]) ->
     """The symbols of the target over those of the source, whose inputs are the first ones of the pairs."""
     axes = list(_axes(source, target, pairs))
     taken = frozenset(source.taken)
-    symbols, exact = _solved(axes, taken)
-    symbols.update(_elements(source, target, pairs))
-    found = Correspondence(symbols, (), taken)
-    demands = dict.fromkeys([*exact, *(Placed(a.place, a.target, eq(found.dim(a.target), a.source)) for a in axes)])
-    return Correspondence(symbols, tuple(d for d in demands if d.relation is not TRUE), taken)
+    found = Correspondence({**_solved(axes, taken), **dict(_elements(source, target, pairs))}, (), taken)
+    demands = dict.fromkeys(Placed(axis.place, axis.target, eq(found.dim(axis.target), axis.source)) for axis in axes)
+    return Correspondence(found.symbols, tuple(d for d in demands if d.relation is not TRUE), taken)
 
 
 def _axes(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iterator[Axis]:
@@ -111,23 +109,21 @@ def plain_relation(analysed: Analysed, relation: Relation) -> Relation:
     return relation.substitute({s: known[s.name] for s in relation.symbols if s.name in known})
 
 
-def _solved(axes: Sequence[Axis], taken: frozenset[str]) -> tuple[dict[str, Expr], list[Placed]]:
+def _solved(axes: Sequence[Axis], taken: frozenset[str]) -> dict[str, Expr]:
     """Symbols of the target from the axes: those that stand alone first, then from sums in which one is left."""
     found: dict[str, Expr] = {}
-    exact: list[Placed] = []
     for axis in axes:
         only = sole_atom(axis.target) if isinstance(axis.target, Expr) else None
         if isinstance(only, Symbol) and isinstance(axis.source, Expr):
             found.setdefault(only.name, axis.source)
     while (more := next(_next_solved(axes, Correspondence(found, (), taken)), None)) is not None:
-        name, value, placed = more
+        name, value = more
         found[name] = value
-        exact.append(placed)
-    return found, exact
+    return found
 
 
-def _next_solved(axes: Sequence[Axis], found: Correspondence) -> Iterator[tuple[str, Expr, Placed]]:
-    """A symbol that an axis `c*symbol + rest` determines, and the demand that the rest is a multiple of c."""
+def _next_solved(axes: Sequence[Axis], found: Correspondence) -> Iterator[tuple[str, Expr]]:
+    """A symbol that an axis `c*symbol + rest` determines. What is left over breaks the demand of that axis."""
     for axis in axes:
         known = found.dim(axis.target)
         open_ = [s for s in axis.target.symbols if s.name not in found.symbols] if isinstance(axis.target, Expr) else []
@@ -136,11 +132,9 @@ def _next_solved(axes: Sequence[Axis], found: Correspondence) -> Iterator[tuple[
         apart = found.apart(open_[0])
         factor = dict(known.terms).get((apart,), 0)
         rest = substitute(known, {apart: ZERO_EXPR})
-        if factor and known is expr_of(apart) * factor + rest:
-            left = sub(axis.source, rest)
-            value = left // factor
-            if isinstance(value, Expr):
-                yield open_[0].name, value, Placed(axis.place, axis.target, eq(left % factor, 0))
+        value = sub(axis.source, rest) // factor if factor else rest
+        if factor and isinstance(value, Expr) and known is expr_of(apart) * factor + rest:
+            yield open_[0].name, value
 
 
 def _elements(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iterator[tuple[str, Expr]]:
