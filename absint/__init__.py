@@ -8,7 +8,7 @@ The way of a model through the rooms, each of which has its map in the docstring
 model, rules, program    an ONNX file as data, the rule of each operator, and one graph for all of the file's graphs
 engine, shapes           any dataflow analysis over any graph; the shape analysis
 solution                 what an analysis found
-analyses, runs, queries, declared, costs, explain    questions about it; methods of `result.Result`
+analyses, runs, queries, declared, freezing, costs, explain    questions about it; methods of `result.Result`
 dynamizing               sizes of inputs as symbols; a method of `result.Result` too
 diffing                  two models side by side
 auditing, study          what authors, policies and other tools claim, held against it
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
     from absint.api import analyze as analyze
     from absint.api import dynamize as dynamize
+    from absint.api import freeze as freeze
     from absint.diagnostics import Diagnostic as Diagnostic
     from absint.diagnostics import Severity as Severity
     from absint.diffing.comparison import diff as diff
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from absint.errors import AbsintError as AbsintError
     from absint.errors import ModelError as ModelError
     from absint.errors import UsageError as UsageError
+    from absint.freezing.sizes import IllegalSizesError as IllegalSizesError
     from absint.lattices.dtype import DType as DType
     from absint.lattices.lattice import Lattice as Lattice
     from absint.lattices.laws import LawError as LawError
@@ -76,11 +78,12 @@ __version__ = VERSION
 
 _NAMES = """
 absint.analyses.forward: ForwardAnalysis
-absint.api: analyze dynamize
+absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity
 absint.diffing.comparison: diff
 absint.engine: Analysis fixpoint
 absint.errors: AbsintError ModelError UsageError
+absint.freezing.sizes: IllegalSizesError
 absint.lattices.dtype: DType
 absint.lattices.lattice: Lattice
 absint.lattices.laws: LawError check_laws

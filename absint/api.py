@@ -1,4 +1,4 @@
-"""`analyze`: from a model to a `Result`."""
+"""`analyze`: from a model to a `Result`; `freeze`: from a model to one of fixed sizes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from absint.transfer.families import shipped
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
+    import onnx
+
     from absint.dynamizing.dynamize import Dynamized
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
@@ -176,4 +178,15 @@ def dynamize(
     return analyze(model).dynamize(axes, path, fix=fix)
 
 
-__all__ = ["Refine", "analyze", "dynamize"]
+def freeze(model: ModelLike | Loaded, sizes: Sizes, *, assume: Sequence[Assumption] = ()) -> onnx.ModelProto:
+    """A copy of a model at these sizes of its input symbols, with all folded that they decide.
+
+    It is the `model` of `Result.freeze`, which says more of it and writes files. Raises as `analyze` and that do:
+    IllegalSizesError if the model cannot run at these sizes.
+    """
+    frozen = analyze(model, assume=assume).freeze(sizes)
+    assert frozen.model is not None
+    return frozen.model
+
+
+__all__ = ["Refine", "analyze", "dynamize", "freeze"]

@@ -38,6 +38,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "cost",
         "profile",
         "explain",
+        "freeze",
         "dynamize",
         "annotate",
         "report",

@@ -26,7 +26,7 @@ ORDER: Final = tuple(
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries absint.profiles
-    absint.declared absint.dynamizing absint.costs.operators absint.costs absint.explain
+    absint.declared absint.freezing absint.dynamizing absint.costs.operators absint.costs absint.explain
     absint.report.relations absint.report.summary absint.report.tracing absint.report.text
     absint.page
     absint.result absint.api absint.ir
@@ -58,6 +58,7 @@ READS_AND_WRITES_MODELS = (
     "absint/shapes/reference.py",
     "absint/declared/*",
     "absint/dynamizing/*",
+    "absint/freezing/*",
     "absint/auditing/*",
     "absint/testing/*",
 )

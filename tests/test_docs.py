@@ -27,6 +27,7 @@ MODULES = sorted(
 PUBLIC = {
     *(
         "AbsintError",
+        "IllegalSizesError",
         "LimitError",
         "ModelError",
         "UsageError",
@@ -38,6 +39,7 @@ PUBLIC = {
         "analyze",
         "diff",
         "dynamize",
+        "freeze",
         "lint",
         "LintResult",
     ),

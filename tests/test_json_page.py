@@ -42,6 +42,7 @@ FORMS = {
         "operators_defined_anew[]": {"operator", "first", "second", "nodes"},
         "values[]": {"name", "A", "B", "at{}", "decided"},
     },
+    "absint.freeze/1": {"failure": PLACE, "doubts[]": PLACE},
     "absint.explain/2": {"steps[].requires[]": STATED, "steps[].defined[]": STATED, "steps[].facts[]": STATED},
 }  # fmt: skip
 """Keys that the page names once for several places."""
@@ -107,6 +108,11 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"profile {DETECTOR} batch=1..2 height=32 width=32",
         "profile eighths.onnx N=1..16..24 --assume N>=2",
         "equal sizes.onnx --distinct",
+        "freeze sizes.onnx",
+        "freeze broken.onnx N=1 -o refused.onnx",
+        f"freeze {DETECTOR}",
+        f"freeze {DETECTOR} batch=1 height=32 -o part.onnx",
+        f"freeze {DETECTOR} image=1x3x32x32 -o frozen.onnx",
         f"cost {DETECTOR}",
         f"audit {DETECTOR}",
         "lint broken.onnx",

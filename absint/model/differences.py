@@ -20,7 +20,7 @@ def differences(before: ModelProto, after: ModelProto) -> Changes:
     metadata of the model. Neither needs the data of its tensors.
     """
     found = Changes()
-    _entries(found, before.metadata_props, after.metadata_props)
+    entries(found, before.metadata_props, after.metadata_props)
     graph = _graph(before.graph, after.graph)
     if graph:
         found.inside[ModelProto.GRAPH_FIELD_NUMBER] = graph
@@ -57,7 +57,7 @@ def _infos(found: Changes, number: int, before: Sequence[ValueInfoProto], after:
         found.added[number] = [new.SerializeToString() for new in added]
 
 
-def _entries(found: Changes, before: Sequence[StringStringEntryProto], after: Sequence[StringStringEntryProto]) -> None:
+def entries(found: Changes, before: Sequence[StringStringEntryProto], after: Sequence[StringStringEntryProto]) -> None:
     """Entries may have been removed, changed and added; the others keep their order."""
     number = ModelProto.METADATA_PROPS_FIELD_NUMBER
     kept = 0
@@ -72,4 +72,4 @@ def _entries(found: Changes, before: Sequence[StringStringEntryProto], after: Se
         found.added[number] = [new.SerializeToString() for new in after[kept:]]
 
 
-__all__ = ["differences"]
+__all__ = ["differences", "entries"]

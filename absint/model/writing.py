@@ -199,6 +199,11 @@ def _locations(model: ModelProto) -> list[str]:
     return locations(model)
 
 
+def check_weights(model: ModelProto, folder: Path | None, target: str) -> None:
+    """Raises UsageError for a target that holds weights of the model, whose external data are in a folder."""
+    _check_weights(_locations(model), folder, target)
+
+
 def _check_weights(weights: Sequence[str], folder: Path | None, target: str) -> None:
     for name in weights:
         if folder is not None and _is_same(folder / name, target):

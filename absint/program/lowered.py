@@ -19,6 +19,7 @@ from absint.program.operations import Operation, Versions
 from absint.program.steps import ABSENT, Operand, Step
 
 if TYPE_CHECKING:
+    from absint.model.load import Loaded
     from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
     from absint.program.limits import Watch
     from absint.transfer.op import AttributeValue
@@ -63,6 +64,8 @@ class Lowered:
     """The limits of the analysis, if there are any."""
     definition_texts: Mapping[str, str] = field(default_factory=dict)
     """Names of long dims that an annotated model defines, with their texts."""
+    lower: Callable[[Loaded], Lowered] | None = None
+    """Lowers another model as this one was lowered; None for the body of a function."""
 
     @cached_property
     def definitions(self) -> Mapping[Symbol, Dim]:

@@ -90,9 +90,9 @@ class Check:
                 "outcome": self.outcome.value,
                 "failure": None
                 if self.failure is None
-                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
-                "premises": [_located(c.origin, texts.relation(c.relation)) for c in self.premises],
+                else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "doubts": [place_of(d.origin, d.reason) for d in self.possible_failures],
+                "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "nearest": None if self.nearest is None else self.nearest.document(),
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},
                 "definitions": texts.definitions,
@@ -164,10 +164,10 @@ class RangeCheck:
                 "sizes": None if self.sizes is None else dict(self.sizes),
                 "failure": None
                 if self.failure is None
-                else _located(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
-                "open": [_located(c.origin, texts.relation(c.formula)) for c in self.open],
-                "doubts": [_located(d.origin, d.reason) for d in self.possible_failures],
-                "premises": [_located(c.origin, texts.relation(c.relation)) for c in self.premises],
+                else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
+                "open": [place_of(c.origin, texts.relation(c.formula)) for c in self.open],
+                "doubts": [place_of(d.origin, d.reason) for d in self.possible_failures],
+                "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "reason": self.reason,
                 "definitions": texts.definitions,
             },
@@ -175,9 +175,10 @@ class RangeCheck:
         )
 
 
-def _located(origin: Origin, reason: str) -> dict[str, object]:
+def place_of(origin: Origin, reason: str) -> dict[str, object]:
+    """A node and what is said of it, as JSON has them."""
     place = {"node": origin.name, "path": origin.path, "operator": origin.operator, "output": origin.output}
     return {**place, "reason": reason}
 
 
-__all__ = ["Check", "Failure", "Outcome", "RangeCheck"]
+__all__ = ["Check", "Failure", "Outcome", "RangeCheck", "place_of"]

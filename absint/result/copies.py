@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from absint.declared.saving import AnnotatedFile
     from absint.declared.style import MergePolicy
     from absint.dynamizing.dynamize import Dynamized
+    from absint.freezing.fewest import Fewest
+    from absint.freezing.freeze import Frozen
+    from absint.shapes.sizes import Sizes
 
 
 class Copies(Analysed):
@@ -120,6 +123,33 @@ class Copies(Analysed):
         from absint.dynamizing.dynamize import dynamize
 
         return dynamize(self, axes, fix=fix, path=None if path is None else os.fspath(path), limits=Limits(seconds))
+
+    def freeze(self, sizes: Sizes, path: str | os.PathLike[str] | None = None, *, copy_weights: bool = False) -> Frozen:
+        """A copy of the model at these sizes of its input symbols, or shapes of its inputs; some may be left out.
+
+        The sizes are written into the inputs, and all types follow. What they decide is folded: nodes whose outputs are
+        the same in every run become constants, an If becomes the branch that it takes, and what nothing needs any more
+        is left out. At these sizes every run of the copy gives the outputs of the original, bit by bit.
+
+        With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
+        `copy_weights` as there; without, it is the `model` of the answer. `dynamic` lists what is not fixed in it, and
+        the symbols and nodes behind that.
+
+        Raises IllegalSizesError, and writes nothing, if the model cannot run at these sizes; UsageError for a name that
+        is no symbol, a number that is no size, and a path that cannot be written.
+        """
+        from absint.freezing.freeze import freeze
+
+        return freeze(self, sizes, "" if path is None else os.fspath(path), copy_weights=copy_weights)
+
+    def fewest_symbols(self) -> Fewest:
+        """The fewest symbols that must be fixed so that every size of a computed value is a number.
+
+        Values with a size that hangs on data are listed apart: they are dynamic whatever is fixed.
+        """
+        from absint.freezing.fewest import fewest
+
+        return fewest(self)
 
 
 __all__ = ["Copies"]

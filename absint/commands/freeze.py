@@ -1,0 +1,111 @@
+"""`absint freeze`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from absint.commands.analysis import (
+    Settings,
+    analysed,
+    assume_option,
+    format_option,
+    settings_options,
+    working,
+)
+from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.models import models_argument
+from absint.commands.runtime_sizes import runtime_size_options
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.result import Result
+    from absint.shapes.sizes import Sizes
+
+
+@click.command()
+@models_argument(several=False)
+@runtime_size_options
+@click.option("-o", "--output", metavar="OUT", help="The file to write; - for standard output.")
+@click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+@click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
+@assume_option
+@settings_options
+@format_option()
+def freeze(
+    model: str,
+    settings: Settings,
+    sizes: Sizes,
+    output: str | None,
+    force: bool,
+    copy_weights: bool,
+    assume: tuple[str, ...],
+    form: str,
+) -> int:
+    """Write a copy of MODEL with fixed sizes, and all folded that they decide.
+
+    \b
+    absint freeze MODEL batch=1 seq=128 -o OUT            fix two symbols
+    absint freeze MODEL x=1x3x224x224 -o OUT              fix those in the shape of an input
+    absint freeze MODEL --dim_param batch --dim_value 1 --input_name x --input_shape 1,3,224,224 -o OUT
+    absint freeze MODEL                                   the fewest symbols that make all sizes numbers
+
+    The sizes are checked first. Types follow them, constants replace the nodes that compute sizes, and a decided If
+    becomes its branch. OUT is complete or not written at all. What stays dynamic is listed with its cause.
+
+    Exit code: 0 if the copy is written; 1 if the sizes are not legal.
+    """
+    from absint.model.writing import check_binary_target
+
+    if sizes and output is None:
+        raise UsageError("-o OUT is missing: the file to write")
+    if output is not None:
+        check_binary_target(model, output, force)
+        if output == "-" and form == "json":
+            raise UsageError("-o - writes the model to standard output: leave out --format json")
+    result = analysed(model, assume, settings=settings)
+    if output is None:
+        return _ask(result, form)
+    return _write(result, sizes, output, copy_weights, form)
+
+
+def _ask(result: Result, form: str) -> int:
+    """Answer which symbols must be fixed at least."""
+    from absint.report import freezing as report
+
+    with working("looking for the fewest symbols"):
+        found = result.fewest_symbols()
+    if form == "json":
+        click.echo(report.fewest_document(result, found))
+    else:
+        from absint.report.text import width_of, write
+
+        write(report.fewest(result, found, width_of()))
+    return FINE if found.choices else UNDECIDED
+
+
+def _write(result: Result, sizes: Sizes, output: str, copy_weights: bool, form: str) -> int:
+    from absint.freezing.sizes import IllegalSizesError
+    from absint.report import freezing as report
+    from absint.report.text import width_of, write
+
+    try:
+        with working("freezing"):
+            found = result.freeze(sizes, output, copy_weights=copy_weights)
+    except IllegalSizesError as error:
+        if form == "json":
+            click.echo(report.refused_document(result, error))
+        else:
+            write(report.refused(error, width_of()))
+        return NO
+    if form == "json":
+        click.echo(report.document(result, found))
+        return FINE
+    out = sys.stderr if output == "-" else sys.stdout
+    write(report.report(result, found, width_of(out)), out)
+    return FINE
+
+
+__all__ = ["freeze"]

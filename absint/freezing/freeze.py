@@ -1,0 +1,270 @@
+"""The job: a copy of a model at fixed sizes, in a file or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from onnx import ModelProto, TypeProto
+
+from absint.declared.annotate import annotated
+from absint.declared.interface import ASSUMING_KEY
+from absint.declared.style import Style
+from absint.errors import UsageError
+from absint.freezing.changes import changes
+from absint.freezing.dynamic import Dynamic, dynamic
+from absint.freezing.exact import Exact, size_at
+from absint.freezing.inlining import bodies, graphs
+from absint.freezing.rewriting import rewrite
+from absint.freezing.sizes import FixedSizes, fix, idle_loops, redeclared
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.substitution import substitute
+from absint.lattices.text import format_dim_param, read_dim_param
+from absint.lattices.value import OptionalOf, Tensor, Value
+from absint.model.inference import MAX_INFERRED, LeftOut, refusals
+from absint.model.opening import MAX_FILE
+from absint.model.outlines import Outline
+from absint.model.wire.splicing import Span, size_of, spliced
+from absint.model.writing import check_target, check_weights, write_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from absint.lattices.logic.relation import Relation
+    from absint.model.files import Opened
+    from absint.model.wire.splicing import Piece
+    from absint.shapes.sizes import Sizes
+    from absint.solution.analysed import Analysed
+    from absint.solver.constraints import PossibleFailure
+    from absint.solver.contracts.contract import Clause
+
+STANDARD_OUTPUT: Final = "-"
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A model at fixed sizes."""
+
+    given: Mapping[str, int]
+    """The sizes that the caller gave."""
+    derived: Mapping[str, int]
+    """Sizes of further symbols: at the given ones no others are legal."""
+    model: ModelProto | None
+    """The copy, unless it was written to a file."""
+    path: str
+    """The file that it was written to; empty if it is in memory."""
+    nodes_before: int
+    """Nodes of the original, those of subgraphs included."""
+    nodes: int
+    """Nodes of the copy, counted in the same way."""
+    folded: int
+    """Nodes in place of which the copy has a constant."""
+    inlined: int
+    """Ifs in place of which the copy has the branch that is taken."""
+    dropped: tuple[str, ...]
+    """Initialisers that the copy does not need."""
+    bytes_before: int
+    """Bytes of the original, external data not counted."""
+    bytes: int
+    """Bytes of the copy, counted in the same way."""
+    calls: int
+    """Calls of the model's own functions in the copy. The bodies of these functions stay as they are."""
+    dynamic: Dynamic
+    """What is not fixed in the copy, and the symbols and nodes that it hangs on."""
+    clauses: tuple[Clause, ...]
+    """What the symbols without a size must meet, if there are any."""
+    possible_failures: tuple[PossibleFailure, ...]
+    """Nodes that may fail on some data at these sizes; known if no symbol is left."""
+    without_trip: tuple[str, ...] = ()
+    """Outputs of loops to which onnxruntime gives other sizes in the copy, if the loop has no trip: such an output has
+    no elements, and takes its sizes from what type inference finds in the body. It finds more at fixed sizes."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Types that would keep the copy from loading."""
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the copy and that are beside the original."""
+
+    @property
+    def is_static(self) -> bool:
+        """Every size in the copy is a number."""
+        return not self.dynamic
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name}={size}" for name, size in {**self.given, **self.derived}.items()) or "no sizes"
+        count = len(self.dynamic.outputs) + len(self.dynamic.inner)
+        state = "static" if self.is_static else f"{count:,} {'value' if count == 1 else 'values'} of dynamic shape"
+        return f"frozen at {at}: {self.nodes:,} of {self.nodes_before:,} nodes, {state}"
+
+    def __repr__(self) -> str:
+        return f"<Frozen: {self}>"
+
+
+def freeze(analysed: Analysed, sizes: Sizes, target: str = "", *, copy_weights: bool = False) -> Frozen:
+    """See `Result.freeze`."""
+    if target and target != STANDARD_OUTPUT:
+        check_target("", target)
+    fixed = fix(analysed, sizes)
+    with analysed.loaded.opened() as opened:
+        outline = Outline(opened.data)
+        if target and target != STANDARD_OUTPUT:
+            check_weights(outline.model, analysed.folder, target)
+        base = _declared(outline.model, fixed)
+        fixed = redeclared(fixed, base, analysed.assumptions)
+        fixed, typed, left_out = _typed(base, fixed, analysed.assumptions)
+        before = _nodes(outline.model)
+        rewritten = rewrite(fixed.bound, typed, Exact(fixed.bound, fixed.sizes))
+        _check_loads(outline.model, typed, len(analysed.nodes))
+        pieces = spliced(opened.data, 0, len(opened.data), changes(outline, rewritten))
+        size = len(opened.data)
+        model, weights = None, []
+        if target:
+            weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
+        else:
+            model = _joined(opened, pieces)
+    return Frozen(
+        fixed.given,
+        fixed.derived,
+        model,
+        target,
+        before,
+        _nodes(typed),
+        rewritten.folded,
+        rewritten.inlined,
+        tuple(tensor.name for tensor in rewritten.dropped),
+        size,
+        size_of(pieces),
+        _calls(typed),
+        dynamic(fixed.bound),
+        fixed.clauses,
+        fixed.possible_failures,
+        fixed.without_trip,
+        left_out,
+        tuple(weights),
+    )
+
+
+def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
+    """A copy with the sizes in the types of its inputs."""
+    base = ModelProto()
+    base.CopyFrom(original)
+    analysed, sizes = fixed.bound, fixed.sizes
+    for info in base.graph.input:
+        node = analysed.input_nodes.get(info.name)
+        if node is not None:
+            _write(info.type, analysed.declared_inputs.values[node], sizes)
+    for info in (*base.graph.output, *base.graph.value_info):
+        _forget(info.type, sizes)
+    return base
+
+
+def _typed(
+    base: ModelProto, fixed: FixedSizes, assumptions: Sequence[Relation]
+) -> tuple[FixedSizes, ModelProto, tuple[LeftOut, ...]]:
+    """A copy with all types that follow from the sizes.
+
+    The sizes are in its inputs, so that the metadata have the assumptions of the caller only.
+    """
+    left_out: dict[LeftOut, None] = {}
+    while True:
+        found, more = annotated(fixed.bound, Style(outputs=True), model=base)
+        left_out |= dict.fromkeys(more)
+        _state(found, base, assumptions)
+        is_idle = any(True for _ in idle_loops(fixed.bound))
+        _restore(base, found, whole=is_idle)
+        if not is_idle or found == base:
+            return fixed, found, tuple(left_out)
+        # Types that were written may give an output without a trip other sizes.
+        base, fixed = found, redeclared(fixed, found, assumptions)
+
+
+def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:
+    """Write the assumptions of the caller into the metadata, or leave there what was."""
+    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
+        model.metadata_props.remove(entry)
+    stated = [item.value for item in before.metadata_props if item.key == ASSUMING_KEY]
+    if assumptions or stated:
+        text = " and ".join(map(str, assumptions)) if assumptions else stated[0]
+        model.metadata_props.add(key=ASSUMING_KEY, value=text)
+
+
+def _restore(before: ModelProto, after: ModelProto, *, whole: bool) -> None:
+    """Leave the declared outputs of the bodies of loops as they were, or with `whole` all declarations in them: where a
+    loop has no trip, a runtime takes the sizes of its outputs from them.
+    """
+    pending = [(before.graph, after.graph)]
+    while pending:
+        graphs_of = pending.pop()
+        for old, new in zip(*(graph.node for graph in graphs_of), strict=True):
+            pairs = list(zip(bodies(old), bodies(new), strict=True))
+            if new.op_type == "If":
+                pending += pairs
+                continue
+            for old_body, new_body in pairs:
+                if whole:
+                    new_body.CopyFrom(old_body)
+                else:
+                    for number, info in enumerate(old_body.output):
+                        new_body.output[number].CopyFrom(info)
+                    pending.append((old_body, new_body))
+
+
+def _write(declared: TypeProto, value: Value, sizes: Mapping[str, int]) -> None:
+    """Write the sizes into the type of an input."""
+    if isinstance(value, OptionalOf):
+        _write(declared.optional_type.elem_type, value.element, sizes)
+    elif isinstance(value, Tensor) and value.shape.rank is not None:
+        for proto, dim in zip(declared.tensor_type.shape.dim, value.shape.dims, strict=True):
+            size = size_at(dim, sizes)
+            if size is not None:
+                proto.dim_value = size
+            elif isinstance(dim, Expr) and not dim.free_symbols.isdisjoint(sizes):
+                rest = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
+                proto.dim_param = format_dim_param(rest) if isinstance(rest, Expr) else ""
+
+
+def _forget(declared: TypeProto, sizes: Mapping[str, int]) -> None:
+    """Remove the dims of a type that mention a fixed symbol: the analysis knows them, or nobody does."""
+    for proto in declared.tensor_type.shape.dim if declared.HasField("tensor_type") else ():
+        text = proto.dim_param
+        if text and not _symbols(text).isdisjoint(sizes):
+            proto.ClearField("dim_param")
+
+
+def _symbols(text: str) -> frozenset[str]:
+    dim = read_dim_param(text, ()).dim
+    return frozenset({text}) | (dim.free_symbols if isinstance(dim, Expr) else frozenset())
+
+
+def _check_loads(original: ModelProto, frozen: ModelProto, nodes: int) -> None:
+    """Raises UsageError if type inference, which runtimes run when they load a model, refuses the copy alone."""
+    if nodes > MAX_INFERRED:
+        return
+    before, after = refusals(original), refusals(frozen)
+    if before is not None and after:
+        new = next(iter(after - before), None)
+        if new is not None:
+            raise UsageError(f"the frozen model would not load, though the model does: {new}")
+
+
+def _joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
+    """The model in the pieces."""
+    if size_of(pieces) > MAX_FILE:
+        raise UsageError(f"the frozen model has {size_of(pieces):,} bytes, too many for memory: give a path")
+    view = memoryview(opened.data)
+    parts = [bytes(view[p.start : p.end]) if isinstance(p, Span) else p for p in pieces]
+    view.release()
+    model = ModelProto()
+    model.ParseFromString(b"".join(parts))
+    return model
+
+
+def _nodes(model: ModelProto) -> int:
+    return sum(len(graph.node) for graph in graphs(model.graph))
+
+
+def _calls(model: ModelProto) -> int:
+    names = {(function.domain, function.name) for function in model.functions}
+    return sum((node.domain, node.op_type) in names for graph in graphs(model.graph) for node in graph.node)
+
+
+__all__ = ["Frozen", "freeze"]
