@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from absint.errors import UsageError
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
+from absint.program.again import lower
 from absint.program.limits import Progress, Watch
-from absint.program.lowering import Lowerer
 from absint.result import Result
 from absint.rules.lookup import Lookup
 from absint.shapes.analysis import Trace
@@ -103,7 +103,7 @@ def analyze(
         loaded = load(model)
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
-        lowered = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
+        lowered = lower(loaded, lookup, defaults=defaults, premises=premises, watch=watch)
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.parameters)
     assumptions = read_assumptions(assume, inputs)

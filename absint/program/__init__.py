@@ -7,6 +7,7 @@
 From a model to a program:
 
     lowering          walks the bodies; lowering_control lowers control flow, and sees a Lowerer of lowered
+    again             a variant of a model, lowered as the model was
     lowered           Lowered, the program with what the model declares; bodies and calls under way
     sources           inputs and initialisers as nodes; overridable: those that a caller may replace
     instances         which operation an operator instance gets

@@ -65,7 +65,7 @@ class Lowered:
     definition_texts: Mapping[str, str] = field(default_factory=dict)
     """Names of long dims that an annotated model defines, with their texts."""
     lower: Callable[[Loaded], Lowered] | None = None
-    """Lowers another model as this one was lowered; None for the body of a function."""
+    """Lowers another model as this one was lowered, if `absint.program.again` lowered it."""
 
     @cached_property
     def definitions(self) -> Mapping[Symbol, Dim]:

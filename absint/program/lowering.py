@@ -62,7 +62,6 @@ class Lowerer:
         """
         self.loaded = loaded
         self._lookup = lookup
-        self._defaults = defaults
         self._watch = watch
         self._most = MAX_NODES
         self.program = Program(premises=premises)
@@ -120,8 +119,7 @@ class Lowerer:
         signature, refused, declaring = sources.signature, sources.refused, self._declaring
         program.read_declared = partial(declared_shapes, declaring, signature.inputs)
         texts = definition_texts(model)
-        again = partial(lower, lookup=self._lookup, defaults=self._defaults, premises=program.premises)
-        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts, again)
+        return Lowered(program, signature, diagnostics, declaring, self._bodies, refused, self._watch, texts)
 
     def _walk(self) -> None:
         while self._frames:
@@ -400,8 +398,3 @@ class Lowerer:
     def error(self, code: str, where: str, message: str) -> None:
         """Report a fault of the model."""
         self._report.error(code, where, message)
-
-
-def lower(loaded: Loaded, lookup: Lookup, *, defaults: bool, premises: bool) -> Lowered:
-    """Lower a model. Raises ModelError as `Lowerer.run` does."""
-    return Lowerer(loaded, lookup, defaults=defaults, premises=premises).run()

@@ -152,8 +152,15 @@ def test_sizes_that_no_others_go_with_are_illegal() -> None:
     result = absint.analyze(summed)
     with pytest.raises(IllegalSizesError, match="Add #1"):
         result.freeze({"N": 9})
-    assert result.freeze({"N": 3}).derived == {}
-    assert [str(clause.relation) for clause in result.freeze({"N": 3}).clauses] == ["M == 5 or M == -2"]
+    assert result.freeze({"N": 3}).derived == {"M": 5}
+
+
+def test_what_is_left_of_the_contract() -> None:
+    rows = model("(float[N, M] x) => (float[A, 6] y) {t = Constant<value_ints=[-1, 6]>()  y = Reshape(x, t)}")
+    frozen = absint.analyze(rows).freeze({"N": 4})
+    assert [str(clause.relation) for clause in frozen.clauses] == ["M % 3 == 0"]
+    with pytest.raises(IllegalSizesError, match=r"illegal at N=4, M=2: Reshape"):
+        absint.analyze(rows).freeze({"N": 4, "M": 2})
 
 
 def test_a_size_that_follows_is_fixed_too() -> None:

@@ -1,0 +1,29 @@
+"""Lowering a variant of a model as the model itself was lowered."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from absint.program.lowering import Lowerer
+
+if TYPE_CHECKING:
+    from absint.model.load import Loaded
+    from absint.program.limits import Watch
+    from absint.program.lowered import Lowered
+    from absint.rules.lookup import Lookup
+
+
+def lower(
+    loaded: Loaded, lookup: Lookup, *, defaults: bool = False, premises: bool = True, watch: Watch | None = None
+) -> Lowered:
+    """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits.
+
+    Raises ModelError as `Lowerer.run` does.
+    """
+    found = Lowerer(loaded, lookup, defaults=defaults, premises=premises, watch=watch).run()
+    found.lower = partial(lower, lookup=lookup, defaults=defaults, premises=premises)
+    return found
+
+
+__all__ = ["lower"]
