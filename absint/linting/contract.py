@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.limits import Limits
@@ -26,6 +26,7 @@ from absint.solver.prove import holds
 if TYPE_CHECKING:
     from absint.queries.contracts import SymbolFacts
     from absint.solution.analysed import Analysed
+    from absint.solver.constraints import Constraint
 
 LARGEST: Final = 100_000_000
 """A largest legal size above this concerns nobody."""
@@ -36,7 +37,10 @@ _ORDINARY: Final = (64, 65, 97, 224, 1000)
 _CLEAR: Final = ("ABS301", "ABS302", "ABS303")
 """The text says all that a clause about one symbol says."""
 
-_TRIED: Final = 625
+_TRIED: Final = 125
+_SMALL: Final = 70
+"""Most sizes, and requirements, that are tried to find the cause of a clause."""
+
 _SHOWN: Final = 2
 _LONGEST: Final = 500
 
@@ -146,11 +150,27 @@ def _without_0(clause: Clause, analysed: Analysed) -> Clause:
 
 def _excludes_ordinary(clause: Clause) -> bool:
     """Some sizes that nobody would think special break it."""
+    return any(holds(clause.relation, sizes) is False for sizes in _ordinary(clause))
+
+
+def _ordinary(clause: Clause) -> Iterator[Mapping[str, int]]:
     names = sorted(clause.relation.free_symbols)
-    return any(
-        holds(clause.relation, dict(zip(names, sizes, strict=True))) is False
-        for sizes in islice(product(_ORDINARY, repeat=len(names)), _TRIED)
-    )
+    for sizes in islice(product(_ORDINARY, repeat=len(names)), _TRIED):
+        yield dict(zip(names, sizes, strict=True))
+
+
+def _cause(clause: Clause) -> Constraint:
+    """The requirement behind a clause that excludes the most of some sizes that the clause excludes."""
+    tried = chain(({name: n} for name in clause.relation.free_symbols for n in range(1, _SMALL)), _ordinary(clause))
+    broken = [sizes for sizes in tried if holds(clause.relation, sizes) is False][:_SMALL]
+    formulas = islice(dict.fromkeys(constraint.formula for constraint in clause.because), _SMALL)
+    excluded = {formula: sum(_breaks(sizes, formula) for sizes in broken) for formula in formulas}
+    return max(clause.because, key=lambda constraint: excluded.get(constraint.formula, -1))
+
+
+def _breaks(sizes: Mapping[str, int], formula: Relation) -> bool:
+    """The sizes break a requirement, with an ordinary size for every other symbol."""
+    return holds(formula, {**dict.fromkeys(formula.free_symbols, _ORDINARY[0]), **sizes}) is False
 
 
 def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
@@ -162,15 +182,15 @@ def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
 
 
 def _nodes(clause: Clause) -> str:
-    """The first node behind a clause with its reason, and the number of the others."""
-    first = clause.because[0]
+    """The node behind a clause with its reason, and the number of the others."""
+    first = _cause(clause)
     others = len({constraint.origin for constraint in clause.because}) - 1
     more = f"; and {others} more node{'s' * (others > 1)}" if others else ""
     return f"{first.origin}: {first.reason}{more}"
 
 
 def _first_node(clauses: Sequence[Clause]) -> str:
-    return str(clauses[0].because[0].origin)
+    return str(_cause(clauses[0]).origin)
 
 
 def _places(analysed: Analysed) -> Mapping[str, str]:

@@ -45,8 +45,9 @@ def _below(folder: str, root: Path, exclude: Patterns) -> Iterator[str]:
 
 
 def shown(path: str) -> str:
-    """The path as findings show it, with slashes: from the working directory if it is below."""
-    return relative(path, Path.cwd())
+    """The path as findings show it, with slashes: from the working directory if it is below, else as it is given."""
+    here = relative(path, Path.cwd())
+    return Path(path).as_posix() if os.path.isabs(here) else here
 
 
 def relative(path: str, root: Path) -> str:

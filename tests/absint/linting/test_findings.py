@@ -10,10 +10,15 @@ import pytest
 
 import absint
 from absint.diagnostics import Diagnostic, Severity
+from absint.lattices.logic.relation import TRUE, disjunction, eq, ge
+from absint.lattices.terms.expr import symbol
 from absint.linting.codes import OF_DIAGNOSTICS, RULES, SILENT
+from absint.linting.contract import _cause
 from absint.linting.finding import Finding, fingerprints
 from absint.linting.model import findings
 from absint.linting.running import _grouped
+from absint.solver.constraints import Constraint, Origin
+from absint.solver.contracts.contract import Clause
 from tests.absint.auditing.models import model
 from tests.absint.linting.models import BUILT, PAIRS, Pair, external
 
@@ -210,3 +215,14 @@ def test_a_stopped_analysis_says_so(tmp_path: Path) -> None:
     onnx.save(model("(float[N] x) => (z) {a = Relu(x) b = Abs(a) z = Neg(b)}"), path)
     codes = [item.code for item in findings(absint.analyze(path, max_nodes=1))]
     assert "ABS004" in codes
+
+
+def test_the_node_that_excludes_the_most_is_the_cause() -> None:
+    """A window demands a size of at least 1 first; that branches meet again makes it a multiple of 4."""
+    window, branches = (Origin(n, "", name, name, name) for n, name in enumerate(("Conv", "Concat")))
+    H, B = symbol("H"), symbol("B")
+    stated = [(ge(H, 1), window), (disjunction(eq(H % 2, 0), eq(B, 0)), branches)]
+    stated += [(disjunction(eq(H % 4, 0), eq(B, 0)), branches._replace(name="deeper"))]
+    because = tuple(Constraint(relation, TRUE, origin, "required", "") for relation, origin in stated)
+    assert _cause(Clause(eq(H % 4, 0), because)).origin.name == "deeper"
+    assert _cause(Clause(ge(H, 1), because)).origin.name == "Conv"

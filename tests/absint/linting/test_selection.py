@@ -108,6 +108,15 @@ def test_models_below_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         models(["skip"], tmp_path, skip)
 
 
+def test_paths_elsewhere_stay_as_they_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "a.onnx").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    assert models(["../a.onnx"], tmp_path, Patterns()) == ["../a.onnx"]
+    assert models([".."], tmp_path, Patterns()) == ["../a.onnx"]
+    assert models([tmp_path / "a.onnx"], tmp_path, Patterns()) == [(tmp_path / "a.onnx").as_posix()]
+
+
 SETTINGS = """
 [tool.absint.lint]
 select = ["ABS1", "ABS3"]
