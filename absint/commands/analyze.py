@@ -47,7 +47,12 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
     show_default=True,
     help="Refine shapes by the requirements of nodes: not at all, as facts, or with proofs by Z3 too.",
 )
-@click.option("--trace", metavar="VALUE", multiple=True, help="Show each visit that changes what is known of a value.")
+@click.option(
+    "--trace",
+    metavar="VALUE",
+    multiple=True,
+    help="Show each visit that changes what is known of a value; absint explain shows where its dims come from.",
+)
 @click.option("--timings", "timed", is_flag=True, help="Show where the time goes.")
 @click.option("--no-plugins", is_flag=True, help="Ignore rules that installed packages ship.")
 @click.option("--no-schema-inference", is_flag=True, help="Do not ask onnx schemas about operators without a rule.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,11 +19,14 @@ from absint.commands.codes import FINE
 from absint.commands.models import models_argument
 from absint.commands.places import read_place
 from absint.errors import UsageError
+from absint.lattices.text.escapes import plain
 
 if TYPE_CHECKING:
     from absint.explain.explanation import Explanation
     from absint.result import Result
     from absint.shapes.sizes import Sizes
+
+_LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
 
 @click.command()
@@ -50,6 +54,9 @@ def explain(
 
     The derivation goes back to inputs, constants and data-dependent sizes. A value of a subgraph is named with its
     path, as loop1/body/y.
+
+    This is about the origin of a size. How the analysis reached it, visit by visit, as in a loop that is widened, is
+    shown by absint analyze MODEL --trace VALUE.
     """
     place, *others = value
     if others:
@@ -64,6 +71,10 @@ def explain(
 
         write(assumed(result, width_of()))
         click.echo(str(found))
+        if any(step.operator in _LOOPS for step in found.steps):
+            name = f"{found.path}/{found.value}" if found.path else found.value
+            command = f"absint analyze {quote(model)} --trace {quote(name)}"
+            click.echo(plain(f"(a loop is involved: {command} shows its visits)"))
     return FINE
 
 

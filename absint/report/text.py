@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from absint.declared.diagnostics import diagnostics as all_diagnostics
@@ -88,6 +89,9 @@ def report(
         yield from _values(analysed, texts, width)
     for history in traced:
         yield from _trace(history, texts, width)
+    if traced:
+        origin = quote(analysed.origin)
+        yield from _hint(f"where a dim comes from: absint explain {origin} {quote(traced[0].place + '[0]')}", width)
     rest = [*_summary(analysed, texts, width), *_claims(analysed, texts, width)]
     yield from definitions(texts, width)
     yield from rest
@@ -163,6 +167,10 @@ def _values(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
 def _trace(history: Traced, texts: Where, width: int) -> Iterator[Line]:
     rows = [(f"visit {change.visit}", described(change.value, texts)) for change in history.changes]
     yield from _section(f"trace of {plain(history.place)} ({plain(history.node)})", rows, width)
+
+
+def _hint(text: str, width: int) -> Iterator[Line]:
+    yield from (Line(part, "dim") for part in wrapped(f"  ({plain(text)})", width, 4))
 
 
 def _claims(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:

@@ -207,6 +207,7 @@ trace of loop/body/c2 (Concat loop/body/#1)
 
 trace of x (input x)
   visit 1  FLOAT [N, 4]
+  (where a dim comes from: absint explain loop.onnx 'loop/body/c[0]')
 
 totals
 """
