@@ -25,6 +25,11 @@ LOOP = """(float[N, 3] x, int64 trips, bool go, seq(float[N]) s, optional(float[
     y = Loop(trips, go, x) <body = b (int64 i, bool c, float[N, 3] a) => (bool c, float[N, 3] z) {z = Relu(a)}>
     last = Identity(y)
 }"""
+BAKED = """(float[2, 3, 4] x) => (z, y, w) <
+    int64[2] target = {2, 12}, int64[3] whole = {2, 3, 4}, float[2, 3, 4] mask
+> {
+    y = Reshape(x, target)  z = Expand(x, whole)  w = Add(x, mask)
+}"""
 SMALL = ("product", "unet", "never", "free", "fixed", "matched", "odd", "branches", "sizes", "broken", "loop")
 
 
@@ -62,7 +67,14 @@ def check(document: Any) -> str:
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_models()
-    small = (("sizes", SIZES), ("broken", BROKEN), ("pooled", POOLED), ("sliced", SLICED), ("loop", LOOP))
+    small = (
+        ("sizes", SIZES),
+        ("broken", BROKEN),
+        ("pooled", POOLED),
+        ("sized", BAKED),
+        ("sliced", SLICED),
+        ("loop", LOOP),
+    )
     for name, text in small:
         onnx.save(parser.parse_model(f'<ir_version: 10, opset_import: ["": 18, "my": 1]> g {text}'), f"{name}.onnx")
     np.savez("feeds.npz", image=np.zeros((1, 3, 32, 32), np.float32))
@@ -129,6 +141,9 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("diff product.onnx product.onnx", "diff"),
         ("profile DETECTOR batch=1..4..8 height=32..64 width=32..64", "profile"),
         ("profile unet.onnx H=2..8 W=2", "profile"),
+        ("dynamize fixed.onnx x[0]=batch", "dynamize"),
+        ("dynamize sized.onnx x[0]=batch x[1]=seq", "dynamize"),
+        ("dynamize sized.onnx x[0]=batch --fix", "dynamize"),
         ("policies", "policies"),
     ],
 )  # fmt: skip

@@ -15,10 +15,11 @@ from absint.commands.models import models_argument
 @settings_options
 @models_argument(several=False, sized=False)
 def report(model: str, settings: Settings, output: str, assume: tuple[str, ...]) -> int:
-    """Write a page to look at MODEL: its graph with shapes, legal sizes, cost and memory.
+    """Write an HTML page to look at MODEL.
 
-    OUT is one HTML file that needs no server and no network. Sliders set the sizes of the inputs, and every shape, cost
-    and peak follows; illegal sizes show the node that fails. Without scripts it is a plain document.
+    The page has the graph with shapes, legal sizes, cost and memory. OUT is one HTML file that needs no server and no
+    network. Sliders set the sizes of the inputs, and every shape, cost and peak follows; illegal sizes show the node
+    that fails. Without scripts it is a plain document.
     """
     from absint.model.writing import check_target, write_file
 

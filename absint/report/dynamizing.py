@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import json_text, plain
+from absint.report.documents import head_of
 from absint.report.relations import by_nodes, plural
 from absint.report.text import Line, wrapped
-from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.dynamizing.dynamize import Baked, Dynamized
@@ -89,9 +89,7 @@ def document(result: Result, found: Dynamized) -> str:
     """As a JSON object, schema `absint.dynamize/1`."""
     return json_text(
         {
-            "schema": SCHEMA,
-            "absint": VERSION,
-            "model": result.origin,
+            **head_of(SCHEMA, result),
             "sizes": dict(found.sizes),
             "axes": {name: {str(axis): text for axis, text in axes.items()} for name, axes in found.axes.items()},
             "fixed": found.fixed,
