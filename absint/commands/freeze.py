@@ -44,7 +44,7 @@ def freeze(
     assume: tuple[str, ...],
     form: str,
 ) -> int:
-    """Write a copy of MODEL with fixed sizes, and all folded that they decide.
+    """Write a copy of MODEL with fixed sizes, folded.
 
     \b
     absint freeze MODEL batch=1 seq=128 -o OUT            fix two symbols
