@@ -130,7 +130,7 @@ def _settings(config: str | None, isolated: bool) -> Settings:
 
 def _given(models: tuple[str, ...]) -> bytes | tuple[str, ...]:
     if "-" not in models:
-        return models
+        return models or (".",)
     if len(models) > 1:
         raise UsageError("- is a model from standard input: give no other")
     return sys.stdin.buffer.read()

@@ -156,8 +156,9 @@ RULES: Final = {
         LintRule(
             "ABS301", "only-one-size", WARNING,
             "A dim of an input is a symbol, but only one size is legal.",
-            "The size of the example was baked in: callers who believe the symbol fail. Declare the size, or export "
-            "the model so that it follows the input; `absint contract` shows the nodes.",
+            "The size of the example was baked in: callers who believe the symbol fail. Export the model so that it "
+            "follows the input. Or declare the size with `absint freeze`; `absint dynamize --fix` makes it symbolic "
+            "again, and rewrites or names the constants that hold it.",
         ),
         LintRule(
             "ABS302", "few-sizes", WARNING,

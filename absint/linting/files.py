@@ -20,7 +20,7 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
     Raises UsageError for a path that is not there, and if folders are given and no model is left.
     """
     found: dict[str, None] = {}
-    for item in given or (".",):
+    for item in given:
         path = os.fspath(item)
         if os.path.isdir(path):
             found.update(dict.fromkeys(_below(path, root, exclude)))
@@ -29,7 +29,8 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
         elif not (force and exclude.match(relative(path, root))):
             found[shown(path)] = None
     if not found and not force:
-        raise UsageError(f"there is no model to check: no file below {_listed(given)} ends with {SUFFIX}")
+        why = f"no file below {_listed(given)} ends with {SUFFIX}" if given else "none is given"
+        raise UsageError(f"there is no model to check: {why}")
     return list(found)
 
 
@@ -60,7 +61,7 @@ def relative(path: str, root: Path) -> str:
 
 
 def _listed(given: Sequence[str | os.PathLike[str]]) -> str:
-    return ", ".join(os.fspath(item) for item in given[:3]) or "the working directory"
+    return ", ".join(os.fspath(item) for item in given[:3])
 
 
 __all__ = ["SUFFIX", "models", "relative", "shown"]

@@ -97,7 +97,9 @@ def test_models_below_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         path.touch()
     skip = Patterns(("skip",))
     assert models(["."], tmp_path, skip) == ["b.onnx", "a/z.onnx", "a/b/c.ONNX"]
-    assert models([], tmp_path, skip) == models([tmp_path], tmp_path, skip)
+    assert models([tmp_path], tmp_path, skip) == models(["."], tmp_path, skip)
+    with pytest.raises(UsageError, match="there is no model to check: none is given"):
+        models([], tmp_path, skip)
     assert models(["a", "b.onnx", "a/z.onnx"], tmp_path, skip) == ["a/z.onnx", "a/b/c.ONNX", "b.onnx"]
     assert models(["skip/s.onnx"], tmp_path, skip) == ["skip/s.onnx"]
     assert models(["skip/s.onnx"], tmp_path, skip, force=True) == []
