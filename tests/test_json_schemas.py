@@ -144,6 +144,12 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("dynamize fixed.onnx x[0]=batch", "dynamize"),
         ("dynamize sized.onnx x[0]=batch x[1]=seq", "dynamize"),
         ("dynamize sized.onnx x[0]=batch --fix", "dynamize"),
+        ("freeze DETECTOR", "freeze"),
+        ("freeze DETECTOR batch=1 height=64 width=64 -o out.onnx", "freeze"),
+        ("freeze sizes.onnx N=2 --assume K>=1 -o out.onnx", "freeze"),
+        ("freeze branches.onnx", "freeze"),
+        ("freeze unet.onnx H=3 W=2 -o out.onnx", "freeze"),
+        ("freeze unet.onnx H=3 -o out.onnx", "freeze"),
         ("policies", "policies"),
     ],
 )  # fmt: skip

@@ -11,10 +11,10 @@ from absint.lattices.logic.relation import FALSE
 from absint.lattices.text.escapes import json_text, plain
 from absint.queries.outcomes import place_of
 from absint.report.checks import listed
+from absint.report.documents import head_of
 from absint.report.relations import brief, failures_by_reason, plural, reason, sizes
 from absint.report.text import Line, wrapped
 from absint.solution.naming import where
-from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.freezing.dynamic import Cause, DynamicValue
@@ -208,7 +208,7 @@ def fewest_document(result: Result, found: Fewest) -> str:
 
 
 def _head(result: Result) -> Mapping[str, object]:
-    return {"schema": "absint.freeze/1", "absint": VERSION, "model": result.origin}
+    return head_of("absint.freeze/1", result)
 
 
 def _entry(value: DynamicValue) -> Mapping[str, object]:
