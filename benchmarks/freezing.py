@@ -2,9 +2,9 @@
 
     python benchmarks/freezing.py --peers DIR [--seconds 120]
 
-DIR is the `bin` of an environment with onnxruntime, onnxsim, onnxslim and polygraphy. Each tool fixes five models of the
-corpus at legal sizes, at sizes at which the model cannot run, and with a misspelt name. For each the table has the exit
-code and the file: `none`, or whether it loads and gives the outputs of the original on the same inputs, with its nodes.
+DIR is the `bin` of an environment with onnxruntime, onnxsim, onnxslim and polygraphy. Each tool fixes five models of
+the corpus at legal sizes, at sizes at which the model cannot run, and with a misspelt name. For each the table has the
+exit code and the file: `none`, or whether it loads and gives the outputs of the original on the same inputs.
 """
 
 from __future__ import annotations
