@@ -58,8 +58,7 @@ def check(document: Any) -> str:
     name = re.fullmatch(r"absint\.([\w-]+)/[0-9]+", form)[1]  # type: ignore[index]
     errors = [f"{error.json_path}: {error.message}"[:300] for error in STRICT[name].iter_errors(document)]
     assert not errors, (form, errors[:5])
-    if name != "constraints":
-        assert document["absint"] == absint.__version__
+    assert document["absint"] == absint.__version__
     return name
 
 
@@ -110,7 +109,7 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
     for model in (*(f"{name}.onnx" for name in SMALL), *EXAMPLES):
         document = printed(capsys, word, model, *more, *options)
         name = check(document)
-        assert name in ("lint", "constraints") or document["model"] == model
+        assert name == "lint" or document["model"] == model
 
 
 @pytest.mark.usefixtures("models")

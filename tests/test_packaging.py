@@ -98,6 +98,9 @@ def test_the_wheel_holds_one_package_and_nothing_else(installed: Installed) -> N
     }
     assert len(sources) > 300
     assert sources <= set(names)
+    schemas = {f"absint/report/schemas/{file.name}" for file in (ROOT / "absint/report/schemas").glob("*.json")}
+    assert len(schemas) > 15
+    assert schemas <= set(names)
 
 
 def test_the_package_comes_from_the_wheel(installed: Installed) -> None:

@@ -34,7 +34,7 @@ def exported(result: Result, form: Form, roles: Sequence[Role] = (), *, everythi
 
                 return "".join(f"{line.text}\n" for line in report(result, found, 1 << 30, everything=everything))
             case "json":
-                return export.to_json(found)
+                return export.to_json(found, model=result.origin)
             case "smtlib":
                 return export.to_smtlib(found)
             case "python":

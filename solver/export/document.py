@@ -27,12 +27,15 @@ from absint.solver.export.records import (
     symbol_records,
 )
 from absint.solver.export.trees import Trees
+from absint.version import VERSION
 
 _WHERE: Final = "document"
 
 
-def to_json(constraints: ConstraintSet) -> str:
-    """The set as a JSON document, every relation as text and as a tree; `from_json` reads it back.
+def to_json(constraints: ConstraintSet, *, model: str = "") -> str:
+    """The set as a JSON document about the model of that name, every relation as text and as a tree.
+
+    `from_json` reads the set back.
 
     Raises ExportError for a set whose symbols have no text: internal names, or one name for two symbols.
     """
@@ -43,6 +46,8 @@ def to_json(constraints: ConstraintSet) -> str:
 
     parts = [
         f'"format": {dump(FORMAT)}',
+        f'"absint": {dump(VERSION)}',
+        f'"model": {dump(model)}',
         f'"symbols": {_lines(symbol_records(symbols))}',
         f'"constraints": {_lines(constraint_record(c, write) for c in constraints)}',
         f'"doubts": {_lines(possible_failure_record(d, write) for d in constraints.possible_failures)}',
@@ -65,7 +70,7 @@ def from_json(text: str) -> ConstraintSet:
     root = load(text, _WHERE)
     if isinstance(root, dict):
         read_format(root.get("format"), "format")
-    record = fields(root, _WHERE, ("format", "symbols", "constraints", "doubts"))
+    record = fields(root, _WHERE, ("format", "symbols", "constraints", "doubts"), ("absint", "model"))
     symbols, trees = read_symbols(record["symbols"], "symbols"), Trees()
 
     def read(value: Json, where: str) -> Relation:
