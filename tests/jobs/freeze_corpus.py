@@ -106,7 +106,8 @@ def _inferred(path: Path, known: set[str], total: Counter[str]) -> Iterator[str]
     undeclared = [name for name in tensors_open(onnx.shape_inference.infer_shapes(model)) if name not in known]
     if undeclared:
         yield f"no static type for {undeclared[:3]}"
-    for who, infer in (("onnx", unknown_to_onnx), ("onnxruntime", unknown_to_onnxruntime)):
+    others = {"onnx": unknown_to_onnx, "onnxruntime": lambda model: unknown_to_onnxruntime(model, path.parent)}
+    for who, infer in others.items():
         try:
             left = [name for name in infer(model) if name not in known]
         except ImportError:

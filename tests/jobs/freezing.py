@@ -90,11 +90,13 @@ def unknown_to_onnx(model: onnx.ModelProto) -> list[str]:
     return list(_open(inferred))
 
 
-def unknown_to_onnxruntime(model: onnx.ModelProto) -> list[str]:
-    """The same of onnxruntime's symbolic_shape_infer. Raises ImportError where it cannot be imported."""
+def unknown_to_onnxruntime(model: onnx.ModelProto, folder: Path) -> list[str]:
+    """The same of onnxruntime's symbolic_shape_infer, which reads weights from the working directory, and leaves a file
+    there where it fails. Raises ImportError where it cannot be imported.
+    """
     from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):  # it leaves a file where it fails
+    with chdir(folder):
         inferred = SymbolicShapeInference.infer_shapes(stripped(model), auto_merge=False, guess_output_rank=False)
     return list(_open(inferred))
 

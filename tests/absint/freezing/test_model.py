@@ -12,6 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 import absint
 from absint import IllegalSizesError, UsageError
 from absint.model.outlines import Outline
+from absint.model.wire.fields import encoded
 from tests.jobs.freezing import same, session
 
 BIG = 3000
@@ -322,3 +323,23 @@ def test_parts_of_an_outline_get_their_data_back() -> None:
     content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
     assert onnx.NodeProto.FromString(content) == large().graph.node[1]
     assert all(len(piece) < 200 for piece in pieces if isinstance(piece, bytes))
+
+
+def test_a_file_of_over_2_gb(tmp_path: Path) -> None:
+    """Its weights are a hole, in the copy too."""
+    count = 550_000_000
+    rest = model("(float[N] x, int64[1] i) => (float[A] y) {s = Shape(x)  p = Gather<axis=0>(w, i)  y = Expand(p, s)}")
+    graph = rest.graph.SerializeToString()
+    rest.ClearField("graph")
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[count]).SerializeToString()
+    tensor += encoded(TensorProto.RAW_DATA_FIELD_NUMBER << 3 | 2) + encoded(4 * count)
+    graph += encoded(onnx.GraphProto.INITIALIZER_FIELD_NUMBER << 3 | 2) + encoded(len(tensor) + 4 * count) + tensor
+    with open(tmp_path / "large.onnx", "wb") as file:
+        file.write(rest.SerializeToString())
+        file.write(encoded(ModelProto.GRAPH_FIELD_NUMBER << 3 | 2) + encoded(len(graph) + 4 * count) + graph)
+        file.truncate(file.tell() + 4 * count)
+    frozen = absint.analyze(tmp_path / "large.onnx").freeze({"N": 5}, tmp_path / "frozen.onnx")
+    found = (tmp_path / "frozen.onnx").stat()
+    assert frozen.bytes == found.st_size > 1 << 31
+    assert found.st_blocks * 512 < 1 << 20
+    assert str(absint.analyze(tmp_path / "frozen.onnx").shapes["y"]) == "[5]"
