@@ -102,6 +102,7 @@ class Frame:
 
     __slots__ = (
         "attributes",
+        "computed",
         "done",
         "gate",
         "imports",
@@ -128,6 +129,8 @@ class Frame:
         stack: tuple[str, ...] = (),
     ) -> None:
         self.nodes = iter(nodes)
+        self.computed: frozenset[str] | None = None
+        """The names that nodes compute from the first one on that reads a name which is not defined yet."""
         self.numbers = count()
         self.scope = scope
         self.path = path

@@ -164,22 +164,25 @@ class Lowerer:
 
     def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
-        rest = [node, *frame.nodes]
-        if not any(name in later.output for later in rest):
-            frame.nodes = iter(rest[1:])
+        if frame.computed is None:
+            rest = list(frame.nodes)
+            frame.nodes = iter(rest)
+            frame.computed = frozenset(output for later in (node, *rest) for output in later.output)
+        if name not in frame.computed:
             return False
+        rest = [node, *frame.nodes]
         where = str(frame.path) or "the graph"
         frame.nodes = iter(sorted_nodes(rest, self._captures.reads, f"{self.loaded.origin}: {where}"))
         self._report.warn("unsorted", where, "nodes are not in topological order; analysed in a sorted order")
         return True
 
     def _advance(self, frame: Frame) -> bool:
-        """Lower nodes of a frame until it ends (False) or another frame has been pushed (True)."""
+        """Lower nodes of a frame until it ends (False), or it is to be continued, perhaps after another one (True)."""
         names, find, path, gate = frame.scope.names, frame.scope.find, frame.path, frame.gate
         operations, formals = frame.operations, frame.attributes
         nodes, frames, functions = self.program.nodes, self._frames, self._functions
-        depth, own = len(frames), names.__getitem__
-        for number, node in zip(frame.numbers, frame.nodes, strict=False):
+        depth, own, remaining = len(frames), names.__getitem__, frame.nodes
+        for node, number in zip(remaining, frame.numbers, strict=False):
             attributes: Sequence[AttributeMessage]
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
@@ -223,7 +226,7 @@ class Lowerer:
                 self._special(Call(node, number, attributes, operands, outputs, frame))
                 if len(frames) != depth:
                     return True
-        return False
+        return frame.nodes is not remaining  # those behind an input that nobody computes
 
     def _undefined(self, name: str, node: NodeMessage, number: int, frame: Frame) -> Operand:
         self.error("undefined-input", place_of(node, number, frame), f"input {name!r} is not computed by any node")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -208,6 +209,25 @@ def test_names_inside_a_function_are_its_own() -> None:
     result = analyze(model(nodes, [floats("x", "N")], ["t", "y", "z"], functions=[inner, leaky]))
     assert (shape(result, "t"), shape(result, "y")) == ("[N]", "[2*N]")
     assert codes(result) == ["undefined-input"]
+
+
+def test_what_follows_an_undefined_input_is_analysed() -> None:
+    """Nothing is dropped, nodes keep their numbers, and what is not sorted behind it is sorted."""
+    nodes = [node("Add", ["x", "q"], ["a"]), node("Relu", ["a"], ["b"]), node("Add", ["r", "x"], ["c"])]
+    nodes += [node("Neg", ["e"], ["d"]), node("Concat", ["x", "x"], ["e"], axis=0)]
+    result = analyze(model(nodes, [floats("x", "N")], ["b", "c", "d"]))
+    assert [(d.code, d.where) for d in result.diagnostics] == [
+        ("undefined-input", "Add #0"), ("undefined-input", "Add #2"), ("unsorted", "the graph"),
+    ]  # fmt: skip
+    assert shape(result, "d") == "[2*N]"
+
+
+def test_many_undefined_inputs_take_linear_time() -> None:
+    nodes = [node("Add", [f"x{n}", f"y{n}"], [f"z{n}"]) for n in range(20_000)]
+    start = process_time()
+    result = analyze(model(nodes, [floats("x", "N")], ["z0"]))
+    assert codes(result).count("undefined-input") == 40_000
+    assert process_time() - start < 20
 
 
 def nested_functions(depth: int) -> ModelProto:
