@@ -130,7 +130,6 @@ class Frame:
     ) -> None:
         self.nodes = iter(nodes)
         self.computed: frozenset[str] | None = None
-        """The names that nodes compute from the first one on that reads a name which is not defined yet."""
         self.numbers = count()
         self.scope = scope
         self.path = path
@@ -141,6 +140,14 @@ class Frame:
         self.done = done
         self.attributes = attributes
         self.stack = stack
+
+    def computes(self, name: str, node: NodeMessage) -> bool:
+        """This node or one behind it computes a name that is not defined yet; the nodes are gone through once."""
+        if self.computed is None:
+            rest = list(self.nodes)
+            self.nodes = iter(rest)
+            self.computed = frozenset(output for later in (node, *rest) for output in later.output)
+        return name in self.computed
 
 
 class Call(NamedTuple):

@@ -164,11 +164,7 @@ class Lowerer:
 
     def _resort(self, frame: Frame, node: NodeMessage, name: str) -> bool:
         """Sort the rest of the body if it computes a name that is not defined yet; else the answer is False."""
-        if frame.computed is None:
-            rest = list(frame.nodes)
-            frame.nodes = iter(rest)
-            frame.computed = frozenset(output for later in (node, *rest) for output in later.output)
-        if name not in frame.computed:
+        if not frame.computes(name, node):
             return False
         rest = [node, *frame.nodes]
         where = str(frame.path) or "the graph"
