@@ -16,7 +16,7 @@ import click
 
 from absint.commands.codes import BAD_INPUT, worst
 from absint.commands.sizes import is_size, read_sizes
-from absint.errors import AbsintError, UsageError
+from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text, plain
 from absint.version import VERSION
 
@@ -169,7 +169,12 @@ def read_model(model: str) -> Loaded:
         return load(model)
     import sys
 
-    return load(sys.stdin.buffer.read(), origin="standard input")
+    from absint.model.opening import MAX_FILE
+
+    content = sys.stdin.buffer.read(MAX_FILE + 1)
+    if len(content) > MAX_FILE:
+        raise ModelError(f"standard input holds more than {MAX_FILE:,} bytes: give the path of a file")
+    return load(content, origin="standard input")
 
 
 __all__ = ["STANDARD_INPUT", "models_argument", "one_file", "read_model", "run_each", "split"]

@@ -54,8 +54,10 @@ def _run(path: str) -> ModuleType:
         with _beside(path):
             exec(code, vars(module))
     except SyntaxError as error:
-        where = f"line {error.lineno}" if error.filename == path else f"{error.filename}, line {error.lineno}"
-        raise UsageError(f"--rules {path}: {where}: {error.msg}") from None
+        where = f"line {error.lineno}: " if error.lineno is not None else ""
+        if error.filename not in (None, path):
+            where = f"{error.filename}, {where}"
+        raise UsageError(f"--rules {path}: {where}{error.msg}") from None
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
         where = f"line {lines[-1]}: " if lines else ""

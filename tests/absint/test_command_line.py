@@ -131,6 +131,12 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(sys, "stdin", Input)
     assert run(["analyze", "-"]) == 2
     assert capsys.readouterr().err == "absint: error: standard input: empty, not an ONNX model\n"
+    monkeypatch.setattr("absint.model.opening.MAX_FILE", 4)
+    Input.buffer = io.BytesIO(bytes(9))
+    assert run(["analyze", "-"]) == 2
+    assert capsys.readouterr().err == (
+        "absint: error: standard input holds more than 4 bytes: give the path of a file\n"
+    )
 
 
 # Rules of one's own
@@ -171,6 +177,8 @@ def test_a_file_of_rules_finds_its_neighbours(capsys: pytest.CaptureFixture[str]
         ("import absint\nabsint.rule('', inputs='X')\n",
          "--rules mine.py: line 2: RuleError: rule: names must list at least one operator, as in @rule('Scale', "
          "inputs='X')"),
+        ("x = '\0'\n", "--rules mine.py: source code string cannot contain null bytes"),
+        ("import near_by_name_broken\n", "--rules mine.py: near_by_name_broken.py, line 1: invalid syntax"),
         ("x = 3\n",
          "--rules mine.py: defines no rule: decorate a function with @absint.rule(names, inputs=...)"),
         (None, "--rules mine.py does not exist"),
@@ -179,10 +187,12 @@ def test_a_file_of_rules_finds_its_neighbours(capsys: pytest.CaptureFixture[str]
 def test_errors_in_a_file_of_rules_are_one_line(
     text: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("near_by_name_broken.py").write_text("= 3\n")
     if text is not None:
         Path("mine.py").write_text(text)
     assert run(["analyze", "halve.onnx", "--rules", "mine.py"]) == 2
-    assert capsys.readouterr() == ("", f"absint: error: {message}\n")
+    said = capsys.readouterr()
+    assert (said.out, said.err.replace(f"{Path.cwd()}/", "")) == ("", f"absint: error: {message}\n")
 
 
 # Values and axes
