@@ -11,6 +11,7 @@ from onnx.numpy_helper import to_array
 
 from absint.dynamizing.recipes import TableError
 from absint.model.wire import kinds
+from absint.program.steps import LoopBody
 
 if TYPE_CHECKING:
     from absint.dynamizing.recipes import Array
@@ -41,6 +42,8 @@ class Protos:
     def node(self, number: int) -> NodeProto | None:
         """A node; None if it stands in a function."""
         item = self._analysed.nodes[number]
+        if isinstance(item.step, LoopBody):  # the node that ends the loop has its outputs
+            item = next(n for n in self._analysed.nodes[number:] if getattr(n.step, "head", -1) == number)
         nodes = self._nodes.get(str(item.path), {})
         return next((nodes.get(name) for name in item.outputs if name), None)
 

@@ -18,14 +18,17 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt, plain
 from absint.lattices.value import Tensor
-from absint.model.load import Loaded
+from absint.model.load import MAX_IN_MEMORY, Loaded
 from absint.model.outlines import Outline
 from absint.model.wire.read_graphs import read_model
+from absint.model.wire.splicing import size_of
 from absint.model.writing import check_target, write_copy
 from absint.queries.contracts import contract
 from absint.solver.contracts.contract import Contract
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from absint.dynamizing.finding import Found
     from absint.lattices.terms.expr import Expr
     from absint.model.wire.fields import Data
@@ -137,7 +140,7 @@ def dynamize(
 
         def again(rewriter: Rewriter, sizes: Mapping[str, int]) -> Analysed:
             """The analysis of a copy, with symbols bound to sizes."""
-            return analysed.again(_loaded(analysed, opened.data, outline.pieces(rewriter.model)), sizes)
+            return analysed.again(_loaded(analysed, opened.data, outline.pieces(rewriter.model), rewriter.model), sizes)
 
         kept = Rewriter(analysed, found, resizing, constants).run(fix=False)
         mended = Rewriter(analysed, found, resizing, constants).run(fix=True)
@@ -167,9 +170,13 @@ def dynamize(
     )
 
 
-def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece]) -> Loaded:
+def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: ModelProto) -> Loaded:
+    """A copy of the model, of which `model` is the outline. That of a large file stays without its weights."""
+    origin, folder = analysed.origin, analysed.loaded.folder
+    if size_of(pieces) > MAX_IN_MEMORY:
+        return Loaded(model, origin, folder)
     content = b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
-    return Loaded(read_model(content), analysed.origin, analysed.loaded.folder, None, content)
+    return Loaded(read_model(content), origin, folder, None, content)
 
 
 def _differing(before: Analysed, after: Analysed) -> Iterator[str]:
@@ -265,11 +272,10 @@ def _item(
 ) -> Baked:
     node, operand = place
     item = analysed.nodes[node]
-    assert item.operation is not None
-    rule = item.operation.rule
+    rule = item.operation.rule if item.operation is not None else None
     formals = rule.inputs if rule is not None else ()
     formal = formals[min(operand, len(formals) - 1)] if formals else f"input {operand}"
-    formal = "target" if item.operation.op_type == "Reshape" and operand == 1 else formal
+    formal = "target" if item.operator == "Reshape" and operand == 1 else formal
     at, is_size = where
     constant = analysed.program.names.get(item.operands[operand], "")
     text = f"shape({formal})[{at}]" if is_size else f"{formal}[{at}]"

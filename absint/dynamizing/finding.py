@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from absint.dynamizing.repairing import LEFT_OPEN, Decided, Repairing, Target
+from absint.dynamizing.repairing import LEFT_OPEN, Choice, Decided, Repairing, Target
 from absint.dynamizing.resizing import Resizing
 from absint.dynamizing.searching import BakedError, Budget, Change, Fixed, MayVary, Search
 from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Value
 from absint.program.limits import CHECK
@@ -21,7 +22,8 @@ from absint.solver.constraints import Constraint
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
 
-MAX_ROUNDS: Final = 400
+MAX_ROUNDS: Final = 1000
+HOPELESS: Final = Fixed(-1, "the search was given up")
 MAX_TRIALS: Final = 20_000
 """Applications of rules in all searches for one choice of readings."""
 MAX_READINGS_TRIED: Final = 64
@@ -43,15 +45,27 @@ class Found:
         """The targets that were read from the sizes that reach them."""
         return self.run.targets
 
+    @property
+    def requirements(self) -> set[tuple[int, Relation]]:
+        """The requirements that are left, with their nodes."""
+        return {(c.origin.node, c.formula) for c, _ in self.left}
+
+    def is_refuted(self, by: Found) -> bool:
+        """More is left than in another choice of readings, and not only where the search was given up."""
+        known = by.requirements
+        new = [fixed for c, fixed in self.left if (c.origin.node, c.formula) not in known]
+        return len(self.left) > len(by.left) and any(fixed is not None and fixed.node >= 0 for fixed in new)
+
 
 def find(
     analysed: Analysed,
     inputs: Mapping[int, Value],
     resizing: Resizing,
-    chosen: Mapping[object, int],
+    chosen: Mapping[object, Choice],
     may_vary: MayVary,
+    hopeless: Collection[tuple[int, Relation]] = (),
 ) -> Found:
-    """The decisions that let the model run at other sizes."""
+    """The decisions that let the model run at other sizes. No cause is sought for `hopeless` requirements of nodes."""
     decided: dict[tuple[int, int], Decided] = {}
     refused: dict[int, Fixed] = {}
     facts = Facts([*analysed.declared_premises, *analysed.assumptions])
@@ -63,6 +77,8 @@ def find(
         states = solved(analysed.lowered, run, CHECK) or []
         narrow = _narrow(analysed, run, states, resizing)
         search = Search(run, states, budget, may_vary)
+        vain = {c.origin.node for c in narrow if (c.origin.node, c.formula) in hopeless}
+        refused.update((node, HOPELESS) for node in vain)
         progress = False
         while not progress:
             for constraint in narrow:
@@ -74,9 +90,12 @@ def find(
             else:
                 if not is_stale:
                     return Found(run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
-                refused, is_stale = {}, False  # what was refused earlier may be explained now
+                refused, is_stale = (
+                    dict.fromkeys(vain, HOPELESS),
+                    False,
+                )  # they may be explained now
         is_stale = bool(refused)
-    raise AssertionError("the search does not end")
+    return Found(run, states, decided, [(c, HOPELESS) for c in narrow])
 
 
 def _searched(
@@ -135,10 +154,10 @@ class Settled:
 def settle(analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, may_vary: MayVary) -> Settled:
     """The decisions that let the model run at other sizes, where no other reading of a target does so too.
 
-    A target that has several readings has the likeliest one if every other one ends in a requirement that the old
-    sizes alone meet. Otherwise it is left as it is.
+    A target that has several readings has the one that gives the shape of an earlier value, if there is one, and else
+    the likeliest one if every other one ends in a requirement that the old sizes alone meet. Otherwise it is left.
     """
-    chosen: dict[object, int] = {}
+    chosen: dict[object, Choice] = {}
     found = find(analysed, inputs, resizing, chosen, may_vary)
     undecided: dict[object, Sequence[Mapping[int, Expr]]] = {}
     seen: set[object] = set()
@@ -148,23 +167,28 @@ def settle(analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, 
         if ambiguous is None:
             return Settled(found, undecided)
         seen.add(ambiguous.key)
-        rest = range(1, 1 + len(ambiguous.others))
+        if ambiguous.is_known:
+            chosen[ambiguous.key] = ambiguous.meant
+            continue
+        rest = ambiguous.others
         trials -= len(rest)
+        known = found.requirements
         others = (
-            [find(analysed, inputs, resizing, {**chosen, ambiguous.key: at}, may_vary) for at in rest]
+            [find(analysed, inputs, resizing, {**chosen, ambiguous.key: at}, may_vary, known) for at in rest]
             if trials > 0
             else []
         )
         best = min(others, key=lambda other: len(other.left), default=None)
         if best is not None and len(best.left) < len(found.left):
-            chosen[ambiguous.key] = 1 + others.index(best)
+            chosen[ambiguous.key] = rest[others.index(best)]
             found, rivals = best, [found, *(other for other in others if other is not best)]
         else:
             rivals = others
-        if trials <= 0 or any(len(rival.left) <= len(found.left) for rival in rivals):
+        if trials <= 0 or not all(rival.is_refuted(found) for rival in rivals):
             undecided[ambiguous.key] = (ambiguous.meant, *ambiguous.others)
             chosen[ambiguous.key] = LEFT_OPEN
             found = find(analysed, inputs, resizing, chosen, may_vary)
+        chosen.setdefault(ambiguous.key, ambiguous.meant)
 
 
 __all__ = ["Found", "Settled", "find", "settle"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from absint.dynamizing.alignment import Reading, readings
 from absint.dynamizing.resizing import Resizing
@@ -21,8 +21,11 @@ from absint.shapes.application import Inputs, computed_of
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import State
 
-LEFT_OPEN: Final = -1
-"""In place of the number of a reading: the target stays as it is."""
+LEFT_OPEN: Final = "left open"
+"""In place of a reading: the target stays as it is."""
+
+Choice: TypeAlias = Mapping[int, Expr] | str
+"""The reading of a target: the numbers that change; or LEFT_OPEN."""
 
 MAX_TARGET: Final = 64
 """Numbers of the largest constant that is repaired as a list of sizes."""
@@ -49,6 +52,8 @@ class Target:
     """The target as it is written: 0 copies a size unless `keeps_zero`, and -1 is what is left."""
     keeps_zero: bool = False
     others: tuple[Mapping[int, Expr], ...] = ()
+    is_known: bool = False
+    """It is the shape of an earlier value, and no other reading is."""
     key: object = None
     """Equal targets of equal inputs are read alike."""
 
@@ -70,11 +75,11 @@ class Repairing(ShapeAnalysis):
         inputs: Mapping[int, Value],
         resizing: Resizing,
         decided: Mapping[tuple[int, int], Decided],
-        chosen: Mapping[object, int],
+        chosen: Mapping[object, Choice],
         facts: Facts,
         fed: frozenset[int],
     ) -> None:
-        """`decided` are decisions by node and operand, `chosen` the number of the reading of an ambiguous target.
+        """`decided` are decisions by node and operand, `chosen` the reading of an ambiguous target.
         `fed` are the nodes of all that a caller may feed.
         """
         super().__init__(program, facts, inputs=inputs)
@@ -89,10 +94,15 @@ class Repairing(ShapeAnalysis):
             self._decided.setdefault(node, {})[operand] = decision
         self._chosen = chosen
         self._read: dict[object, list[_Meaning]] = {}
+        self._shapes: set[Shape] = set()
+        self._sizes: set[Expr] = set()
+        self._made: dict[tuple[int, object], Target] = {}
         self._zeros: dict[Operation, Operation] = {}
 
         def repaired(run: Interpretation, node: int, states: Sequence[State]) -> State:
             item = run.nodes[node]
+            if item.operation is None and node in self._decided:
+                return interpret(run, node, self._given(node, states))
             if item.operation is None or (node not in self._decided and item.operation.op_type not in _READ):
                 return interpret(run, node, states)
             inputs = tuple([run.operand(operand, states) for operand in item.operands])
@@ -104,7 +114,29 @@ class Repairing(ShapeAnalysis):
         self._interpret = repaired
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
-        return self._interpret(self, node, states)
+        found = self._interpret(self, node, states)
+        for value in found:
+            if isinstance(value, Tensor) and value.shape.open:
+                self._shapes.add(value.shape)
+                self._sizes.update(value.shape.open)
+        return found
+
+    def _given(self, node: int, states: Sequence[State]) -> Sequence[State]:
+        """The states with the decisions about the operands of a step of control flow."""
+        found = list(states)
+        for operand, decision in self._decided[node].items():
+            producer, index = self.nodes[node].operands[operand]
+            state = list(found[producer])
+            state[index] = changed(state[index], decision.elements, decision.dims) or state[index]
+            found[producer] = tuple(state)
+        return found
+
+    def value(self, node: int, operand: int, states: Sequence[State]) -> Value | None:
+        """An input as the node saw it."""
+        if self.nodes[node].operation is not None:
+            return self.seen(node, states)[1][operand]
+        producer, index = self.nodes[node].operands[operand]
+        return self._given(node, states)[producer][index]
 
     def seen(self, node: int, states: Sequence[State]) -> tuple[Operation, Inputs]:
         """The operation and the inputs of an operator as it saw them."""
@@ -157,13 +189,36 @@ class Repairing(ShapeAnalysis):
         if self._chosen.get(key) == LEFT_OPEN:
             self.left_open.setdefault(key, {})[node] = None
             return None
-        place = min(self._chosen.get(key, 0), len(found) - 1)
-        meant, sizes = found[place]
-        others = tuple(other for at, (other, _) in enumerate(found) if at != place)
+        if (node, key) not in self._made:  # later its own output is among the shapes
+            self._made[node, key] = self._chosen_of(operation, operand, dims, numbers, found, key)
+        return self._made[node, key]
+
+    def _chosen_of(
+        self,
+        operation: Operation,
+        operand: int,
+        dims: Sequence[Expr],
+        numbers: Sequence[Expr],
+        found: list[_Meaning],
+        key: object,
+    ) -> Target:
+        """The target as the chosen one of its meanings says."""
+        chosen = self._chosen.get(key)
+        found = sorted(found, key=self._unlike)
+        meaning = next((each for each in found if each.changed == chosen), found[0])
+        meant, sizes = meaning
+        others = tuple(other for other, _ in found if other is not meant)
+        known = [each for each in found if Shape(each.sizes) in self._shapes]
+        is_known = len(known) == 1 and known[0] is meaning
         if operation.op_type != "Reshape":
-            return Target(operand, meant, sizes, others=others, key=key)
-        written, keeps_zero = self._spelt(operation, dims, numbers, found[place])
-        return Target(operand, meant, written, keeps_zero, others, key)
+            return Target(operand, meant, sizes, False, others, is_known, key)
+        written, keeps_zero = self._spelt(operation, dims, numbers, meaning)
+        return Target(operand, meant, written, keeps_zero, others, is_known, key)
+
+    def _unlike(self, meaning: _Meaning) -> tuple[bool, int]:
+        """The order of meanings: first the shape of an earlier value, then one of sizes that earlier values have."""
+        new = sum(size not in self._sizes for size in meaning.sizes if size.const is None)
+        return Shape(meaning.sizes) not in self._shapes, new
 
     def _with_decided(
         self,
@@ -314,4 +369,4 @@ def changed(value: Value | None, elements: Mapping[int, Expr], dims: Mapping[int
     return Tensor(value.dtype, shape, contents)
 
 
-__all__ = ["MAX_TARGET", "Decided", "Repairing", "Target", "changed", "numbers_of"]
+__all__ = ["LEFT_OPEN", "MAX_TARGET", "Choice", "Decided", "Repairing", "Target", "changed", "numbers_of"]

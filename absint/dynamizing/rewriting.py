@@ -92,14 +92,12 @@ class Rewriter:
     def _replace(self, place: Place) -> None:
         node, operand = place
         item = self._analysed.nodes[node]
-        assert item.operation is not None
         if not self._opset:
             raise NotWrittenError("the model imports no version of ai.onnx")
         proto = self._places.node(node)
         if proto is None:
             raise NotWrittenError("it stands in a function, whose body serves every call")
-        _, inputs = self._found.run.seen(node, self._found.states)
-        value = inputs[operand]
+        value = self._found.run.value(node, operand, self._found.states)
         assert isinstance(value, Tensor)
         decision = self._found.decided.get(place)
         if decision is not None and decision.dims:
@@ -109,7 +107,7 @@ class Rewriter:
                 raise TableError("it is no function of its size")
             name, how = self._emitter.made(made), str(made)
         else:
-            numbers = self._spelt(node, operand, inputs, numbers_of(value) or [])
+            numbers = self._spelt(node, operand, numbers_of(value) or [])
             was = self._analysed.value_of(item.operands[operand])
             old = numbers_of(was) if isinstance(was, Tensor) else None
             if [self._resizing.old(number) for number in numbers] != old:
@@ -119,16 +117,17 @@ class Rewriter:
             how = _written(numbers)
         proto.input[operand] = name
         target = self._found.targets.get(node)
-        if target is not None and target.keeps_zero and not item.operation.attributes.get("allowzero"):
+        if target is not None and target.keeps_zero:
             _set_flag(proto, "allowzero")
         self.written[place], self.how[place] = name, how
 
-    def _spelt(self, node: int, operand: int, inputs: Sequence[object], numbers: list[Expr]) -> list[Expr]:
+    def _spelt(self, node: int, operand: int, numbers: list[Expr]) -> list[Expr]:
         """The numbers; the end of a whole axis is the largest number there is."""
         operation = self._analysed.nodes[node].operation
-        data = inputs[0]
         if operation is None or operation.op_type != "Slice" or operation.domain or operand != _ENDS:
             return numbers
+        _, inputs = self._found.run.seen(node, self._found.states)
+        data = inputs[0]
         if not isinstance(data, Tensor) or data.shape.is_top:
             return numbers
         axes = self._given(inputs, 3, list(range(len(numbers))))
@@ -181,8 +180,8 @@ class Rewriter:
             del inner.value_info[:]
             if inner is not graph:
                 for info in (*inner.input, *inner.output):
-                    if info.type.HasField("tensor_type"):
-                        info.type.tensor_type.ClearField("shape")
+                    for dim in info.type.tensor_type.shape.dim if info.type.HasField("tensor_type") else ():
+                        dim.Clear()  # the rank stays: runtimes ask for it
 
 
 def _written(numbers: Sequence[Expr]) -> str:

@@ -15,13 +15,16 @@ from absint.dynamizing.repairing import Decided, Repairing, changed, numbers_of
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
+from absint.program.constructs import IfJoin, LoopExit, LoopHead, ScanHead
 from absint.program.operations import Operation
-from absint.program.steps import Operand
+from absint.program.steps import Operand, Step
 from absint.shapes.application import Inputs, tried
 from absint.shapes.interpretation import Budget
 from absint.shapes.summaries import RuleSummary, State
 
 _DEEPEST: Final = 40
+_CARRIED: Final = 2
+"""The place of the first value that a loop carries, among its operands and the values of its head."""
 _MOST_CHANGES: Final = 12
 MAX_TRIALS: Final = 1_500
 """Applications of rules in the search for the cause of one requirement."""
@@ -178,6 +181,8 @@ class Search:
             return [change]
         operand = self.run.nodes[change.node].operands[change.operand]
         if self._is_constant(operand):
+            if isinstance(self.run.nodes[change.node].step, IfJoin):
+                raise BakedError(change.node, "a branch gives a constant of this size")
             if not self._may_vary(operand, change.place):
                 raise BakedError(operand[0], "it is a table of values of its own")
             return [change]
@@ -188,8 +193,13 @@ class Search:
         item = self.run.nodes[node]
         if node in self.run.fed:
             raise BakedError(node, f"the input {item.name} has this size: make {item.name}[{axis}] a symbol too")
+        if item.step is not None:
+            return [
+                found for change in self._through(node, item.step, index, axis, size)
+                for found in self._resolved(change, depth + 1)
+            ]  # fmt: skip
         if item.operation is None:
-            raise BakedError(node, "the size comes from control flow")
+            raise BakedError(node, "it is not known where the size comes from")
         if depth > _DEEPEST:
             raise BakedError(node, "the size comes from too far away")
         known = self._failed.get((operand, axis, size))
@@ -209,6 +219,24 @@ class Search:
         last = first or BakedError(node, f"no constant of the node gives axis {axis} of its output the size {size}")
         self._failed[operand, axis, size] = last.fixed
         raise last
+
+    def _through(self, node: int, step: Step, index: int, axis: int, size: Expr) -> list[Change]:
+        """The changes to the operands of a step of control flow that give a value of it this size."""
+        if isinstance(step, IfJoin):
+            count = len(self.run.nodes[node].outputs)
+            return [Change(node, at, axis, size, is_size=True) for at in (index + 1, index + 1 + count)]
+        if isinstance(step, LoopHead) and index >= _CARRIED:
+            return [Change(node, index, axis, size, is_size=True)]
+        if isinstance(step, ScanHead) and index < step.settings.states and not step.settings.batched:
+            return [Change(node, index, axis, size, is_size=True)]
+        if isinstance(step, LoopExit):
+            if index < step.count:
+                return [Change(step.head, index + _CARRIED, axis, size, is_size=True)]
+            trips = self.run.value(step.head, 0, self._states)
+            numbers = numbers_of(trips) if isinstance(trips, Tensor) else None
+            if axis == 0 and numbers and numbers[0] is self._resizing.old(size):
+                return [Change(step.head, 0, 0, size, is_size=False)]
+        raise BakedError(node, "the size comes from control flow")
 
     def _giving(
         self, node: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr

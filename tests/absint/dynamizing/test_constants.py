@@ -327,3 +327,37 @@ def test_symbols_that_the_model_has_stay(tmp_path: Path) -> None:
     assert lines(made) == ["shape[0] of Expand y: 4, should be batch"]
     assert made.run(x=floats(3, 8))[0].shape == (3, 8)
     assert str(absint.analyze(made.path).shapes["y"]) == "[batch, seq]"
+
+
+def test_a_loop_over_states_of_the_old_size(tmp_path: Path) -> None:
+    """Declared shapes in the body follow; runtimes need the rank of the iteration number."""
+    info = onnx.helper.make_tensor_value_info
+    body = onnx.helper.make_graph(
+        [
+            node("Add", "state x", "next"),
+            node("Identity", "cond", "again"),
+            node("Reshape", "next flat", "row"),
+        ],
+        "body",
+        [
+            info("i", TensorProto.INT64, []),
+            info("cond", TensorProto.BOOL, []),
+            info("state", TensorProto.FLOAT, [4, 3]),
+        ],
+        [
+            info("again", TensorProto.BOOL, []),
+            info("next", TensorProto.FLOAT, [4, 3]),
+            info("row", TensorProto.FLOAT, [12]),
+        ],
+    )
+    model = static(
+        [node("Loop", "trips - zeros", "last rows", body=body)],
+        {"x": [4, 3]},
+        {"last": [4, 3], "rows": [2, 12]},
+        {"trips": np.array(2), "zeros": np.zeros((4, 3), np.float32), "flat": ints(12)},
+    )
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    x = floats(7, 3)
+    last, rows = made.run(x=x)
+    np.testing.assert_array_equal(last, x + x)
+    assert rows.shape == (2, 21)

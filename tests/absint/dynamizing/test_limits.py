@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,17 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.errors import UsageError
+from absint.model.wire.fields import encoded
 from tests.absint.dynamizing.models import ints, mended, node, static
 
 
 def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+
+
+def delimited_header(number: int, size: int) -> bytes:
+    """The tag and the length of a field."""
+    return encoded(number << 3 | 2) + encoded(size)
 
 
 def test_a_target_with_two_readings_stays(tmp_path: Path) -> None:
@@ -53,9 +60,10 @@ def test_equal_sizes_are_told_apart_by_order_or_not_at_all(tmp_path: Path) -> No
     assert [(item.place, item.new) for item in made.found.baked] == [("target[0]", "3*batch"), ("target[0]", "batch")]
     assert made.found.is_free
     assert made.run(x=floats(7, 3, 5))[0].shape == (7, 3, 5)
-    del model.graph.node[2:]
-    model.graph.output[0].name = "s"
-    open_ = mended(model, {"x": {0: "batch"}}, tmp_path)
+    back = static(nodes[:2], {"x": [3, 3, 5]}, {"s": [3, 3, 5]}, {key: constants[key] for key in ("merged", "split")})
+    assert mended(back, {"x": {0: "batch"}}, tmp_path).found.is_free  # the shape that x has
+    wider = {"merged": ints(9, 5), "split": ints(3, 3, 5, 1)}
+    open_ = mended(static(nodes[:2], {"x": [3, 3, 5]}, {"s": [3, 3, 5, 1]}, wider), {"x": {0: "batch"}}, tmp_path)
     assert open_.found.unmended[0].new == "target[0] = batch or target[1] = batch"
     assert str(open_.found.contract).startswith("batch == 3")
 
@@ -139,16 +147,43 @@ def test_without_fix_the_constants_stay(tmp_path: Path) -> None:
     assert written.graph.initializer[0] == model.graph.initializer[0]
 
 
-def test_weights_are_copied_by_bytes(tmp_path: Path) -> None:
-    """A large tensor is the same in the copy, also where it is external and its file is not there."""
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_weights_are_copied_by_bytes(in_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large tensor is the same in the copy. The analysis of a large file sees no weights."""
+    if not in_memory:
+        monkeypatch.setattr("absint.dynamizing.dynamize.MAX_IN_MEMORY", 100)
     model = static(
-        [node("MatMul", "x w", "h"), node("Reshape", "h rows", "y")],
+        [node("MatMul", "x w", "h"), node("Reshape", "h rows", "r"), node("Add", "r state", "y")],
         {"x": [4, 3, 64]},
-        {"y": [12, 100]},
-        {"w": floats(64, 100), "rows": ints(12, 100)},
+        {"y": [12, 400]},
+        {"w": floats(64, 400), "rows": ints(12, 400), "state": np.zeros((12, 400), np.float32)},
     )
     made = mended(model, {"x": {0: "batch"}}, tmp_path)
     assert made.model.graph.initializer[0] == model.graph.initializer[0]
+    assert made.found.is_free
+    assert made.run(x=floats(5, 3, 64))[0].shape == (15, 400)
+
+
+def test_a_file_of_many_bytes(tmp_path: Path) -> None:
+    """A file with a hole for its weights: the copy has the hole too, and memory stays small."""
+    weights = 1 << 32
+    small = static([node("Reshape", "x rows", "y")], {"x": [4, 3]}, {"y": [12]}, {"rows": ints(12)})
+    hole = TensorProto(name="w", data_type=TensorProto.UINT8, dims=[weights])
+    head = small.SerializeToString()
+    tensor = hole.SerializeToString() + delimited_header(9, weights)
+    graph_rest = delimited_header(5, len(tensor) + weights) + tensor
+    path = tmp_path / "large.onnx"
+    with path.open("wb") as file:
+        file.write(head + delimited_header(7, len(graph_rest) + weights) + graph_rest)
+        file.truncate(file.tell() + weights)
+    out = tmp_path / "out.onnx"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = absint.dynamize(path, {"x": {0: "batch"}}, out, fix=True)
+    assert found.is_free
+    assert out.stat().st_size > weights
+    assert out.stat().st_blocks * 512 < 1 << 22
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 19
+    assert str(absint.analyze(out).shapes["y"]) == "[3*batch]"
 
 
 @pytest.mark.parametrize(
