@@ -36,8 +36,11 @@ def contract(analysed: Analysed, limits: Limits, samples: int = 0) -> Contract:
     analysed.require_sound("a contract")
     if not samples:
         return _contract(analysed, limits)
-    found = legal_samples(analysed, samples, limits)
-    return replace(_contract(analysed, limits), samples=found.sizes)
+    with within(checked(limits).seconds):
+        clauses = _contract(analysed, limits)
+        found = legal_samples(analysed, samples, limits)
+    fewer = "no other sizes are legal" if found.complete else found.reason
+    return replace(clauses, samples=found.sizes, fewer=fewer if len(found) < samples else "")
 
 
 def _contract(analysed: Analysed, limits: Limits) -> Contract:

@@ -48,6 +48,8 @@ def report(result: Result, contract: Contract, width: int, *, everything: bool =
         yield Line(f"the clauses are those of single nodes: {contract.reason}", "yellow")
     yield from _beyond(result, contract, texts, width, everything)
     yield from listed("legal sizes to try", list(map(sizes, contract.samples)), width, len(contract.samples))
+    if contract.fewer:
+        yield Line(f"({len(contract.samples):,} legal sizes were found: {contract.fewer})", "yellow")
     yield from definitions(texts, width)
 
 

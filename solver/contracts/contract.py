@@ -57,6 +57,8 @@ class Contract:
     """The elements of inputs that clauses mention."""
     samples: tuple[Mapping[str, int], ...] = ()
     """Legal sizes, as many as were asked for, or all that were found."""
+    fewer: str = ""
+    """The reason why there are fewer samples than were asked for."""
 
     def __str__(self) -> str:
         lines = [str(clause) for clause in self.clauses]

@@ -124,6 +124,16 @@ def test_contracts_have_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["contract", "halved.onnx", "--samples", "-2"]) == 2
 
 
+def test_fewer_samples_than_were_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    model("halved")
+    assert run(["contract", "halved.onnx", "--samples", "9", "--assume", "H == 4 and W >= 4 and W <= 9"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "legal sizes to try\n  H=4, W=4\n  H=4, W=8\n  H=4, W=6\n(3 legal sizes were found: no other sizes are legal)\n"
+    )
+    assert run(["contract", "halved.onnx", "--samples", "9", "--seconds", "0.000001"]) == 3
+    assert "(0 legal sizes were found: the time limit of 1e-06 s was reached)" in capsys.readouterr().out
+
+
 def test_samples_go_with_clauses_alone(capsys: pytest.CaptureFixture[str]) -> None:
     model("halved")
     assert run(["contract", "halved.onnx", "--samples", "2", "--role", "all"]) == 2

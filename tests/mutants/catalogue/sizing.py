@@ -1,0 +1,104 @@
+"""Faults in answers about sizes: the nearest legal ones, samples, profiles."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant, mutant
+
+EIGHTHS: Final = "'(float[N] x) => (float[A, 8] y) { to = Constant <value_ints = [-1, 8]> ()  y = Reshape(x, to) }'"
+PAIR: Final = "'(float[N] x, float[M] y) => (float[A] z) { z = Add(x, y) }'"
+CACHED: Final = "'(float[P] x, float[S] y, float[T] m) => (float[A] z) { c = Concat<axis=0>(x, y)  z = Add(c, m) }'"
+NEAREST: Final = "pytest tests/solver/test_nearest.py"
+OF_MODELS: Final = "pytest tests/absint/test_nearest.py"
+SAMPLES: Final = "pytest tests/absint/test_legal_samples.py"
+PROFILES: Final = "pytest tests/absint/test_profiles.py"
+
+MUTANTS: Final[tuple[Mutant, ...]] = (
+    mutant(
+        "nearest-is-not-checked",
+        "sizes that a check refuses are called legal",
+        "absint.queries.nearest",
+        "return self._outcome(sizes) in (Outcome.RUNS, Outcome.HOLDS)",
+        "return self._outcome(sizes) is not Outcome.UNKNOWN",
+        f"graph({EIGHTHS}).nearest({{'N': 7}}).legal",
+        OF_MODELS,
+    ),
+    mutant(
+        "zero-is-as-near-as-any",
+        "the nearest sizes make a tensor empty where others are legal",
+        "absint.queries.nearest",
+        "sizes, proved = self._first(not_empty)",
+        "sizes, proved = self._first()",
+        f"graph({EIGHTHS}).nearest({{'N': 1}}).sizes",
+        OF_MODELS,
+    ),
+    mutant(
+        "nearest-forgets-requirements",
+        "only what the caller assumes says which sizes are near",
+        "absint.queries.nearest",
+        'stated = (c.formula for c in recorded(analysed).base if c.role == "required")',
+        'stated = (c.formula for c in recorded(analysed).base if c.role == "nothing")',
+        f"[str(r) for r in module('absint.queries.nearest').requirements(graph({EIGHTHS}), {{'N': 1}})]",
+        OF_MODELS,
+    ),
+    mutant(
+        "far-points-come-early",
+        "a point is given before all nearer ones are known",
+        "absint.solver.nearest.search",
+        "while found and found[0].distance <= done:",
+        "while found:",
+        f"graph({PAIR}).nearest({{'N': 9, 'M': 4}}).sizes",
+        NEAREST,
+        OF_MODELS,
+    ),
+    mutant(
+        "a-budget-ends-the-search",
+        "what the budget did not reach is said not to exist",
+        "absint.solver.nearest.search",
+        "if self._work <= _WORK:",
+        "if self._work <= 2 * _WORK:",
+        f"graph({CACHED}).nearest({{'P': 4000, 'S': 9, 'T': 77777}}).sizes",
+        NEAREST,
+    ),
+    mutant(
+        "samples-repeat",
+        "a sample is taken twice",
+        "absint.queries.legal_samples",
+        "if tuple(sizes.values()) not in found), None)",
+        "if sizes is not found), None)",
+        f"len(graph({EIGHTHS}).samples(9))",
+        SAMPLES,
+    ),
+    mutant(
+        "corners-prove-a-box",
+        "a box is called legal if the best sizes are",
+        "absint.profiles.making",
+        "if (found.ok or found.outcome is Outcome.MAY_FAIL) and not analysed.assumptions:",
+        "if legal.is_legal({n: s.opt for n, s in box.items()}) and not analysed.assumptions:",
+        f"bool(graph({EIGHTHS}).profile({{'N': (1, 8, 16)}}))",
+        PROFILES,
+    ),
+    mutant(
+        "dims-grow-with-symbols",
+        "the least and the greatest of a dim are those at the corners of a box",
+        "absint.profiles.extremes",
+        "range(ends[name][0], ends[name][1] + 1) for name in names",
+        "sorted(set(ends[name])) for name in names",
+        "module('absint.profiles.extremes').least_and_greatest("
+        "module('absint.lattices.text').parse('a*a - 6*a'), {'a': (0, 9)}, [], None)",
+        PROFILES,
+    ),
+    mutant(
+        "largest-box-stops-early",
+        "a side of the nearest legal box could move further out",
+        "absint.profiles.boxes",
+        "while abs(bad - good) > 1:",
+        "while abs(bad - good) > 4:",
+        "graph('(float[M] x, int64[1] k) => (float[A] v, int64[B] i) { v, i = TopK(x, k) }')"
+        ".profile({'M': (1, 64), 'k': (1, 4, 8)}).nearest",
+        PROFILES,
+    ),
+)
+
+__all__ = ["MUTANTS"]
