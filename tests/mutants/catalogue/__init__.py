@@ -9,6 +9,7 @@ expressions     normal forms, relations, facts, intervals
 engine          control flow, summaries and their memo, rounds
 solving         proofs, checks, contracts, exports, costs
 comparing       two models side by side
+sizing          the nearest legal sizes, samples, profiles
 answering       what an answer means: the nodes that a run executes, what a query says
 linting         findings of lint, their causes, the rules that count
 """
@@ -28,6 +29,7 @@ from tests.mutants.catalogue import (
     linting,
     reading,
     rules,
+    sizing,
     solving,
     writing,
 )
@@ -43,6 +45,7 @@ ALL: Final = (
     *engine.MUTANTS,
     *solving.MUTANTS,
     *comparing.MUTANTS,
+    *sizing.MUTANTS,
     *answering.MUTANTS,
     *linting.MUTANTS,
 )

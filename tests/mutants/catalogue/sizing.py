@@ -7,7 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant, mutant
 
 EIGHTHS: Final = "'(float[N] x) => (float[A, 8] y) { to = Constant <value_ints = [-1, 8]> ()  y = Reshape(x, to) }'"
-PAIR: Final = "'(float[N] x, float[M] y) => (float[A] z) { z = Add(x, y) }'"
+DOUBLE: Final = "'(float[3, H] x, float[W, 2] w) => (float[A, B] z) { c = Concat<axis=1>(x, x)  z = MatMul(c, w) }'"
 CACHED: Final = "'(float[P] x, float[S] y, float[T] m) => (float[A] z) { c = Concat<axis=0>(x, y)  z = Add(c, m) }'"
 NEAREST: Final = "pytest tests/solver/test_nearest.py"
 OF_MODELS: Final = "pytest tests/absint/test_nearest.py"
@@ -48,7 +48,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.solver.nearest.search",
         "while found and found[0].distance <= done:",
         "while found:",
-        f"graph({PAIR}).nearest({{'N': 9, 'M': 4}}).sizes",
+        f"graph({DOUBLE}).nearest({{'H': 1, 'W': 10}}).sizes",
         NEAREST,
         OF_MODELS,
     ),
@@ -67,7 +67,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.queries.legal_samples",
         "if tuple(sizes.values()) not in found), None)",
         "if sizes is not found), None)",
-        f"len(graph({EIGHTHS}).samples(9))",
+        f"graph({EIGHTHS}).samples(9).sizes",
         SAMPLES,
     ),
     mutant(
@@ -94,9 +94,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "a side of the nearest legal box could move further out",
         "absint.profiles.boxes",
         "while abs(bad - good) > 1:",
-        "while abs(bad - good) > 4:",
+        "while abs(bad - good) > 9:",
         "graph('(float[M] x, int64[1] k) => (float[A] v, int64[B] i) { v, i = TopK(x, k) }')"
-        ".profile({'M': (1, 64), 'k': (1, 4, 8)}).nearest",
+        ".profile({'M': (1, 60, 100), 'k': (1, 4, 41)}).nearest",
         PROFILES,
     ),
 )
