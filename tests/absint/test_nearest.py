@@ -194,6 +194,22 @@ def test_a_zero_is_the_last_resort() -> None:
     assert found.alone == (Alone("A", Neighbour(0, proved=True), Neighbour(None, proved=True)),)
 
 
+def test_a_nearer_zero_is_passed_over() -> None:
+    save(
+        "eighths.onnx",
+        [node("Reshape", ["x", "shape"], ["y"], name="reshape")],
+        [value("x", FLOAT, ["N"])],
+        [value("y", FLOAT, None)],
+        [ints("shape", -1, 8)],
+    )
+    result = absint.analyze("eighths.onnx")
+    found = result.nearest({"N": 1})
+    assert found.sizes == {"N": 8}
+    assert found.alone[0].below == Neighbour(0, proved=True)
+    assert found.line == "nearest legal: N=8"
+    assert result.nearest({"N": 0}).legal
+
+
 def test_assumptions_hold() -> None:
     result = absint.analyze(model("halved"), assume=["H % 8 == 0", "W >= 100"])
     assert result.nearest({"H": 9, "W": 9}).sizes == {"H": 8, "W": 100}
