@@ -124,6 +124,16 @@ class Shape:
     def __repr__(self) -> str:
         return f"Shape({self})"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, code, table
+        from absint.lattices.text.naming import Naming, Where
+
+        if self._dims is None:
+            return block("shape", code(self))
+        texts = Where(Naming())
+        found = code(f"[{', '.join(map(texts.dim, self._dims))}]")
+        return block("shape", found, table("where", list(texts.definitions.items())))
+
 
 _SHAPES: InternTable[Shape] = InternTable()
 

@@ -344,6 +344,26 @@ class Proof:
     def __repr__(self) -> str:
         return f"<Proof {self.verdict.value}: {excerpt(self.text or str(self.relation))}>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+        from absint.lattices.text.naming import Naming, Where
+
+        texts = Where(Naming())
+        because, assuming = (
+            [(texts.relation(c.formula), c.origin, c.reason) for c in found] for found in (self.because, self.assuming)
+        )
+        shown = {"run": "a run of the model shows it", "rules": "the rules of its nodes show that the model runs there"}
+        return block(
+            f"{self.verdict.value}: {self.text or texts.relation(self.relation)}",
+            paragraph(self.reason),
+            table("at", list((self.counterexample or {}).items()), ("symbol", "size")),
+            table("with sizes that only a run tells", list(self.invented.items()), ("size", "value")),
+            paragraph(shown.get(self.evidence, "")),
+            table("because", because, ("relation", "node", "reason")),
+            table("assuming", assuming, ("relation", "node", "reason")),
+            table("where", list(texts.definitions.items())),
+        )
+
 
 class Stopwatch:
     """Seconds since its creation."""

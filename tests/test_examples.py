@@ -4,12 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
 import absint
+from tests import tour as tour_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RUNS = [
@@ -103,3 +105,29 @@ def test_the_optimiser_of_onnxscript_folds_what_the_shapes_decide(tmp_path: Path
     feed = feeds_of(before, {"batch": 2, "seq": 4, "past": 6}, 1)
     for one, other in zip(before.run(None, feed), after.run(None, feed), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def tour() -> nbformat.NotebookNode:
+    return tour_of.executed()
+
+
+def test_the_tour_runs_and_its_outputs_are_those_that_are_stored(tour: nbformat.NotebookNode) -> None:
+    stored = [cell for cell in tour_of.stored().cells if cell.cell_type == "code"]
+    cells = [cell for cell in tour.cells if cell.cell_type == "code"]
+    assert len(cells) == len(stored) >= 19
+    for cell, before in zip(cells, stored, strict=True):
+        assert cell.outputs == before.outputs, f"{cell.source}: `python -m tests.tour` stores the outputs anew"
+        assert cell.outputs
+
+
+def test_the_tour_says_what_the_models_are(tour: nbformat.NotebookNode) -> None:
+    shown = {cell.source: cell.outputs[-1] for cell in tour.cells if cell.cell_type == "code"}
+    decoder = absint.analyze(EXAMPLES / "tiny_decoder.onnx")
+    peaks = [decoder.memory().evaluate({"batch": 1, "seq": 1, "past": past}) for past in (0, 1024, 4096)]
+    found = next(output for source, output in shown.items() if source.startswith("memory = "))
+    assert found.data["text/plain"] == str(peaks)
+    assert "past + seq &gt;= 1" not in shown["detector.contract()"].data["text/html"]
+    assert "height &gt;= 1" in shown["detector.contract()"].data["text/html"]
+    assert shown['decoder.prove("present.0.key[2] == past + seq")'].data["text/plain"].startswith("<Proof proved")
+    assert "changed" in shown["changes"].data["text/html"]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     help="Run both models at the sizes that tell them apart, or let the rules alone say where a model runs.  [default: "
     "run, if onnxruntime is installed]",
 )
+@click.option("--html", metavar="FILE", help="Write the comparison as one HTML file too.")
 @assume_option
 @limit_options(LONG)
 @memory_option
@@ -48,6 +49,7 @@ def diff(
     settings: Settings,
     values: bool,
     evidence: Evidence | None,
+    html: str | None,
     assume: tuple[str, ...],
     limits: SolverLimits,
     form: str,
@@ -69,10 +71,19 @@ def diff(
     from absint.diffing.text import lines
     from absint.report.text import width_of, write
 
+    if html is not None:
+        from absint.model.writing import check_target
+
+        check_target(first, html)
+        check_target(second, html)
     warm_up(limits)
     before, after = analysed(first, settings=settings), analysed(second, settings=settings)
     with working("comparing"):
         found = compared(before, after, values=values, assume=assume, evidence=evidence, **limits._asdict())
+    if html is not None:
+        from absint.model.writing import write_file
+
+        write_file(found.to_html(), html)
     if form == "json":
         click.echo(found.to_json())
     else:

@@ -24,6 +24,7 @@ from absint.costs.operators.instance import Instance, UnsizedError, Work
 from absint.costs.operators.rules import RULES
 from absint.costs.totals import Amounts, Bill, Totals
 from absint.engine import Analysis, fixpoint
+from absint.errors import UsageError
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
@@ -122,6 +123,37 @@ class Cost:
     def __repr__(self) -> str:
         macs, flops = excerpt(str(self.macs)), excerpt(str(self.flops))
         return f"<Cost of {excerpt(self._analysed.origin)}: {macs} MACs, {flops} FLOPs>"
+
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, table
+        from absint.lattices.text.naming import Naming, Where
+
+        texts = Where(Naming())
+        try:
+            numbers = {name: f"{number:,}" for name, number in self.evaluate(self.default_sizes)._asdict().items()}
+            heaviest = self.heaviest()
+        except UsageError:  # no run has sizes
+            numbers, heaviest = {}, []
+        at = ", ".join(f"{name}={size}" for name, size in self.default_sizes.items())
+        totals = (("MACs", "macs"), ("FLOPs", "flops"), ("bytes moved", "bytes"))
+        nodes = [(node.label, f"{share:.1%}", f"{amount:,}") for node, amount, share in heaviest]
+        left_out = [(name, f"{count:,} nodes") for name, count in self.without_rule.most_common()]
+        return block(
+            f"cost of {self._analysed.origin}",
+            table(
+                "in a run",
+                [(name, texts.amount(getattr(self, key)), numbers.get(key, "")) for name, key in totals],
+                ("", "amount", f"at {at}" if at and numbers else ""),
+            ),
+            table(
+                "parameters",
+                [(p.dtype, f"{p.elements:,}", "" if p.bytes is None else f"{p.bytes:,}") for p in self.parameters],
+                _PARAMETERS,
+            ),
+            table("heaviest nodes by FLOPs", nodes, ("node", "share", "FLOPs")),
+            table("arithmetic that is in no total", [*left_out, *((node, "sizes unknown") for node in self.unsized)]),
+            table("where", list(texts.definitions.items())),
+        )
 
     # Totals
 
@@ -322,6 +354,9 @@ class Cost:
     def _environment(self, binding: Mapping[str, int]) -> Environment:
         check_names(self._analysed, binding, self._names)
         return Environment(self._names, binding, self._analysed.declared_inputs.elements)
+
+
+_PARAMETERS: Final = ("type", "elements", "bytes")
 
 
 def _key(node: Node) -> tuple[str, str]:

@@ -76,6 +76,29 @@ class Memory:
     def __repr__(self) -> str:
         return f"<Memory of {excerpt(self._analysed.origin)}: {len(self.lifetimes):,} values>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+        from absint.lattices.text.naming import Naming, Where
+
+        texts = Where(Naming())
+        bounds = [(texts.amount(bound),) for bound in self.bounds]
+        is_short = self.sums is not None and self.sums <= SHORT
+        title = "in bytes" + ("" if is_short else ", at most") + (": the largest of" if len(bounds) > 1 else "")
+        try:
+            found: Peak | None = self.at(self.default_sizes)
+        except UsageError:  # no run has sizes
+            found = None
+        at = ", ".join(f"{name}={size}" for name, size in self.default_sizes.items())
+        live = [] if found is None else [(item.name, f"{item.bytes:,}") for item in found.live]
+        return block(
+            f"peak memory of the activations of {self._analysed.origin}",
+            table(title, bounds),
+            paragraph(found and f"{found.bytes:,} bytes{f' at {at}' if at else ''}, reached at {found.step}"),
+            table("live there", live, ("value", "bytes")),
+            table("in no sum", [(name,) for name in self.uncounted]),
+            table("where", list(texts.definitions.items())),
+        )
+
     @cached_property
     def peak(self) -> Dim:
         """The most bytes that are live at any step; unknown where that takes too many sums (`evaluate` gives it)."""

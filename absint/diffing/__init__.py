@@ -13,6 +13,7 @@ figures         costs, peak memory, coverage
 surroundings    opsets, operators, diagnostics
 inner           computed values of one name
 text, document  a comparison as text and as JSON
+html            as tables for a notebook and as a page
 """
 
 from __future__ import annotations

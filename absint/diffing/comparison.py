@@ -45,6 +45,17 @@ class Diff(Findings):
     def __repr__(self) -> str:
         return f"<Diff of {self.first} and {self.second}: {self.verdict}>"
 
+    def _repr_html_(self) -> str:
+        from absint.diffing.html import notebook
+
+        return notebook(self)
+
+    def to_html(self) -> str:
+        """As a page: one HTML file without scripts, in the style of `Result.report`."""
+        from absint.diffing.html import page
+
+        return page(self)
+
     def to_json(self) -> str:
         """As a JSON object, schema `absint.diff/1`."""
         from absint.diffing.document import document

@@ -30,7 +30,7 @@ def lines(diff: Findings, width: int = _UNBROKEN) -> Iterator[Line]:
     yield Line(plain(headline(diff)), _STYLES[diff.verdict])
     yield Line("")
     changed, same = list[Line](), list[Line]()
-    for name, text, details in _aspects(diff):
+    for name, text, details in aspects(diff):
         found = [Line(row) for row in wrapped(plain(f"{name:<12}{text}"), width, 12)]
         found += [Line(row) for detail in _few(details) for row in wrapped(plain(f"  {detail}"), width, 6)]
         (changed if details else same).extend(found)
@@ -79,7 +79,7 @@ def _few(details: Iterable[str]) -> Iterator[str]:
         yield f"and {len(found) - _SHOWN:,} more (all: --format json)"
 
 
-def _aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
+def aspects(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     """Each aspect with a line about it, and details where it differs."""
     yield "contract", *_contract(diff)
     yield "outputs", *_ports(diff.outputs)
@@ -177,7 +177,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
         return
     at = f" at {sizes_text(found.sizes)}" if found.sizes else ""
     same = [_NAMES.get(a.name, a.name) for a in found.amounts if a.is_same]
-    other = [_amount(a) for a in found.amounts if not a.is_same]
+    other = [amount_text(a) for a in found.amounts if not a.is_same]
     if other:
         heading = f"the same: {_joined(same)}; others{at}:" if same else f"{at.strip()}:" if at else "not the same"
         yield "cost", heading, [*other, *found.uncounted]
@@ -188,7 +188,7 @@ def _figures(diff: Findings) -> Iterator[tuple[str, str, list[str]]]:
     yield "coverage", exact if a != b else f"the same: {a.exact:,} of {a.dims:,} dims exact", []
 
 
-def _amount(amount: Amount) -> str:
+def amount_text(amount: Amount) -> str:
     """`FLOPs: 1,000 -> 1,100 (+10.0 %), by 100*batch`."""
     name = _NAMES.get(amount.name, amount.name)
     if amount.numbers is None:
@@ -238,4 +238,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
 
-__all__ = ["headline", "lines", "sizes_text"]
+__all__ = ["amount_text", "aspects", "headline", "lines", "sizes_text"]

@@ -25,5 +25,11 @@ class Explanation(Derived):
         place = f"{self.path}/{self.value}" if self.path else self.value
         return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, lines
+
+        first, *rest = text(self)
+        return block(first, lines("derivation", "\n".join(rest)) if rest else "")
+
 
 __all__ = ["Explanation"]

@@ -3,6 +3,8 @@
 content        the data: nodes, values, sizes, contract, costs, lives of values
 instructions   dims and relations as a table that a browser evaluates
 groups         nodes folded by scopes, functions and repetition
-page           the file: the document that reads without scripts, the data, the scripts with their hashes
+page           the document that reads without scripts, and the data
+frame          the file around a document: styles, scripts with their hashes, and the policy that allows nothing else
+notebook       a result in a notebook: its tables, and the page in a frame
 assets         styles and scripts; dagre (MIT licence) lays graphs out
 """

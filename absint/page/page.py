@@ -1,29 +1,22 @@
 """The HTML file: what reads without scripts, then the data and the scripts.
 
-Names in models are hostile: here they are escaped, in the data `<` is, and scripts make text nodes of them. A content
-security policy allows the scripts and styles of the page by their hashes and nothing else.
+Names in models are hostile: here they are escaped, in the data `<` is, and scripts make text nodes of them.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from hashlib import sha256
-from html import escape
-from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from absint.lattices.text.escapes import json_text, plain
 from absint.page.content import Content
+from absint.page.frame import framed
+from absint.page.frame import written as _text
 from absint.report.summary import totals
 from absint.version import VERSION
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
-
-_SCRIPTS: Final = ("dagre.min.js", "evaluate.js", "page.js")
 
 Data = Any
 """Plain data, as `Content` makes it."""
@@ -36,43 +29,7 @@ def page(analysed: Analysed) -> str:
     """The file as text."""
     analysed.require_sound("a report")
     data: Data = Content(analysed).document()
-    script = "\n".join(map(_asset, _SCRIPTS))
-    style = _asset("page.css")
-    body = "\n".join(_body(analysed, data))
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(analysed.origin)}: absint report</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-<script id="data" type="application/json">{json_text(data).replace("<", chr(92) + "u003c")}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
-
-
-@cache
-def _asset(name: str) -> str:
-    content = files("absint.page").joinpath("assets", name).read_text(encoding="utf-8")
-    return "\n".join(line for line in content.splitlines() if not line.startswith("//# sourceMappingURL"))
-
-
-def _hash(content: str) -> str:
-    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
-
-
-def _text(text: object) -> str:
-    return escape(plain(str(text)))
+    return framed(f"{analysed.origin}: absint report", "\n".join(_body(analysed, data)), data)
 
 
 def _body(analysed: Analysed, data: Data) -> Iterator[str]:

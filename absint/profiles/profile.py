@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,6 +66,21 @@ class Profile:
     def __repr__(self) -> str:
         return f"<Profile: {excerpt(self.refused or '; '.join(map(_input, self.inputs)))}>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        legal = "all sizes between are legal" if self.checked else "least, best and greatest are legal"
+        head = ("", "least", "best", "greatest")
+        boxes = (("nearest legal box", self.nearest), ("legal corners", self.corners))
+        return block(
+            f"refused: {self.refused}" if self.refused else f"profile: {legal}",
+            table("symbols", [(name, *sizes) for name, sizes in self.symbols.items()], head),
+            table("inputs", [(_named(each), *map(_corner, each.corners)) for each in self.inputs], head),
+            *(table(title, [(name, *sizes) for name, sizes in (box or {}).items()], head) for title, box in boxes),
+            table("warnings", [(warning,) for warning in self.warnings]),
+            paragraph(self.assuming and f"assuming {' and '.join(self.assuming)}"),
+        )
+
     def lines(self) -> Iterator[str]:
         """The profile as text, or the refusal with what may be had instead."""
         if self.refused:
@@ -120,9 +135,15 @@ def spelled(box: Box3) -> str:
 
 
 def _input(found: InputProfile) -> str:
-    what = "elements of " if found.is_values else ""
-    corners = " .. ".join(dict.fromkeys(f"[{', '.join(map(str, corner))}]" for corner in found.corners))
-    return f"{what}{plain(found.name)}: {found.dtype} {corners}"
+    return f"{_named(found)} {' .. '.join(dict.fromkeys(map(_corner, found.corners)))}"
+
+
+def _named(found: InputProfile) -> str:
+    return f"{'elements of ' if found.is_values else ''}{plain(found.name)}: {found.dtype}"
+
+
+def _corner(corner: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, corner))}]"
 
 
 def _box(box: Box3) -> dict[str, object]:

@@ -98,6 +98,13 @@ class Nearest:
     def __repr__(self) -> str:
         return f"<Nearest: {excerpt(str(self))}>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        alone = [(item.symbol, item.below, item.above) for item in self.alone]
+        first = str(self).split("\n", 1)[0]
+        return block(first, table("alone", alone, ("symbol", "below", "above")), paragraph(self.reason))
+
     def document(self) -> dict[str, object]:
         """The fields as JSON has them, without a schema."""
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.lattices.text.naming import Naming, Where
@@ -73,6 +73,23 @@ class Check:
 
     def __repr__(self) -> str:
         return f"<Check: {excerpt(str(self))}>"
+
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        texts = Where(Naming())
+        shapes = [(name, _shape(shape)) for name, shape in self.shapes.items()]
+        return block(
+            self.outcome.value,
+            table("sizes", list(self.sizes.items()), ("symbol", "size")),
+            _failed(self.failure),
+            paragraph("" if self.nearest is None else self.nearest.line),
+            paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
+            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            table("premises that these sizes break", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
+            table("shapes", shapes, ("value", "shape")),
+            table("where", list(texts.definitions.items())),
+        )
 
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check/1`, about the model of that name.
@@ -147,6 +164,23 @@ class RangeCheck:
     def __repr__(self) -> str:
         return f"<RangeCheck: {excerpt(str(self))}>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        texts = Where(Naming())
+        return block(
+            self.outcome.value,
+            table("all sizes", [(name, f"{lo}..{hi}") for name, (lo, hi) in self.box.items()], ("symbol", "range")),
+            table("fails at", list((self.sizes or {}).items()), ("symbol", "size")),
+            _failed(self.failure),
+            paragraph(self.reason),
+            paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
+            table("not shown", [(texts.relation(c.formula), c.origin, c.reason) for c in self.open], _REQUIREMENT),
+            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            table("premises", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
+            table("where", list(texts.definitions.items())),
+        )
+
     def to_json(self, texts: Where | None = None, *, model: str = "") -> str:
         """As a JSON object, schema `absint.check-range/2`, about the model of that name.
 
@@ -173,6 +207,21 @@ class RangeCheck:
             },
             indent=1,
         )
+
+
+_REQUIREMENT: Final = ("relation", "node", "reason")
+
+
+def _failed(failure: Failure | None) -> str:
+    from absint.lattices.text.html import table
+
+    rows = [] if failure is None else [(failure.origin, failure.reason, failure.relation)]
+    return table("the first node that fails", rows, ("node", "reason", "needs"))
+
+
+def _shape(shape: tuple[int | None, ...] | None) -> str:
+    """`[2, ?]`: what data decide is a question mark."""
+    return "?" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def place_of(origin: Origin, reason: str) -> dict[str, object]:

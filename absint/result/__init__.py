@@ -32,6 +32,11 @@ class Result(Questions, Copies):
 
         return table(self)
 
+    def _repr_html_(self) -> str:
+        from absint.page.notebook import result_html
+
+        return result_html(self)
+
     @property
     def recorded(self) -> Recorded:
         """The constraints over internal symbols: of the first round, and of all rounds."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from absint.dynamizing.dynamize import Dynamized
     from absint.freezing.fewest import Fewest
     from absint.freezing.freeze import Frozen
+    from absint.page.notebook import View
     from absint.shapes.sizes import Sizes
 
 
@@ -101,6 +102,15 @@ class Copies(Analysed):
 
         check_target("", os.fspath(path))
         write_file(page(self), path)
+
+    def view(self, height: int = 700) -> View:
+        """The page of `report` in a notebook: Jupyter, VS Code and Colab show it, without an extension.
+
+        `height` is in pixels. Raises UsageError for one below 100, and for the result of an unsound policy.
+        """
+        from absint.page.notebook import view
+
+        return view(self, height)
 
     def dynamize(
         self,

@@ -17,6 +17,7 @@
     value_names       the extent of a value's name in a text
     nearest           suggestions for a misspelt name
     escapes           untrusted text, made safe to print
+    html              tables and texts for notebooks
 
 It builds on terms and logic; nothing there imports it but through `absint.lattices.operators`.
 """

@@ -67,6 +67,25 @@ class Contract:
     def __repr__(self) -> str:
         return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
 
+    def _repr_html_(self) -> str:
+        from absint.lattices.text.html import block, paragraph, table
+
+        texts = Where(Naming())
+        clauses = [(texts.relation(clause.relation), *_reasons(clause)) for clause in self.clauses]
+        given = [(texts.relation(c.formula), c.origin, c.reason) for c in self.premises]
+        beyond = [(texts.relation(c.formula), c.origin, c.reason) for c in self.beyond]
+        title = f"legal sizes: {len(clauses):,} {'clause' if len(clauses) == 1 else 'clauses'}{self.proviso}"
+        return block(
+            "no size is legal" if self.possible is False else title if clauses else str(self),
+            paragraph(self.reason),
+            table("required", clauses, ("clause", "nodes", "reason")),
+            table("taken for granted", given, ("relation", "of", "reason")),
+            table("over sizes that only a run tells", beyond, ("relation", "node", "reason")),
+            table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            table("legal sizes to try", [(_sizes(sizes),) for sizes in self.samples]),
+            table("where", list(texts.definitions.items())),
+        )
+
     @property
     def proviso(self) -> str:
         """The end of a sentence about the clauses, which says what they leave out; empty if they are sufficient."""
@@ -119,6 +138,18 @@ class Contract:
             },
             indent=1,
         )
+
+
+def _reasons(clause: Clause) -> tuple[str, str]:
+    """The nodes behind a clause, and their reasons; the first few."""
+    nodes = dict.fromkeys(str(c.origin) for c in clause.because)
+    reasons = dict.fromkeys(c.reason for c in clause.because)
+    more = f" and {len(nodes) - 3:,} more" if len(nodes) > 3 else ""
+    return ", ".join(list(nodes)[:3]) + more, "; ".join(list(reasons)[:2])
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def _node(c: Constraint) -> dict[str, str]:

@@ -116,3 +116,26 @@ def test_inner_values_of_one_name() -> None:
     assert "a: FLOAT [M, N] -> FLOAT [K, M], apart at N=2, M=1" in str(found)
     same = absint.diff(before, before, values=True)
     assert "values      all of one name have the same shapes" in str(same)
+
+
+def test_a_page_is_written_beside_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", "free.onnx", "free.onnx", "--html", "diff.html"]) == 0
+    assert "the same legal sizes" in capsys.readouterr().out
+    page = Path("diff.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<script" not in page
+    assert "the same legal sizes and the same output shapes for all sizes" in page
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("missing/diff.html", "missing/diff.html cannot be written: missing is not a directory"),
+        (".", ". is a directory"),
+        ("free.onnx", "free.onnx is the model itself"),
+        ("/dev/full", "/dev/full cannot be written: No space left on device"),
+    ],
+)
+def test_a_page_that_cannot_be_written(target: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", "free.onnx", "free.onnx", "--html", target]) == 2
+    assert message in capsys.readouterr().err
