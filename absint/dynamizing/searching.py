@@ -23,6 +23,11 @@ from absint.shapes.interpretation import Budget
 from absint.shapes.summaries import RuleSummary, State
 
 _DEEPEST: Final = 40
+_LISTS: Final = {
+    "Reshape": (1,), "Expand": (1,), "Tile": (1,), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Pad": (1, 3),
+    "ConstantOfShape": (0,), "Squeeze": (1,), "Unsqueeze": (1,), "Split": (1,), "TopK": (1,),
+}  # fmt: skip
+"""Operands with a number for each axis: their own size is no size of data."""
 _CARRIED: Final = 2
 """The place of the first value that a loop carries, among its operands and the values of its head."""
 _MOST_CHANGES: Final = 12
@@ -167,6 +172,8 @@ class Search:
                     for variant in self._resizing.variants(size, number, last=here):
                         if variant is not number:
                             yield Change(node, operand, place, variant, is_size=False)
+            if operand in _LISTS.get(self.run.nodes[node].operator, ()):
+                continue
             for axis, dim in enumerate(value.shape):
                 for size in wanted:
                     for variant in self._resizing.variants(size, dim, last=here):
