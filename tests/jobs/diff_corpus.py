@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import onnx
@@ -22,14 +22,16 @@ import onnx
 import absint
 from absint.diffing import Diff
 from absint.runs.run import feeds_for
-from tests.jobs.equal_forms import FORMS, optimised, quantised
+from tests.jobs.equal_forms import FORMS, optimised, quantised, quantised_statically
 from tests.jobs.planted import CHANGES
 
 HERE = Path(__file__).resolve().parents[2]
+MOST_CALIBRATED = 300_000
+"""Bytes of a model that is calibrated: static quantisation makes outputs of all values."""
 LEVELS = ("basic", "extended", "all")
 
 
-def equal_pairs(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+def equal_pairs(result: absint.Result, path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     """Other forms of a model that compute the same."""
     for name, change in FORMS.items():
         model = change(onnx.load(path, load_external_data=False))
@@ -42,6 +44,15 @@ def equal_pairs(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     to = folder / f"{path.stem}.int8.onnx"
     if quantised(path, to):
         yield "quantised", to
+    to = folder / f"{path.stem}.qdq.onnx"
+    if result.loaded.size < MOST_CALIBRATED and quantised_statically(path, smallest_feeds(result), to):
+        yield "quantised, static", to
+
+
+def smallest_feeds(result: absint.Result) -> Mapping[str, object]:
+    """Zeros of the sizes that costs are shown at."""
+    sizes = dict.fromkeys(result.symbols, 64) | dict(result.cost().default_sizes)
+    return feeds_for(result, sizes, seed=0, values="zeros")
 
 
 def written(model: onnx.ModelProto, folder: Path, path: Path) -> Path:
@@ -65,7 +76,7 @@ def breaks(path: Path, other: Path) -> bool:
 
     ort.set_default_logger_severity(4)
     result = absint.analyze(path)
-    feeds = feeds_for(result, result.cost().default_sizes, seed=0, values="zeros")
+    feeds = smallest_feeds(result)
     ort.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, feeds)
     session = ort.InferenceSession(str(other), providers=["CPUExecutionProvider"])
     try:
@@ -94,7 +105,7 @@ def main() -> int:
             start = time.perf_counter()
             said = []
             result = absint.analyze(path)
-            for name, other in equal_pairs(path, folder):
+            for name, other in equal_pairs(result, path, folder):
                 found = absint.diff(result, other)
                 said.append(f"{name}: {found.verdict}")
                 table.setdefault(name, Counter())[found.verdict] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -188,4 +188,27 @@ def quantised(path: Path, to: Path) -> bool:
     return True
 
 
-__all__ = ["FORMS", "Change", "graphs", "optimised", "quantised"]
+def quantised_statically(path: Path, feeds: Mapping[str, object], to: Path) -> bool:
+    """The model in QDQ form, calibrated on one run; False if onnxruntime's tool fails."""
+    import logging
+
+    from onnxruntime.quantization import CalibrationDataReader, quantize_static
+
+    class Once(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._left = [dict(feeds)]
+
+        def get_next(self) -> dict[str, object] | None:
+            return self._left.pop() if self._left else None
+
+    logging.disable(logging.WARNING)
+    try:
+        quantize_static(str(path), str(to), Once())
+    except Exception:
+        return False
+    finally:
+        logging.disable(logging.NOTSET)
+    return True
+
+
+__all__ = ["FORMS", "Change", "graphs", "optimised", "quantised", "quantised_statically"]
