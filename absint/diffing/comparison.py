@@ -143,7 +143,7 @@ class _Comparison:
         if pair.first is None or pair.second is None:
             return False
         before, after = form_of(self._a[pair.first]), form_of(self._b[pair.second])
-        return before.is_known and (before.kind, before.dtype, before.rank) == (after.kind, after.dtype, after.rank)
+        return bool(before.kind) and (before.kind, before.dtype, before.rank) == (after.kind, after.dtype, after.rank)
 
     def _in_time(self, make: Callable[[], T]) -> T | None:
         try:

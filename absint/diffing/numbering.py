@@ -64,6 +64,11 @@ class Numbers:
         mine, other = self._values[0].get(first), self._values[1].get(second)
         return mine is not None and mine == other
 
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Values of both models that are the same computation: for each of the second model one of the first."""
+        mine = {number: name for name, number in self._values[0].items()}
+        return ((mine[number], name) for name, number in self._values[1].items() if number in mine)
+
     def is_covered(self, side: Side) -> bool:
         """Each node of a model is one of the other too: it fails only where that fails."""
         first, second = self._nodes

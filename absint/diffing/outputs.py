@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,9 @@ from absint.diffing.pairing import Form, Pair, form_of
 from absint.diffing.smallest import Sizes, small_sizes
 from absint.diffing.witness import Both, Seen
 from absint.lattices.deadline import DeadlineError
-from absint.lattices.logic.relation import FALSE, Relation, eq
-from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
+from absint.lattices.logic.relation import Relation, eq
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, sole_atom
+from absint.lattices.terms.substitution import substitute
 from absint.lattices.value import TOP, Tensor, Value
 from absint.solution.described import described
 
@@ -71,24 +73,47 @@ class Compared:
         if before.differs(after):
             return _with(port, "changed", *_formal(before, after))
         if not (before.is_known and after.is_known):
-            return self._by_data(port, ("type or rank is not known",))
-        pairs = [
-            (p, plain(self._first, a), self._over.dim(b))
-            for (p, a), (_, b) in zip(before.sizes, after.sizes, strict=True)
-        ]
-        decided, open_ = list[Relation](), list[str]()
-        known = self._first.parameters.keys()
-        for place, a, b in pairs:
-            relation = eq(a, b) if isinstance(a, Expr) and isinstance(b, Expr) else FALSE
-            by_sizes = isinstance(a, Expr) and isinstance(b, Expr) and (a.free_symbols | b.free_symbols) <= known
-            if by_sizes:
-                decided.append(relation)
-            elif _disjoint(a, b):
-                return _with(port, "changed", f"{place}: {a} -> {b}")
-            else:
+            return self._by_data(port, ("type or rank is not known",), False)
+        by_sizes, open_, differing = list[Relation](), list[str](), list[str]()
+        decided_by_run = True
+        for (place, mine), (_, other) in zip(before.sizes, after.sizes, strict=True):
+            a, (b, is_over_mine) = plain(self._first, mine), self._translated(other)
+            differing += [f"{place}: {a} -> {b}"] if a is not b else []
+            relation = eq(a, b) if isinstance(a, Expr) and isinstance(b, Expr) and is_over_mine else None
+            if relation is not None and relation.free_symbols <= self._first.parameters.keys():
+                by_sizes.append(relation)
+            elif relation is None or not self._grounds.decide(relation).entailed:
+                if _disjoint(a, b):
+                    return _with(port, "changed", f"{place}: {a} -> {b}")
                 open_.append(f"{place}: {_data(a, b)}")
-        found = self._by_sizes(port, decided, [f"{p}: {a} -> {b}" for p, a, b in pairs if a is not b])
-        return self._by_data(found, tuple(open_)) if open_ and found.status in ("same", "renamed") else found
+                decided_by_run &= relation is not None
+        found = self._by_sizes(port, by_sizes, differing)
+        if not open_ or found.status not in ("same", "renamed"):
+            return found
+        return self._by_data(found, tuple(open_), decided_by_run)
+
+    def _translated(self, dim: Dim) -> tuple[Dim, bool]:
+        """A dim of the second model over symbols of the first; False if some of its symbols are of the second alone.
+
+        Sizes that data decide are the same where they are those of the same computation.
+        """
+        found = self._over.dim(dim)
+        own = [s for s in found.symbols if s.name not in self._first.parameters] if isinstance(found, Expr) else []
+        if not own or not isinstance(found, Expr):
+            return found, isinstance(found, Expr)
+        return substitute(found, self._shared), all(symbol in self._shared for symbol in own)
+
+    @cached_property
+    def _shared(self) -> Mapping[Symbol, Dim]:
+        """Sizes that data decide in the second model, as those of the same values in the first."""
+        found: dict[Symbol, Dim] = {}
+        for first, second in self._numbers(True).pairs():
+            before, after = form_of(_value(self._first, first)), form_of(_value(self._second, second))
+            for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=False):
+                only = sole_atom(b) if isinstance(b, Expr) else None
+                if isinstance(only, Symbol) and only.name not in self._over.symbols and isinstance(a, Expr):
+                    found.setdefault(self._over.apart(only), plain(self._first, a))
+        return found
 
     def _by_sizes(self, port: Port, relations: Sequence[Relation], differing: Sequence[str]) -> Port:
         """Sizes that the inputs decide."""
@@ -132,23 +157,26 @@ class Compared:
             f"[{', '.join(_number(self._over.dim(dim), sizes) for _, dim in after.sizes)}]",
         )
 
-    def _by_data(self, port: Port, open_: Sequence[str]) -> Port:
-        """Sizes that data decide: a run may tell them apart, and nothing shows that they are the same."""
+    def _by_data(self, port: Port, open_: Sequence[str], decided_by_run: bool) -> Port:
+        """Sizes that data decide: nothing shows that they are the same, unless they are of the same computation.
+
+        A run tells them apart if they are over the same data; else rounding may be why it gives others.
+        """
         assert port.first is not None
         assert port.second is not None
         if self._numbers(True).same(port.first, port.second):
             return port if port.first == port.second else _with(port, "renamed")
-        equal = []
+        seen = []
         for sizes in self._runnable() if not self._is_random else ():
             shown = self._runs.at("A", sizes)
             if shown is None or isinstance(shown.source, str) or isinstance(shown.target, str):
                 continue
             first, second = _shape(shown.source, port.first), _shape(shown.target, port.second)
             at = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the only size"
-            if first != second:
+            if first != second and (decided_by_run or first.count(",") != second.count(",")):
                 return _with(port, "changed", *open_, apart=Apart(sizes, "A", first, second, "run"))
-            equal.append(f"{first} in a run of both at {at}")
-        return _with(port, "not comparable", *open_, *equal)
+            seen.append(f"{first if first == second else f'{first} and {second}'} in a run of both at {at}")
+        return _with(port, "not comparable", *open_, *seen)
 
     @property
     def _is_random(self) -> bool:
