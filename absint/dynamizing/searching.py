@@ -190,10 +190,19 @@ class Search:
         if self._is_constant(operand):
             if isinstance(self.run.nodes[change.node].step, IfJoin):
                 raise BakedError(change.node, "a branch gives a constant of this size")
+            if not self._is_of(change, operand):
+                raise BakedError(change.node, "the size changes from one iteration to the next")
             if not self._may_vary(operand, change.place):
                 raise BakedError(operand[0], "it is a table of values of its own")
             return [change]
         return self._demanded(operand, change.place, change.value, depth + 1)
+
+    def _is_of(self, change: Change, operand: Operand) -> bool:
+        """The constant has the size at the old sizes, which the first value of a loop need not have."""
+        value = self._states[operand[0]][operand[1]]
+        if self.run.nodes[change.node].step is None or not isinstance(value, Tensor) or value.shape.is_top:
+            return True
+        return self._resizing.old(value.shape[change.place]) is self._resizing.old(change.value)
 
     def _demanded(self, operand: Operand, axis: int, size: Expr, depth: int) -> list[Change]:
         node, index = operand
