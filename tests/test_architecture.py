@@ -72,7 +72,7 @@ PLACES = {
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/study/solvers.py",),
     "distributed": ("absint/runs/distributed.py",),
-    "matplotlib": ("absint/study/plots.py",),
+    "matplotlib": ("absint/study/plots.py", "absint/report/cost_plot.py"),
     "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/auditing/peer_process.py",),
     "yobx": ("absint/auditing/peer_process.py",),

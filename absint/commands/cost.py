@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -12,15 +12,20 @@ from absint.commands.analysis import (
     assume_option,
     format_option,
     settings_options,
+    working,
 )
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
+from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
+from absint.lattices.text.escapes import plain
 
 if TYPE_CHECKING:
     from absint.analyses.liveness import InputPolicy, ViewPolicy
-    from absint.costs.cost import Quantity
+    from absint.costs.cost import Cost, Quantity
+    from absint.costs.memory import Memory
+    from absint.result import Result
     from absint.shapes.sizes import Sizes
 
 
@@ -48,6 +53,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="The output of Reshape and the like has memory of its own, or shares its input's.",
 )
+@click.option(
+    "--plot", metavar="FILE", help="Write FLOPs and peak memory over a size as a picture: .svg, .png or .pdf."
+)
+@click.option("--over", metavar="SYMBOL=LOW..HIGH", help="The size, and its range, of --plot.")
 @settings_options
 @format_option()
 @models_argument()
@@ -60,6 +69,8 @@ def cost(
     by: Quantity,
     inputs: InputPolicy,
     views: ViewPolicy,
+    plot: str | None,
+    over: str | None,
     form: str,
 ) -> int:
     """Count memory, arithmetic, parameters and traffic of MODEL.
@@ -72,6 +83,7 @@ def cost(
     Where a symbol has no size, numbers assume 64, or the nearest size that the model allows. docs/cost.md has the rules
     of counting.
     """
+    wanted = _wanted(model, plot, over)
     result = analysed(model, assume, sizes, settings=settings)
     if sizes and not result.can_run:
         from absint.shapes.sizes import spelled
@@ -81,6 +93,8 @@ def cost(
             f"no run has {', '.join(spelled(*item) for item in sizes.items())}: {error.where}: {error.message}"
         )
     found, memory = result.cost(), result.memory(inputs=inputs, views=views)
+    if wanted is not None:
+        _draw(result, found, memory, wanted)
     if form == "json":
         from absint.report.costs import document
 
@@ -91,6 +105,48 @@ def cost(
 
         write(report(result, found, memory, width_of(), top, by))
     return FINE
+
+
+class _Wanted(NamedTuple):
+    """A picture: where to write it, in which form, over which sizes."""
+
+    target: str
+    form: str
+    symbol: str
+    ends: tuple[int, int]
+
+
+def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
+    """Raises UsageError for options that make no picture, before any work."""
+    if plot is None and over is None:
+        return None
+    if plot is None or over is None:
+        raise UsageError("--plot FILE and --over SYMBOL=LOW..HIGH go together")
+    from absint.model.writing import check_target
+    from absint.report.cost_plot import check_form
+
+    form = check_form(plot)
+    check_target(model, plot)
+    ((symbol, ends),) = read_sizes([over]).items()
+    if not isinstance(ends, tuple) or not all(isinstance(end, int) for end in ends):
+        raise UsageError(f"--over {over}: expected a range with two ends, as seq=1..4096")
+    low, high = ends[0] or 0, ends[1] or 0
+    if not 0 <= low < high:
+        raise UsageError(f"--over {over}: expected two sizes, the smaller one first")
+    return _Wanted(plot, form, symbol, (low, high))
+
+
+def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
+    from absint.report.cost_plot import check_symbol, curves, write_plot
+
+    check_symbol(result, wanted.symbol)
+    with working("computing the curves"):
+        found = curves(result, cost, memory, wanted.symbol, wanted.ends)
+    write_plot(found, result.origin, wanted.target, wanted.form)
+    sizes = found.sizes
+    click.echo(
+        f"{wanted.target}: {len(sizes):,} sizes of {plain(wanted.symbol)}, {sizes[0]:,} to {sizes[-1]:,}", err=True
+    )
 
 
 __all__ = ["cost"]

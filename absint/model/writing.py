@@ -65,7 +65,11 @@ def write_text(text: str, model: ModelProto, source: str, target: str) -> None:
 
 def write_file(text: str, target: str | os.PathLike[str]) -> None:
     """Write the text to a temporary file beside the target, then rename it."""
-    content = text.encode("utf-8", "backslashreplace")
+    write_bytes(text.encode("utf-8", "backslashreplace"), target)
+
+
+def write_bytes(content: bytes, target: str | os.PathLike[str]) -> None:
+    """As `write_file`, what is no text."""
     _write(lambda file, _: file.write(content), target)
 
 

@@ -8,6 +8,7 @@ exports        the constraints of a model for other tools
 proofs, contracts, constraints, checks, feeds, classes, costs, profiles, policies, freezing, dynamizing, audit,
 audit_sarif, lint, lint_sarif
                answers of the other commands
+cost_plot      cost and peak memory over a size as a picture
 sarif          what documents in this format share
 files          files that are written as a whole
 """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from onnx import TensorProto, helper
 
+import absint
 from absint.cli import run
+from absint.report.cost_plot import curves
 from tests.absint.cli_models import node, save, value, write_models
 from tests.absint.flows.build import branch, untyped
 
@@ -192,3 +195,97 @@ def test_a_model_that_never_runs_says_so(capsys: pytest.CaptureFixture[str]) -> 
 def test_every_model_of_the_other_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cost", f"{name}.onnx"]) == 0
     assert "\x1b" not in printed(capsys)
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DECODER = str(EXAMPLES / "tiny_decoder.onnx")
+
+
+@pytest.mark.parametrize(("name", "begin"), [("p.svg", b"<?xml"), ("p.png", b"\x89PNG"), ("p.PDF", b"%PDF")])
+def test_a_plot_is_written_in_the_form_of_its_suffix(
+    name: str, begin: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["cost", DECODER, "batch=1", "--plot", name, "--over", "seq=1..4096"]) == 0
+    assert Path(name).read_bytes().startswith(begin)
+    captured = capsys.readouterr()
+    assert captured.err == f"{name}: 122 sizes of seq, 1 to 4,096\n"
+    assert captured.out.startswith(DECODER)
+
+
+def test_a_plot_is_the_same_each_time_and_leaves_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.svg", "b.svg"):
+        assert run(["cost", DECODER, "--plot", name, "--over", "past=0..9", "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["schema"] == "absint.cost/2"
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--plot p.svg", "--plot FILE and --over SYMBOL=LOW..HIGH go together"),
+        ("--over seq=1..4", "--plot FILE and --over SYMBOL=LOW..HIGH go together"),
+        ("--plot p.jpeg --over seq=1..4", "--plot p.jpeg: the suffix says the form: expected .svg, .png, .pdf"),
+        ("--plot p --over seq=1..4", "--plot p: the suffix says the form: expected .svg, .png, .pdf"),
+        ("--plot no/p.svg --over seq=1..4", "no/p.svg cannot be written: no is not a directory"),
+        ("--plot p.svg --over seq=4", "--over seq=4: expected a range with two ends, as seq=1..4096"),
+        ("--plot p.svg --over seq=4..", "--over seq=4..: expected a range with two ends, as seq=1..4096"),
+        ("--plot p.svg --over seq=9..4", "--over seq=9..4: expected two sizes, the smaller one first"),
+        ("--plot p.svg --over seq=-2..4", "--over seq=-2..4: expected two sizes, the smaller one first"),
+        ("--plot p.svg --over input_ids=1x2", "--over input_ids=1x2: expected a range with two ends, as seq=1..4096"),
+        (
+            "--plot p.svg --over seqq=1..4",
+            "--over seqq: no input has this symbol; did you mean 'seq'?",
+        ),
+        ("--plot p.svg --over b=1..4", "--over b: no input has this symbol; the symbols are: batch, seq, past"),
+        (
+            "--plot p.svg --over batch=1..4 batch=2",
+            "--over batch=1..4: only 2 is legal with seq=64, past=64",
+        ),
+    ],
+)
+def test_a_plot_that_cannot_be(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cost", DECODER, *arguments.split()]) == 2
+    assert capsys.readouterr().err == f"absint: error: {message}\n"
+    assert not list(Path().glob("p.*"))
+
+
+def test_a_plot_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(["cost", DECODER, "--plot", "p.svg", "--over", "seq=1..4"]) == 2
+    assert "--plot: matplotlib is not installed: pip install 'absint[plots]'" in capsys.readouterr().err
+
+
+def test_the_curves_are_the_numbers_at_legal_sizes() -> None:
+    model = helper.make_model(
+        helper.make_graph(
+            [node("Reshape", ["x", "to"], ["r"]), node("Relu", ["r"], ["y"])],
+            "g",
+            [value("x", TensorProto.FLOAT, ["N"])],
+            [untyped("y")],
+            [helper.make_tensor("to", TensorProto.INT64, [2], [-1, 8])],
+        )
+    )
+    result = absint.analyze(model)
+    cost, memory = result.cost(), result.memory()
+    found = curves(result, cost, memory, "N", (1, 2_000))
+    assert found.is_wide
+    assert all(result.check({"N": size}).ok for size in found.sizes)
+    assert found.sizes[0] == 8
+    assert found.sizes[-1] == 2_000
+    assert sorted(set(found.sizes)) == list(found.sizes)
+    assert found.flops == tuple(cost.evaluate({"N": size}).flops for size in found.sizes)
+    assert found.peaks == tuple(memory.evaluate({"N": size}) for size in found.sizes)
+    narrow = curves(result, cost, memory, "N", (64, 80))
+    assert (narrow.sizes, narrow.is_wide) == ((64, 72, 80), False)
+    with pytest.raises(absint.UsageError, match=r"--over N=1\.\.7: no size that was tried is legal"):
+        curves(result, cost, memory, "N", (1, 7))
+
+
+def test_names_in_a_plot_are_no_formulas(capsys: pytest.CaptureFixture[str]) -> None:
+    name = r"$\frac{1}$ <b>"
+    model = helper.make_model(
+        helper.make_graph([node("Relu", ["x"], ["y"])], "g", [value("x", TensorProto.FLOAT, [name])], [untyped("y")])
+    )
+    Path("m.onnx").write_bytes(model.SerializeToString())
+    assert run(["cost", "m.onnx", "--plot", "p.svg", "--over", f"{name}=0..4"]) == 0
+    assert Path("p.svg").stat().st_size > 5_000
