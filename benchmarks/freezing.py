@@ -160,13 +160,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=TOOLS)
     parser.add_argument("names", nargs="*", default=list(MODELS))
     args = parser.parse_args(arguments)
-    print("| model | sizes | " + " | ".join(TOOLS) + " |")
-    print("|---" * (len(TOOLS) + 2) + "|")
+    print("| model | sizes | " + " | ".join(args.tools) + " |")
+    print("|---" * (len(args.tools) + 2) + "|")
     for name in args.names:
         for case in cases(name):
-            cells = [tried(tool, args.peers, name, case, args.seconds) for tool in TOOLS]
+            cells = [tried(tool, args.peers, name, case, args.seconds) for tool in args.tools]
             print(f"| {name} | {case.kind} | " + " | ".join(cells) + " |", flush=True)
     return 0
 
