@@ -52,12 +52,43 @@ class Learned(NamedTuple):
     reason: str
 
 
-class Round(NamedTuple):
+class Round:
     """One run of the analysis to its fixpoint, and the facts it started from."""
 
-    analysis: ShapeAnalysis
-    states: list[State]
-    learned: tuple[Learned, ...] = ()
+    __slots__ = ("_later", "_run", "learned")
+
+    def __init__(self, analysis: ShapeAnalysis, states: list[State], learned: tuple[Learned, ...] = ()) -> None:
+        self._run: tuple[ShapeAnalysis, list[State]] | None = (analysis, states)
+        self._later: Callable[[], tuple[ShapeAnalysis, list[State]]] | None = None
+        self.learned = learned
+
+    @classmethod
+    def deferred(cls, run: Callable[[], tuple[ShapeAnalysis, list[State]]]) -> Round:
+        """A round that is run when somebody asks for it."""
+        self = object.__new__(cls)
+        self._run, self._later, self.learned = None, run, ()
+        return self
+
+    @property
+    def is_deferred(self) -> bool:
+        """Nobody has asked for it yet."""
+        return self._run is None
+
+    @property
+    def analysis(self) -> ShapeAnalysis:
+        """What the rules of its nodes gave."""
+        return self._done()[0]
+
+    @property
+    def states(self) -> list[State]:
+        """The values of its nodes."""
+        return self._done()[1]
+
+    def _done(self) -> tuple[ShapeAnalysis, list[State]]:
+        if self._run is None:
+            assert self._later is not None
+            self._run, self._later = self._later(), None
+        return self._run
 
 
 class Rounds(NamedTuple):
@@ -94,7 +125,7 @@ def run_rounds(
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
         renews = memoise and is_on() and rounds and not facts and not known.remainders
-        first = FirstRound(SHARED.reuse(known), rounds[0].analysis.applied, rounds[0].states) if renews else None
+        first = _renewed(rounds, known) if renews else None
         analysis = ShapeAnalysis(
             lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, timings=timings
         )
@@ -102,12 +133,28 @@ def run_rounds(
             states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
         return None if states is None else Round(analysis, states, learned)
 
+    def first_run() -> tuple[ShapeAnalysis, list[State]]:
+        analysis = ShapeAnalysis(lowered.program, facts, memoise=memoise, trace=trace, timings=timings)
+        with timings.phase("fixpoint") if timings is not None else nullcontext():
+            states = solved(lowered, analysis, ANALYSE)
+        assert states is not None
+        return analysis, states
+
     rounds: list[Round] = []
-    first = run(facts, frozenset(), ())
-    assert first is not None
-    rounds.append(first)
-    refine = refine and (lowered.watch is None or not lowered.watch.reached)
     learned: dict[Relation, Learned] = {}
+    if refine and memoise and trace is None and lowered.watch is None:
+        early = _early(lowered, facts, order)
+        if early is not None:
+            known, learned = early
+            held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
+            rounds.append(Round.deferred(first_run))
+            analysis = ShapeAnalysis(lowered.program, known, simplify=Choosing(held) if held else None, timings=timings)
+            states = solved(lowered, analysis, REFINE)
+            assert states is not None
+            rounds.append(Round(analysis, states, tuple(learned.values())))
+    if not rounds:
+        rounds.append(Round(*first_run()))
+    refine = refine and (lowered.watch is None or not lowered.watch.reached)
     left: Open | None = None
     for _ in range(MAX_ROUNDS if refine else 0):
         last = rounds[-1]
@@ -134,6 +181,41 @@ def run_rounds(
     if refine and left is None:
         left = Open.of(rounds[-1].states)
     return Rounds(tuple(rounds), choices=left.choices() if left is not None else ())
+
+
+def _renewed(rounds: Sequence[Round], known: Facts) -> FirstRound | None:
+    """What the first round that was run gives to one under further facts."""
+    first = next(found for found in rounds if not found.is_deferred)
+    mapping = dict(known.mapping)
+    for symbol, dim in first.analysis.facts.mapping.items():
+        now, narrowed = mapping.get(symbol), sole_atom(dim)
+        if now is dim or dim.is_concrete:
+            continue
+        if now is None or not isinstance(narrowed, Symbol):
+            return None
+        mapping[narrowed] = now
+    return FirstRound(SHARED.reuse(mapping), first.analysis.applied, first.states)
+
+
+EARLY: Final = 96
+"""Nodes in which a first look finds facts."""
+
+
+def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
+    """Facts from the first nodes, if these show that they change values."""
+    program = lowered.program
+    if len(program.nodes) < 2 * EARLY:
+        return None
+    analysis = ShapeAnalysis(program, facts)
+    end = next((at for at, node in enumerate(program.order.order) if program.nodes[node].operation is not None), 0)
+    states = fixpoint(program, analysis, end=end + EARLY).states
+    left = Open.of(states)
+    learned = {item.relation: item for item in teachings(analysis, lowered, left.conditions())}
+    known = facts_of((*facts.relations, *learned), order)
+    if known.contradiction or not learned or known.mapping == facts.mapping:
+        return None
+    strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
+    return (known, learned) if strong or _worthwhile(known, left) or _decides(known, left) else None
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:

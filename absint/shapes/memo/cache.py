@@ -7,11 +7,12 @@ operations last as long as their program. The number of results is bounded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from absint.lattices.logic.facts import Facts
 from absint.lattices.terms import kept
+from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.text import printer
 from absint.program.graph import Program
 from absint.program.operations import INTERNED, Operation
@@ -53,14 +54,14 @@ class Cache:
         if len(results) == 1:  # those of a program from before a purge stay its own
             self._results[operation] = results
 
-    def reuse(self, facts: Facts) -> Reuse:
+    def reuse(self, mapping: Mapping[Symbol, Dim]) -> Reuse:
         """First-round results under facts that do no more than replace symbols."""
-        key = frozenset(facts.mapping.items())
+        key = frozenset(mapping.items())
         found = self._reuses.get(key)
         if found is None or len(found) > MAX_SUMMARIES:
             if len(self._reuses) >= MAX_REUSES:
                 self._reuses = {}
-            found = self._reuses[key] = Reuse(facts)
+            found = self._reuses[key] = Reuse(mapping)
         return found
 
     def purge(self) -> None:

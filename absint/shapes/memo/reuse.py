@@ -12,14 +12,14 @@ from math import prod
 from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
-from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import Dim, Expr, postorder
+from absint.lattices.terms.expr import Dim, Expr, Symbol, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.real import Real
 from absint.lattices.terms.shortening import shortened
+from absint.lattices.terms.substitution import Substitution
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.shapes.summaries import RuleSummary, State
@@ -32,10 +32,9 @@ FORMED: Final = frozenset({"broadcast", "int", "int32", "int64", "ite", "max", "
 class Reuse:
     """Rule summaries of a first round over the symbols of another one, by the replacements of symbols."""
 
-    def __init__(self, facts: Facts) -> None:
-        """`facts` do no more than replace symbols."""
-        self._replaced = facts.replaced
-        self._mapping = facts.mapping
+    def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
+        self._replaced = Substitution(mapping)
+        self._mapping = mapping
         self.summaries: dict[int, tuple[RuleSummary, RuleSummary | None]] = {}
         """Summaries so far, by the identity of the first-round summary, which is kept beside them."""
         self._values: dict[Value, Value | None] = {}
