@@ -124,7 +124,7 @@ def run_rounds(
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
-        renews = memoise and is_on() and rounds and not facts and not known.remainders
+        renews = memoise and is_on() and not facts and not known.remainders and not all(r.is_deferred for r in rounds)
         first = _renewed(rounds, known) if renews else None
         analysis = ShapeAnalysis(
             lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, timings=timings
@@ -146,12 +146,10 @@ def run_rounds(
         early = _early(lowered, facts, order)
         if early is not None:
             known, learned = early
-            held = frozenset(r.substitute(known.mapping) for r in learned if not _teaches(r))
             rounds.append(Round.deferred(first_run))
-            analysis = ShapeAnalysis(lowered.program, known, simplify=Choosing(held) if held else None, timings=timings)
-            states = solved(lowered, analysis, REFINE)
-            assert states is not None
-            rounds.append(Round(analysis, states, tuple(learned.values())))
+            second = run(known, frozenset(), tuple(learned.values()))
+            assert second is not None
+            rounds.append(second)
     if not rounds:
         rounds.append(Round(*first_run()))
     refine = refine and (lowered.watch is None or not lowered.watch.reached)
@@ -198,24 +196,24 @@ def _renewed(rounds: Sequence[Round], known: Facts) -> FirstRound | None:
 
 
 EARLY: Final = 96
-"""Nodes in which a first look finds facts."""
+"""Most nodes in which a first look finds facts; in a model of fewer than ten times as many, a tenth."""
 
 
 def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
-    """Facts from the first nodes, if these show that they change values."""
+    """Bounds of symbols that the first nodes require, if these change values."""
     program = lowered.program
-    if len(program.nodes) < 2 * EARLY:
+    visits = program.order.order
+    if facts:
         return None
     analysis = ShapeAnalysis(program, facts)
-    end = next((at for at, node in enumerate(program.order.order) if program.nodes[node].operation is not None), 0)
-    states = fixpoint(program, analysis, end=end + EARLY).states
-    left = Open.of(states)
-    learned = {item.relation: item for item in teachings(analysis, lowered, left.conditions())}
-    known = facts_of((*facts.relations, *learned), order)
-    if known.contradiction or not learned or known.mapping == facts.mapping:
+    first = next((at for at, node in enumerate(visits) if program.nodes[node].operation is not None), 0)
+    left = Open.of(fixpoint(program, analysis, end=first + min(EARLY, len(visits) // 10)).states)
+    learned = {item.relation: item for item in teachings(analysis, lowered) if item.relation.op == ">="}
+    known = facts_of(tuple(learned), order)
+    if known.contradiction or not known.mapping or not known.narrows_only:
         return None
-    strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
-    return (known, learned) if strong or _worthwhile(known, left) or _decides(known, left) else None
+    is_strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
+    return (known, learned) if is_strong or _worthwhile(known, left) else None
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
