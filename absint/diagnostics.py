@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
+from absint.lattices.records import record
 from absint.lattices.text.escapes import plain
 
 
@@ -17,7 +17,7 @@ class Severity(Enum):
     INFO = "info"
 
 
-@dataclass(frozen=True)
+@record()
 class Diagnostic:
     """One finding. `code` is stable and meant for scripts; `where` names the node or value."""
 
@@ -25,13 +25,16 @@ class Diagnostic:
     code: str
     where: str
     message: str
-    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+    sizes: Mapping[str, int] | None = None
     """Input sizes at which it occurs, if it does not occur at all sizes."""
 
     def __post_init__(self) -> None:
         """Escape what cannot be printed: names in a model may hold anything."""
         object.__setattr__(self, "where", plain(self.where))
         object.__setattr__(self, "message", plain(self.message))
+
+    def __hash__(self) -> int:
+        return hash((self.severity, self.code, self.where, self.message))
 
     def __str__(self) -> str:
         return f"{self.severity.value}: {self.where}: {self.message} [{self.code}]"

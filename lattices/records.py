@@ -1,13 +1,100 @@
-"""Named tuples as `typing` has them, made in a fifth of the time.
+"""Named tuples and frozen data classes as the standard library has them, made in a fraction of the time.
 
-`typing.NamedTuple` compiles each annotation of each class to see whether it may be a type. A type checker checks that
-better, and at the start of a process it would take as long as the analysis of a small model.
+`typing.NamedTuple` compiles each annotation of each class to see whether it may be a type, and `dataclasses` imports
+the parser of Python and compiles methods for each class. A type checker checks that better, and at the start of a
+process it would take as long as the analysis of a small model.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def record(*, eq: bool = True, frozen: bool = True, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
+    """A data class of the annotations of a class and its bases, as `dataclasses.dataclass` makes one."""
+
+    def made_of(made: type[T]) -> type[T]:
+        annotations: dict[str, str] = vars(made).get("__annotations__", {})
+        own = [name for name, kind in annotations.items() if "ClassVar" not in kind]
+        inherited: tuple[str, ...] = getattr(made, "_record_fields", ())
+        names = (*inherited, *(name for name in own if name not in inherited))
+        placed = (*getattr(made, "_record_places", ()), *(() if kw_only else own))
+        defaults = {name: getattr(made, name) for name in names if hasattr(made, name)}
+        members: dict[str, Any] = {
+            "__init__": _initialiser(made.__name__, names, placed, defaults, getattr(made, "__post_init__", None)),
+            "__repr__": _shown,
+            "__match_args__": placed,
+            "_record_fields": names,
+            "_record_places": placed,
+        }
+        if frozen:
+            members |= {"__setattr__": _frozen, "__delattr__": _frozen}
+        if eq:
+            members |= {"__eq__": _same, "__hash__": _hash}
+        for name, member in members.items():
+            if name not in made.__dict__:
+                setattr(made, name, member)
+        return made
+
+    return made_of
+
+
+def _initialiser(
+    title: str,
+    names: tuple[str, ...],
+    placed: tuple[str, ...],
+    defaults: Mapping[str, object],
+    after: Callable[[object], None] | None,
+) -> Callable[..., None]:
+    def initialise(self: object, *values: object, **named: object) -> None:
+        given = dict(zip(placed, values, strict=False))
+        wrong = [name for name in named if name in given or name not in names]
+        missing = [name for name in names if name not in given and name not in named and name not in defaults]
+        if wrong or missing or len(values) > len(placed):
+            found = f"missing {', '.join(missing)}" if missing else f"unexpected {', '.join(wrong) or 'values'}"
+            raise TypeError(f"{title}: {found}")
+        self.__dict__.update(defaults)
+        self.__dict__.update(given)
+        self.__dict__.update(named)
+        if after is not None:
+            after(self)
+
+    return initialise
+
+
+def changed(item: T, **fields: object) -> T:
+    """A copy of a record with other values of some fields."""
+    names: tuple[str, ...] = item._record_fields  # type: ignore[attr-defined]
+    return type(item)(**({name: getattr(item, name) for name in names} | fields))
+
+
+def _frozen(self: object, name: str, value: object = None) -> NoReturn:
+    raise AttributeError(f"{type(self).__name__} cannot be changed: {name}")
+
+
+def _values(item: object) -> tuple[object, ...]:
+    names: tuple[str, ...] = item._record_fields  # type: ignore[attr-defined]
+    return tuple([getattr(item, name) for name in names])
+
+
+def _same(self: object, other: object) -> bool:
+    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: object) -> int:
+    return hash(_values(self))
+
+
+def _shown(self: object) -> str:
+    names: tuple[str, ...] = self._record_fields  # type: ignore[attr-defined]
+    shown = ", ".join(f"{name}={value!r}" for name, value in zip(names, _values(self), strict=True))
+    return f"{type(self).__qualname__}({shown})"
+
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
@@ -29,4 +116,4 @@ else:
     _OWN = frozenset({"__annotations__", "__module__", "__qualname__"})
     NamedTuple = type.__new__(_Maker, "NamedTuple", (), {})
 
-__all__ = ["NamedTuple"]
+__all__ = ["NamedTuple", "changed", "record"]

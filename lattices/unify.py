@@ -7,12 +7,11 @@ tools; the same engine runs them, so that their claims can be counted and judged
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from absint.lattices.dim import DIMS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
-from absint.lattices.records import NamedTuple
+from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.kinds import SymbolKind
@@ -64,7 +63,7 @@ Fresh = Callable[[], Dim]
 Choice = Callable[[Dim, Dim, Fresh], Dim]
 
 
-@dataclass(frozen=True)
+@record()
 class UnificationPolicy:
     """Choices between two dims. A choice that is None is made soundly."""
 

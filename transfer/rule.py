@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from inspect import unwrap
 
+from absint.lattices.records import record
 from absint.lattices.value import Value
 from absint.transfer.op import Op
 from absint.transfer.signature import RuleError
@@ -20,7 +19,7 @@ PREVIEW = "ai.onnx.preview"
 MICROSOFT = "com.microsoft"
 
 
-@dataclass(frozen=True)
+@record()
 class Rule:
     """One transfer function with the operators that it serves.
 
@@ -66,7 +65,7 @@ class Rule:
     @property
     def place(self) -> str:
         """The file and line of the function."""
-        code = getattr(unwrap(self.function), "__code__", None)
+        code = getattr(_unwrapped(self.function), "__code__", None)
         return f"{_shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else "no Python function"
 
     def failure(self, error: Exception) -> str:
@@ -76,7 +75,7 @@ class Rule:
         text = str(error).strip().split("\n")[0]
         if isinstance(error, RuleError):
             return f"{self} {text}"
-        file = getattr(getattr(unwrap(self.function), "__code__", None), "co_filename", None)
+        file = getattr(getattr(_unwrapped(self.function), "__code__", None), "co_filename", None)
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
         at = f" in line {lines[-1]}" if lines else ""
         return f"{self} raised {type(error).__name__}{at}{f': {text}' if text else ''}"
@@ -85,6 +84,13 @@ class Rule:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         source = f" of {self.origin}" if self.origin else ""
         return f"rule {name!r}{source} ({self.place})"
+
+
+def _unwrapped(function: Function) -> object:
+    """The function that decorators such as `functools.wraps` made this one of."""
+    from inspect import unwrap
+
+    return unwrap(function)
 
 
 def _shown(file: str) -> str:

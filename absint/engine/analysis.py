@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from absint.lattices.lattice import Lattice
+from absint.lattices.records import record
 
 S = TypeVar("S")
 
@@ -46,7 +46,7 @@ class Analysis(ABC, Generic[S]):
         return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
 
 
-@dataclass(frozen=True)
+@record()
 class IterationPolicy:
     """The iteration of a cycle: joins at its head before widening, descending passes, and most visits."""
 
@@ -58,7 +58,7 @@ class IterationPolicy:
 DEFAULT_POLICY = IterationPolicy()
 
 
-@dataclass(frozen=True)
+@record()
 class Solution(Generic[S]):
     """The states by node id, and how often each cycle head was visited."""
 

@@ -6,14 +6,16 @@ Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (199
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
+
+from absint.lattices.records import record
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-@dataclass(frozen=True)
+@record()
 class WeakTopologicalOrder:
     """A linear order in which every edge that points backwards leads to the head of a component around both ends.
 
@@ -22,7 +24,7 @@ class WeakTopologicalOrder:
     """
 
     order: Sequence[int]
-    ends: Mapping[int, int] = field(default_factory=dict)
+    ends: Mapping[int, int] = MappingProxyType({})
 
 
 class Ordered(Protocol):

@@ -7,10 +7,10 @@ Data only. Each analysis gives the steps their meaning; that of shapes in `absin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import record
 from absint.lattices.value import Value
 from absint.program.steps import LoopBody, Step
 from absint.transfer.op import AttributeValue
@@ -18,7 +18,7 @@ from absint.transfer.op import AttributeValue
 # If
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Gate(Step):
     """The entry of a branch: it is reached where the condition is `taken`."""
 
@@ -28,7 +28,7 @@ class Gate(Step):
     """The node that joins the branches."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class IfJoin(Step):
     """The outputs of an If from those of its branches."""
 
@@ -46,7 +46,7 @@ class IfJoin(Step):
 # Loops
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LoopExit(Step):
     """The outputs of a Loop: final carried values, then scan outputs."""
 
@@ -64,7 +64,7 @@ class LoopExit(Step):
         return (self.head,)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class LoopHead(LoopBody):
     """The head of a Loop: the iteration number, the condition, and the carried values."""
 
@@ -85,7 +85,7 @@ class LoopHead(LoopBody):
         return self.count + 2
 
 
-@dataclass(frozen=True)
+@record()
 class ScanSettings:
     """The attributes of a Scan. `batched` is the form of opset 8, in which every input has a leading batch axis."""
 
@@ -135,7 +135,7 @@ def _one_each(attributes: Mapping[str, AttributeValue], name: str, what: str, co
     return tuple(cast("list[int]", found))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class ScanHead(LoopBody):
     """The head of a Scan: state variables and one slice of each scan input."""
 
@@ -147,7 +147,7 @@ class ScanHead(LoopBody):
         return self.settings.states + self.settings.scans
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class ScanExit(Step):
     """The outputs of a Scan: final states, then stacked outputs."""
 
@@ -162,7 +162,7 @@ class ScanExit(Step):
         return (self.head,)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class MapHead(LoopBody):
     """The head of a SequenceMap: one element of each sequence, and tensors as they are."""
 
@@ -175,7 +175,7 @@ class MapHead(LoopBody):
         return self.count
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class MapExit(Step):
     """The outputs of a SequenceMap: a sequence for each result of the body."""
 

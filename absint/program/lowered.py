@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from absint.diagnostics import Diagnostic
-from absint.lattices.records import NamedTuple
+from absint.lattices.records import NamedTuple, record
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
@@ -47,7 +47,7 @@ class Declaring(NamedTuple):
     """Of its nodes; -1 where they always run."""
 
 
-@dataclass
+@record(eq=False, frozen=False)
 class Lowered:
     """The program with what the analysis needs beside it."""
 
@@ -62,7 +62,7 @@ class Lowered:
     """Inputs and initialisers that keep every runtime from loading the model, and why."""
     watch: Watch | None = None
     """The limits of the analysis, if there are any."""
-    definition_texts: Mapping[str, str] = field(default_factory=dict)
+    definition_texts: Mapping[str, str] = MappingProxyType({})
     """Names of long dims that an annotated model defines, with their texts."""
     lower: Callable[[Loaded], Lowered] | None = None
     """Lowers another model as this one was lowered, if `absint.program.again` lowered it."""

@@ -6,11 +6,11 @@ Iterative: bodies are frames on an explicit stack, so only the budgets below lim
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic
+from absint.lattices.records import changed
 from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
@@ -327,7 +327,7 @@ class Lowerer:
     def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
         """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
         if not inner:
-            step = replace(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
+            step = changed(step, types=schemas.signature("", call.node.op_type, call.frame.imports.get("", 1)))
         return self._add(
             call,
             Node(call.name, call.frame.path, operands, () if inner else call.outputs, call.frame.gate, step=step),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from absint.lattices.dtype import DType
+from absint.lattices.records import changed
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
@@ -55,7 +55,7 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
         types = tuple(read_type(info.type) for info in infos)
         join = lowerer.add_step(call, [condition, *then_results, *else_results], IfJoin(then_gate, else_gate, types))
         for node, gate in zip((then_gate, else_gate), gates, strict=True):
-            lowerer.program.complete(node, replace(gate, join=join))
+            lowerer.program.complete(node, changed(gate, join=join))
 
     def after_then(then_results: list[Operand]) -> None:
         label = f"{call.label}/else_branch"
@@ -140,4 +140,4 @@ def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
 def _close(lowerer: Lowerer, head: int, step: LoopBody, back: list[Operand]) -> None:
     """Complete the head of a loop whose body has just been lowered."""
     program = lowerer.program
-    program.complete(head, replace(step, first=head, last=len(program.nodes) - 1, back=tuple(back)))
+    program.complete(head, changed(step, first=head, last=len(program.nodes) - 1, back=tuple(back)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from absint.lattices.records import record
 from absint.model.signatures import Signature
 
 Operand = tuple[int, int]
@@ -23,7 +23,7 @@ LOWERED: Final[Mapping[str, tuple[str, ...]]] = {
 """Operators of ai.onnx that are lowered to steps, with the graph attributes they need."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@record(eq=False, kw_only=True)
 class Step:
     """A node that control flow was lowered to."""
 
@@ -42,7 +42,7 @@ class Step:
         return ()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@record(eq=False, kw_only=True)
 class LoopBody(Step):
     """The head of a loop: the values at the start of iteration i, for every i up to and including the last."""
 

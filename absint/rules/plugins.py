@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
+from absint.lattices.records import changed
 from absint.transfer.rule import Rule
 from absint.transfer.table import Table
 
@@ -52,7 +53,7 @@ def _installed(path: tuple[str, ...]) -> Plugins:
             text = str(error).strip().split("\n")[0]
             diagnostics.append(_problem(entry, f"{entry.value} cannot be loaded ({type(error).__name__}: {text})"))
             continue
-        mine = [replace(rule, origin=_distribution(entry)) for rule in found]
+        mine = [changed(rule, origin=_distribution(entry)) for rule in found]
         diagnostics += _conflicts(entry, rules, mine)
         rules += mine
     return Plugins(Table(rules), tuple(diagnostics))

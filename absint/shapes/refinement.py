@@ -186,9 +186,10 @@ def _renewed(rounds: Sequence[Round], known: Facts) -> FirstRound | None:
     first = next(found for found in rounds if not found.is_deferred)
     mapping = dict(known.mapping)
     for symbol, dim in first.analysis.facts.mapping.items():
-        now, narrowed = mapping.get(symbol), sole_atom(dim)
+        now = mapping.get(symbol)
         if now is dim or dim.is_concrete:
             continue
+        narrowed = sole_atom(dim) if isinstance(dim, Expr) else None
         if now is None or not isinstance(narrowed, Symbol):
             return None
         mapping[narrowed] = now
