@@ -10,7 +10,7 @@ readability     the shortest of the known equal forms of what a rule gives
 branches        gates and joins of an If; body_types: the types that branches and bodies may give
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
-refinement      rounds: requirements of one round become facts of the next
+refinement      requirements of one round become facts of the next; rounds: what a round is
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges and shapes that a caller gives, read against the inputs
 names           printed names of fresh symbols; timings: times of phases and rules

@@ -34,6 +34,7 @@ from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.memo.switch import is_on
 from absint.shapes.names import distinct_values
+from absint.shapes.rounds import Learned, Round, Rounds, Run
 from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
@@ -42,70 +43,6 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS: Final = 4
 """Runs of the analysis beyond the first."""
-
-
-class Learned(NamedTuple):
-    """A requirement that became a fact, and the node that states it."""
-
-    relation: Relation
-    node: int
-    reason: str
-
-
-class Round:
-    """One run of the analysis to its fixpoint, and the facts it started from."""
-
-    __slots__ = ("_later", "_run", "learned")
-
-    def __init__(self, analysis: ShapeAnalysis, states: list[State], learned: tuple[Learned, ...] = ()) -> None:
-        self._run: tuple[ShapeAnalysis, list[State]] | None = (analysis, states)
-        self._later: Callable[[], tuple[ShapeAnalysis, list[State]]] | None = None
-        self.learned = learned
-
-    @classmethod
-    def deferred(cls, run: Callable[[], tuple[ShapeAnalysis, list[State]]]) -> Round:
-        """A round that is run when somebody asks for it."""
-        self = object.__new__(cls)
-        self._run, self._later, self.learned = None, run, ()
-        return self
-
-    @property
-    def is_deferred(self) -> bool:
-        """Nobody has asked for it yet."""
-        return self._run is None
-
-    @property
-    def analysis(self) -> ShapeAnalysis:
-        """What the rules of its nodes gave."""
-        return self._done()[0]
-
-    @property
-    def states(self) -> list[State]:
-        """The values of its nodes."""
-        return self._done()[1]
-
-    def _done(self) -> tuple[ShapeAnalysis, list[State]]:
-        if self._run is None:
-            assert self._later is not None
-            self._run, self._later = self._later(), None
-        return self._run
-
-
-class Rounds(NamedTuple):
-    """All rounds, the most exact last."""
-
-    rounds: tuple[Round, ...]
-    conflict: tuple[Learned, ...] = ()
-    """Requirements that contradict each other or what is given, if any do: the model can never run."""
-    choices: tuple[Relation, ...] = ()
-    """Conditions of the choices that are left in sizes."""
-    adopted: tuple[Expr, ...] = ()
-    """Declared dims that an unsound policy shows in place of inferred ones."""
-
-    @property
-    def originals(self) -> Mapping[Symbol, Dim]:
-        """Symbols that facts narrowed -> the symbols of round 0."""
-        return self.rounds[-1].analysis.facts.originals
 
 
 def run_rounds(
@@ -133,7 +70,7 @@ def run_rounds(
             states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
         return None if states is None else Round(analysis, states, learned)
 
-    def first_run() -> tuple[ShapeAnalysis, list[State]]:
+    def first_run() -> Run:
         analysis = ShapeAnalysis(lowered.program, facts, memoise=memoise, trace=trace, timings=timings)
         with timings.phase("fixpoint") if timings is not None else nullcontext():
             states = solved(lowered, analysis, ANALYSE)
