@@ -134,7 +134,10 @@ def _renewed(rounds: Sequence[Round], known: Facts) -> FirstRound | None:
 
 
 EARLY: Final = 96
-"""Most nodes in which a first look finds facts; in a model of fewer than ten times as many, a tenth."""
+"""Most nodes of the first look for facts."""
+
+SHARE: Final = 10
+"""The first look is at most at one node of so many, so that it costs little where it finds nothing."""
 
 
 def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
@@ -145,7 +148,7 @@ def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Facts,
         return None
     analysis = ShapeAnalysis(program, facts)
     first = next((at for at, node in enumerate(visits) if program.nodes[node].operation is not None), 0)
-    left = Open.of(fixpoint(program, analysis, end=first + min(EARLY, len(visits) // 10)).states)
+    left = Open.of(fixpoint(program, analysis, end=first + min(EARLY, len(visits) // SHARE)).states)
     learned = {item.relation: item for item in teachings(analysis, lowered) if item.relation.op == ">="}
     known = facts_of(tuple(learned), order)
     if known.contradiction or not known.mapping or not known.narrows_only:
