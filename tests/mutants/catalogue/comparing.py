@@ -44,7 +44,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "sizes-of-data-are-the-same",
         "sizes that data decide are taken for the same where nothing tells them apart",
         "absint.diffing.outputs",
-        'return _with(port, "not comparable", *open_, *equal)',
+        'return _with(port, "not comparable", *open_, *seen)',
         "return port",
         verdict(FOUND, OTHER),
         "pytest tests/absint/diffing/test_cli_diff.py",
