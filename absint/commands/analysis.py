@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
+from absint.commands.progress import logged, status
 from absint.errors import UsageError
 from absint.lattices.limits import MEMORY, RLIMIT
 from absint.lattices.unify import POLICIES, SOUND
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _DOING: Final = {"lower": "reading", "analyse": "analysing", "refine": "refining", "settle": "proving"}
 LARGE_MODEL = 20_000
-"""From this many nodes on, progress is shown on a terminal."""
+"""From this many nodes on, progress is shown."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -217,9 +218,13 @@ def analysed(
 
 @contextmanager
 def _progress(nodes: int) -> Iterator[Progress | None]:
-    """A bar on stderr for a large model on a terminal."""
-    if nodes < LARGE_MODEL or not sys.stderr.isatty():
+    """A bar on stderr for a large model, in a log a line now and then."""
+    if nodes < LARGE_MODEL:
         yield None
+        return
+    if not sys.stderr.isatty():
+        with logged("reading") as say:
+            yield lambda done, total, phase: say(f"{_DOING[phase]}: {done:,} of {max(total, nodes):,} nodes")
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
@@ -243,15 +248,9 @@ def warm_up(limits: SolverLimits | None = None) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Work that may ask Z3; on a terminal it says what takes so long."""
-    with _solver_errors():
-        if not sys.stderr.isatty():
-            yield
-            return
-        from rich.console import Console
-
-        with Console(stderr=True).status(what):
-            yield
+    """Work that may ask Z3; it says what takes so long."""
+    with _solver_errors(), status(what):
+        yield
 
 
 @contextmanager

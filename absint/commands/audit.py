@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +20,7 @@ from absint.commands.analysis import (
     warm_up,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.progress import status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 
@@ -126,16 +126,9 @@ def _judged(result: Result, claims: Claims, confirm: bool, advance: Advance | No
 
 
 @contextmanager
-def _progress(source: str) -> Iterator[Advance | None]:
-    """A progress bar, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-
-    with Console(stderr=True).status(f"asking {escape(source)}") as status:
-        yield lambda done, total: status.update(f"judging {escape(source)}: {done:,} of {total:,}")
+def _progress(source: str) -> Iterator[Advance]:
+    with status(f"asking {source}") as say:
+        yield lambda done, total: say(f"judging {source}: {done:,} of {total:,}")
 
 
 def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:

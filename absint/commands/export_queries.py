@@ -10,7 +10,8 @@ import click
 
 from absint.commands.analysis import format_option
 from absint.commands.codes import FINE, NO
-from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option, seconds_option, sources_option
+from absint.commands.progress import counted
+from absint.commands.study import check_seconds, jobs_option, scheduler_option, seconds_option, sources_option
 from absint.errors import UsageError
 from absint.lattices.text.escapes import json_text
 from absint.version import VERSION
@@ -67,7 +68,7 @@ def export_queries(
     else:
         target = Path(out)
         check_folder(target)
-        with progress("pairs") as advance:
+        with counted("pairs") as advance:
             found = export(folder, sources=sources, jobs=jobs, seconds=seconds, scheduler=scheduler, progress=advance)
         write_export(found, target)
     statuses = read_index(target)
@@ -85,7 +86,7 @@ def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int 
     from absint.study.solvers import check
 
     answers = []
-    with progress("files") as advance:
+    with counted("files") as advance:
         for answer in check(folder, statuses, seconds=limit, jobs=jobs or cores()):
             answers.append(answer)
             if advance is not None:

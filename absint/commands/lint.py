@@ -11,7 +11,8 @@ import click
 
 from absint.commands.analysis import format_option, memory_option
 from absint.commands.codes import FINE, NO
-from absint.commands.study import check_seconds, jobs_option, progress, scheduler_option
+from absint.commands.progress import counted
+from absint.commands.study import check_seconds, jobs_option, scheduler_option
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def lint(
     from absint.linting import lint as run
     from absint.linting.baseline import write_baseline as save
 
-    with progress("models") as advance:
+    with counted("models") as advance:
         found = run(
             _given(models),
             select=select,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +10,11 @@ import click
 
 from absint.commands.analysis import format_option, memory_option
 from absint.commands.codes import FINE, NO, UNDECIDED
+from absint.commands.progress import counted
 from absint.errors import UsageError
 
 if TYPE_CHECKING:
     from absint.study import Study
-    from absint.study.study import Progress
 
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.  [default: one per core]"
@@ -75,7 +72,7 @@ def study(
     check_seconds(seconds)
     if (plots is not None or retry) and out is None:
         raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --out, the folder to write to")
-    with progress("pairs") as advance:
+    with counted("pairs") as advance:
         found = run_study(
             folder,
             out=out,
@@ -130,26 +127,4 @@ def _print(found: Study, form: str) -> None:
         write(notes(found))
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Progress | None]:
-    """A bar on stderr, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from absint.lattices.text.escapes import plain
-
-    last = TextColumn("{task.fields[last]}", markup=False)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), last)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, last="")
-
-        def advance(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total, last=plain(text))
-
-        yield advance
-
-
-__all__ = ["check_seconds", "progress", "study"]
+__all__ = ["check_seconds", "study"]

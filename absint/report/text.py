@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
@@ -16,19 +16,22 @@ from absint.declared.diagnostics import diagnostics as all_diagnostics
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.text.escapes import plain
 from absint.queries.premises import all_premises
-from absint.report.summary import computed, totals
+from absint.report.relations import brief
+from absint.report.summary import computed, first_unknown, required, totals
 from absint.solution.claimed import claims
 from absint.solution.described import described
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
     from absint.lattices.text.naming import Where
+    from absint.report.summary import Needed, Row
     from absint.report.tracing import Traced
     from absint.shapes.timings import Timings
     from absint.solution.analysed import Analysed
 
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20
+SHOWN_FIRST: Final = 5
 _LONGEST: Final = 1000
 _UNBROKEN: Final = 1 << 30
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -92,7 +95,12 @@ def report(
     if traced:
         origin = quote(analysed.origin)
         yield from _hint(f"where a dim comes from: absint explain {origin} {quote(traced[0].place + '[0]')}", width)
-    rest = [*_summary(analysed, texts, width), *_claims(analysed, texts, width)]
+    rest = [
+        *_summary(analysed, texts, width),
+        *_required(analysed, texts, width),
+        *_unknown(analysed, width),
+        *_claims(analysed, texts, width),
+    ]
     yield from definitions(texts, width)
     yield from rest
     yield from diagnostics(all_diagnostics(analysed), width)
@@ -182,6 +190,37 @@ def _claims(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
         more = len(found) - SHOWN_OF_A_KIND
         rows = [*found[:SHOWN_OF_A_KIND], *([(f"and {more:,} more", "")] if more > 0 else [])]
         yield from _section("taken for granted", rows, width)
+
+
+def _required(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
+    """What nodes require of the sizes of the inputs, as it stands; of much the first of it."""
+    found = required(analysed)
+    rows = [(brief(needed.relation, texts), _stating(analysed, needed)) for needed in found[:SHOWN_FIRST]]
+    if len(found) > SHOWN_FIRST:
+        rows.append((f"and {len(found) - SHOWN_FIRST:,} more", "the shortest form: absint contract"))
+    if rows:
+        yield from _section("required", rows, width)
+
+
+def _stating(analysed: Analysed, needed: Needed) -> str:
+    """The first node that states a requirement, with its reason, and the number of others."""
+    more = len(needed.nodes) - 1
+    rest = f", and {more:,} more {'node' if more == 1 else 'nodes'}" if more else ""
+    return f"{analysed.nodes[needed.nodes[0]]}: {needed.reason}{rest}"
+
+
+def _unknown(analysed: Analysed, width: int) -> Iterator[Line]:
+    """The sizes that only a run tells, and where each of them begins; of many the first few."""
+    found = first_unknown(analysed) if totals(analysed).unknown else {}
+    rows = [(name, f"first at {row.name} ({_node(row, analysed)})") for name, row in islice(found.items(), SHOWN_FIRST)]
+    if len(found) > SHOWN_FIRST:
+        rows.append((f"and {len(found) - SHOWN_FIRST:,} more", "all values: --values; each in full: absint explain"))
+    if rows:
+        yield from _section("unknown until a run", rows, width)
+
+
+def _node(row: Row, analysed: Analysed) -> str:
+    return f"{row.operator}, which has no rule" if row.operator in analysed.unruled else row.operator
 
 
 def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:

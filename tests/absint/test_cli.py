@@ -107,10 +107,43 @@ totals
   dims     5: 3 concrete, 1 expressions, 1 unknown
   no rule  my::Mystery (1)
 
+unknown until a run
+  _d0  first at found (NonZero)
+
 1 warning
   my::Mystery: no transfer rule (1 node); outputs are unknown [no-rule]
 """
     )
+
+
+def test_analyze_shows_what_is_required_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = """<ir_version: 9, opset_import: ["": 18]> g (float[N, K, H] x, float[K, 8] w, bool c) => (float[] y, float[] z) {
+        a = MatMul(x, w)  b = Relu(a)
+        y = If(c) <then_branch = t () => (float[] p) <int64[1] ten = {10}, int64[1] one = {1}> { p = Slice(b, one, ten) },
+                   else_branch = e () => (float[] q) <int64[2] to = {-1, 16}> { q = Reshape(b, to) }>
+        z = MatMul(x, w)
+    }"""
+    onnx.save(parser.parse_model(text), "m.onnx")
+    assert run(["analyze", "m.onnx"]) == 0
+    shown = capsys.readouterr().out
+    (rows,) = re.findall(r"\nrequired\n(.*?)\n(?:\n|$)", shown, re.DOTALL)
+    assert rows == "  H == K  MatMul a: inner dimensions of A and B must agree, and 1 more node"
+    assert run(["analyze", "m.onnx", "K=4", "H=4"]) == 0
+    assert "\nrequired\n" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["wav2vec2.legacy", "gpt2_past.legacy", "yolo_nms.legacy", "llama_past.dynamo"])
+def test_what_analyze_shows_as_required_follows_from_the_contract(name: str) -> None:
+    result = absint.analyze(CORPUS / f"{name}.onnx")
+    found = required(result)
+    assert found
+    texts = where(result)
+    for needed in found:
+        assert needed.nodes
+        assert result.prove(texts.naming.whole(needed.relation) if False else needed.relation, evidence="none")
 
 
 def test_values_come_in_execution_order_with_their_operators(growing: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,12 @@ import io
 import json
 import sys
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from absint.cli import run
-from absint.commands.study import progress
+from absint.commands.progress import counted, logged, status
 from tests.absint.study.models import write
 
 SOURCES = ("declared", "sound", "max", "onnx")
@@ -62,8 +63,7 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", Terminal())
-    with progress("pairs") as advance:
-        assert advance is not None
+    with counted("pairs") as advance:
         advance(3, 7, "odd[bold].onnx\x1b[2J, onnx")
     shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert "pairs" in shown
@@ -71,9 +71,33 @@ def test_a_terminal_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "odd[bold].onnx\\x1b" in shown
 
 
-def test_elsewhere_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("pairs") as advance:
-        assert advance is None
+def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with counted("pairs") as advance:
+        advance(3, 7, "m.onnx")
+    assert capsys.readouterr().err == ""  # it took no 5 s
+    monkeypatch.setattr("absint.commands.progress.SECONDS", 0.02)
+    with counted("pairs") as advance:
+        advance(1_003, 1_007, "m.onnx")
+        sleep(0.2)
+    with status("proving") as say:
+        sleep(0.1)
+        say("judging [bold]: 1 of 2")
+        sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "absint: 1,003 of 1,007 pairs, 0 s"
+    assert "absint: proving, 0 s" in lines
+    assert lines[-1] == "absint: judging [bold]: 1 of 2, 0 s"
+    sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_lines_of_a_log_end_with_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("absint.commands.progress.SECONDS", 0.02)
+    with pytest.raises(KeyError), logged("comparing"):
+        raise KeyError
+    sleep(0.1)
     assert capsys.readouterr().err == ""
 
 
