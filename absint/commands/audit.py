@@ -20,8 +20,8 @@ from absint.commands.analysis import (
     warm_up,
 )
 from absint.commands.codes import FINE, NO, UNDECIDED
-from absint.commands.progress import status
 from absint.commands.models import models_argument
+from absint.commands.progress import status
 from absint.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.solution.described import IN_PLACE, Texts, brief
 
@@ -138,7 +139,7 @@ def required(analysed: Analysed) -> list[Needed]:
 
 def _is_plain(relation: Relation) -> bool:
     """It bounds one symbol."""
-    return relation.line is not None and len(relation.free_symbols) == 1
+    return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
 
 
 _COMPARED: Final = 40
