@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SHOWN_OF_A_KIND: Final = 10
 SHOWN_MISSING: Final = 20
 SHOWN_FIRST: Final = 5
+SHOWN_ALIKE: Final = 3
+_ALIKE: Final = 8
 _LONGEST: Final = 1000
 _UNBROKEN: Final = 1 << 30
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -54,8 +56,18 @@ def write(lines: Iterable[Line], out: TextIO | None = None) -> None:
     from rich.text import Text
 
     console = Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    width = width_of(out)
     for line in lines:
-        console.print(Text(line.text, line.style))
+        for part in _fitted(line.text, width):
+            console.print(Text(part, line.style))
+
+
+def _fitted(text: str, width: int) -> Iterator[str]:
+    """A line that is too long in lines of the width; its own indentation and two columns more from the second on."""
+    if len(text) <= width or len(text) > _LONGEST:
+        yield text
+    else:
+        yield from wrapped(text, width, len(text) - len(text.lstrip()) + 2)
 
 
 def width_of(out: TextIO | None = None) -> int:
@@ -87,7 +99,7 @@ def report(
     for title, names in (("inputs", analysed.inputs), ("outputs", analysed.outputs)):
         known = analysed.values
         rows = [(name, described(known[name], texts) if name in known else "not computed") for name in names]
-        yield from _section(title, rows, width)
+        yield from _section(title, rows if values else list(_folded(rows)), width)
     if values:
         yield from _values(analysed, texts, width)
     for history in traced:
@@ -190,6 +202,16 @@ def _claims(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
         more = len(found) - SHOWN_OF_A_KIND
         rows = [*found[:SHOWN_OF_A_KIND], *([(f"and {more:,} more", "")] if more > 0 else [])]
         yield from _section("taken for granted", rows, width)
+
+
+def _folded(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Of many values of one type in a row, as a cache has, the first ones and the number of the others."""
+    for text, group in groupby(rows, key=lambda row: row[1]):
+        alike = list(group)
+        shown = alike if len(alike) <= _ALIKE else alike[:SHOWN_ALIKE]
+        yield from shown
+        if len(shown) < len(alike):
+            yield f"and {len(alike) - len(shown):,} more", f"{text}  (all: --values)"
 
 
 def _required(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
@@ -295,12 +317,15 @@ def aligned(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int, indent: int) -> Iterator[str]:
-    """The text in lines of the width, broken after a comma, else at a space; lines after the first are indented."""
+    """The text in lines of the width, broken after a comma in the right half, else at a space.
+
+    Lines after the first are indented.
+    """
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     indent = indent if indent <= width - 20 else 6
     while len(text) > width:
         at = text.rfind(", ", indent + 1, width) + 1
-        if at <= indent:
+        if at <= max(indent, width // 2):
             at = text.rfind(" ", indent + 1, width + 1)
         if at <= indent:
             at = text.find(" ", width)

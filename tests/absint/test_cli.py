@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from onnx import TensorProto, helper, parser
 import absint
 from absint.cli import GROUPS, run
 from absint.report.summary import required
-from absint.report.text import report
+from absint.report.text import Line, report, write
 
 ROOT = Path(__file__).parents[2]
 DECODER = ROOT / "examples" / "tiny_decoder.onnx"
@@ -155,6 +156,41 @@ def test_what_analyze_shows_as_required_holds_in_every_run(model: Path | str) ->
 def test_of_bounds_the_strongest_is_shown() -> None:
     found = required(absint.analyze(parser.parse_model(CONVOLVED)))
     assert [(str(needed.relation), len(needed.nodes)) for needed in found] == [("T >= 33", 1)]
+
+
+def test_many_values_of_one_type_are_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cache = ", ".join(f"float[N, past] c{k}" for k in range(12))
+    text = f'<ir_version: 9, opset_import: ["": 18]> g (float[N] x, {cache}) => (float[] y) {{ y = Relu(x) }}'
+    onnx.save(parser.parse_model(text), "m.onnx")
+    assert run(["analyze", "m.onnx"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "  c1          FLOAT [N, past]\n  c2          FLOAT [N, past]\n  and 9 more  FLOAT [N, past]  (all: --v"
+        in shown
+    )
+    assert "c3 " not in shown
+    assert run(["analyze", "m.onnx", "--values"]) == 0
+    assert "\n  c11  FLOAT [N, past]\n" in capsys.readouterr().out
+
+
+def test_no_line_is_wider_than_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out = Terminal()
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    write([Line("  " + "a title of many words, " * 9, "red"), Line("short"), Line("x" * 70)], out)
+    *lines, short, unbroken = out.getvalue().splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert [line[:5] for line in lines] == ["  a t", *["    " + line[4] for line in lines[1:]]]
+    assert " ".join(" ".join(lines).split()) == ("a title of many words, " * 9).strip()
+    assert (short, unbroken) == ("short", "x" * 70)
+    assert "\x1b" not in out.getvalue().replace("\x1b[0m", "")
 
 
 def test_values_come_in_execution_order_with_their_operators(growing: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,7 +369,7 @@ def test_a_model_that_cannot_run_exits_with_1_and_shows_the_rest(
 ) -> None:
     assert run(["analyze", failing]) == 1
     out = capsys.readouterr().out
-    assert "  y0   FLOAT " in out
+    assert "  y0          FLOAT " in out
     assert "\n12 errors\n  MatMul bad0: can never run: " in out
     assert out.count("[cannot-run]\n") == 10
     assert out.endswith("\n  and 2 more [cannot-run] (all: --format json)\n")
