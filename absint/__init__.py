@@ -21,6 +21,7 @@ Below these stand lattices (the domains), transfer (the rules of operators) and 
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from os import path
 from typing import TYPE_CHECKING
@@ -119,7 +120,18 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'absint' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(_imported(home), name)
+
+
+def _imported(home: str) -> object:
+    """The module. What it defines stays, so the collector of cycles, which would look at all of it, pauses."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(home)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, varint
 from absint.model.wire.scalars import (
