@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.records import changed
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, const, symbol
 from absint.lattices.terms.real import Real
@@ -69,7 +69,7 @@ class Exact:
         program.premises = False
         self._nodes = program.nodes
         self._analysis = ShapeAnalysis(program, NO_FACTS, inputs=_inputs(analysed, sizes))
-        self._states = solved(replace(analysed.lowered, program=program), self._analysis, CHECK) or []
+        self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
         self._doubtful = self._reached(
             node for node, item in enumerate(self._nodes) if differs(self._analysis, item, node, self._states)
         )

@@ -10,6 +10,7 @@ from absint.errors import UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, eq
+from absint.lattices.records import changed
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.value import Tensor
 from absint.model.load import Loaded
@@ -169,7 +170,7 @@ def at(analysed: Analysed, sizes: Mapping[str, int]) -> Analysed:
     Raises IllegalSizesError if declarations or assumptions exclude them.
     """
     watch = analysed.lowered.watch
-    lowered = replace(analysed.lowered, watch=None if watch is None else watch.again())
+    lowered = changed(analysed.lowered, watch=None if watch is None else watch.again())
     relations = [eq(analysed.parameters[name], size) for name, size in sizes.items()]
     assumptions = [*analysed.assumptions, *relations]
     inputs = analysed.declared_inputs
