@@ -67,14 +67,14 @@ def explain(
     if form == "json":
         click.echo(found.to_json())
     else:
-        from absint.report.text import assumed, width_of, write
+        from absint.report.text import Line, assumed, width_of, write
 
         write(assumed(result, width_of()))
-        click.echo(str(found))
+        write(map(Line, str(found).split("\n")))
         if any(step.operator in _LOOPS for step in found.steps):
             name = f"{found.path}/{found.value}" if found.path else found.value
             command = f"absint analyze {quote(model)} --trace {quote(name)}"
-            click.echo(plain(f"(a loop is involved: {command} shows its visits)"))
+            write([Line(plain(f"(a loop is involved: {command} shows its visits)"))])
     return FINE
 
 

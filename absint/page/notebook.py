@@ -10,7 +10,7 @@ from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.text.html import block, paragraph, table
 from absint.page.page import page
-from absint.report.summary import totals
+from absint.report.summary import first_unknown, required, totals
 from absint.solution.described import described
 from absint.solution.naming import where
 
@@ -21,7 +21,7 @@ _LEAST_HEIGHT: Final = 100
 
 
 def result_html(analysed: Analysed) -> str:
-    """Inputs, outputs, totals and diagnostics."""
+    """What the table of `absint analyze` says."""
     texts, counts = where(analysed), totals(analysed)
     names = (("inputs", analysed.inputs), ("outputs", analysed.outputs))
     known = analysed.values
@@ -33,6 +33,8 @@ def result_html(analysed: Analysed) -> str:
     said = [
         (d.severity.value, d.where, d.message, d.code) for severity in Severity for d in found if d.severity is severity
     ]
+    needed = [(texts.relation(n.relation), analysed.nodes[n.nodes[0]], n.reason) for n in required(analysed)]
+    unknown = [(name, row.name, row.operator) for name, row in first_unknown(analysed).items()]
     without = ", ".join(f"{operator} ({count:,})" for operator, count in analysed.unruled.most_common())
     return block(
         f"{analysed.origin}: {counts.values:,} computed values, {counts.dims:,} sizes: {counts.concrete:,} constant, "
@@ -40,6 +42,8 @@ def result_html(analysed: Analysed) -> str:
         paragraph("" if analysed.policy.sound else f"{analysed.policy.label}: claims, which may be false"),
         paragraph(analysed.assumptions and f"assuming {', '.join(map(str, analysed.assumptions))}"),
         *(table(title, found_rows) for title, found_rows in rows.items()),
+        table("required", needed, ("relation", "first node", "reason")),
+        table("unknown until a run", unknown, ("size", "first at", "operator")),
         table("where", list(texts.definitions.items())),
         paragraph(without and f"operators without a rule: {without}"),
         table("diagnostics", said, ("", "where", "message", "code")),
