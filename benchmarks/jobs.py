@@ -3,7 +3,7 @@
     python benchmarks/jobs.py --peers DIR [--seconds 60] [--jobs legal diff ...]
 
 DIR is the `bin` of an environment with onnxruntime, onnxsim, onnxslim, onnx-tool, onnx-shape-inference, and polygraphy
-with onnx-graphsurgeon. A cell has what a run of onnxruntime shows of the answer, the exit code, and of a failure or a
+with onnx-graphsurgeon. An answer has what a run of onnxruntime shows of it, the exit code, and of a failure or a
 warning one line. docs/jobs.md has the tables.
 """
 
@@ -13,25 +13,61 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from bench import Bench, Row
+from jobs_of_inference import inferring
+from jobs_that_answer import checking, comparing, linting, profiling
+from jobs_that_write import dynamizing, freezing
 from subjects import SUBJECTS
-from tasks import JOBS, Bench
+
+JOBS: Final[Mapping[str, tuple[str, list[Row]]]] = {
+    "legal": ("Freeze, legal sizes", freezing(lambda s: s.legal)),
+    "illegal": ("Freeze, illegal sizes", freezing(lambda s: s.illegal)),
+    "misspelt": ("Freeze, misspelt", freezing(lambda s: s.legal, wrong_name=True)),
+    "check": ("Illegal sizes, and which are legal", checking()),
+    "dynamize": ("Dynamize", dynamizing()),
+    "profile": ("Profile", profiling()),
+    "diff": ("Diff", comparing()),
+    "lint": ("Lint", linting()),
+    "infer": ("Infer", inferring()),
+}
 
 PACKAGES: Final = (
-    "onnx onnxruntime onnxsim onnxslim polygraphy onnx-graphsurgeon onnx-tool onnx-shape-inference"
-).split()
+    "onnx",
+    "onnxruntime",
+    "onnxsim",
+    "onnxslim",
+    "polygraphy",
+    "onnx-graphsurgeon",
+    "onnx-tool",
+    "onnx-shape-inference",
+)
+VERSIONS: Final = """
+import sys
+from importlib.metadata import version
+print(*[f"{name} {version(name)}" for name in sys.argv[1:]], sep=", ")
+"""
 
 
 def versions(peers: Path) -> str:
     """What is installed among the peers."""
-    code = "import sys; from importlib.metadata import version; print(*[f'{n} {version(n)}' for n in sys.argv[1:]], sep=', ')"
-    done = subprocess.run([peers / "python", "-c", code, *PACKAGES], capture_output=True, text=True, check=True)
+    done = subprocess.run([peers / "python", "-c", VERSIONS, *PACKAGES], capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+def grouped(cells: Sequence[str]) -> str:
+    """One answer per line, with the models that it is for."""
+    models: dict[str, list[str]] = {}
+    for subject, cell in zip(SUBJECTS, cells, strict=True):
+        models.setdefault(cell, []).append(subject.name.partition(".")[0])
+    if len(models) == 1:
+        return f"all: {cells[0]}"
+    return "<br>".join(f"{', '.join(names)}: {cell}" for cell, names in models.items())
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,15 +81,14 @@ def main(arguments: Sequence[str]) -> int:
     for job in options.jobs:
         title, rows = JOBS[job]
         print(f"\n## {title}\n")
-        print("| | " + " | ".join(subject.name for subject in SUBJECTS) + " |")
-        print("|---" * (len(SUBJECTS) + 1) + "|")
+        print("| tool | answer |\n|---|---|")
         for tool, cell in rows:
             cells = []
             for subject in SUBJECTS:
                 with tempfile.TemporaryDirectory() as folder:
                     bench = Bench(subject, subject.copied(Path(folder)), peers, options.seconds)
                     cells.append(cell(bench))
-            print(f"| {tool} | " + " | ".join(cells) + " |", flush=True)
+            print(f"| {tool} | {grouped(cells)} |", flush=True)
     return 0
 
 

@@ -28,13 +28,16 @@ class Said(NamedTuple):
         lines = [text for text in map(_plain, self.text.splitlines()) if text]
         if self.code:
             wanted = [text for text in lines if _TROUBLE.search(text)] or lines
-            return _short(wanted[-1]) if wanted else ""
-        return next((_short(text) for text in lines if _WARNING.search(text)), "")
+            return shortened(wanted[-1]) if wanted else ""
+        return next((shortened(text) for text in lines if _WARNING.search(text)), "")
 
 
 _TROUBLE: Final = re.compile(r"error|exception|illegal|refused|changed:|not |cannot|legal", re.I)
 _WARNING: Final = re.compile(r"\[W\]|warn", re.I)
-_NOISE: Final = re.compile(r"\x1b\[[0-9;]*m|^\[[EI!]\] FAILED.*$|^\[I\].*$")
+_NOISE: Final = re.compile(
+    r"\x1b\[[0-9;]*m|^\[[EI!]\] FAILED.*$|^\[I\].*$|.*(Falling back to|no specified compatible ONNX version).*"
+)
+"""Colours, progress, and warnings about installed versions."""
 LONGEST: Final = 110
 
 
@@ -42,8 +45,11 @@ def _plain(line: str) -> str:
     return " ".join(_NOISE.sub("", line).split())
 
 
-def _short(line: str) -> str:
+def shortened(line: str) -> str:
+    """The part of a line that says what is wrong, fit for a table."""
+    line = re.sub(r"^/\S+: |^(\[\S*\])+ ", "", line)
     line = re.sub(r".*\b(Status Message: |Error: |Invalid[A-Z]\w*: )(?=.)", "", line)
+    line = re.sub(r"^/\S+:\d+ ", "", line)
     line = line.replace("|", "/").replace("`", "'")
     return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
 

@@ -24,6 +24,8 @@ class Subject(NamedTuple):
     name: str
     legal: Sizes
     change: Sizes
+    other: Sizes
+    """Other sizes at which it runs."""
     box: Mapping[str, tuple[int, int, int]]
     """Least, best and greatest sizes of a profile; the illegal sizes lie within."""
 
@@ -39,24 +41,29 @@ class Subject(NamedTuple):
 
 
 SUBJECTS: Final = (
-    Subject("bert.dynamo", {"batch": 2, "seq": 7}, {"seq": 100}, {"batch": (1, 2, 4), "seq": (1, 64, 512)}),
+    Subject(
+        "bert.dynamo", {"batch": 2, "seq": 7}, {"seq": 100}, {"seq": 12}, {"batch": (1, 2, 4), "seq": (1, 64, 512)}
+    ),
     Subject(
         "gpt2_past.dynamo",
         {"batch": 2, "seq": 3, "total": 8, "past": 5},
         {"total": 3},
+        {"seq": 2, "total": 9, "past": 4},
         {"batch": (1, 2, 4), "seq": (1, 1, 64), "total": (1, 8, 128), "past": (0, 5, 64)},
     ),
-    Subject("mamba.legacy", {"batch": 2, "seq": 8}, {"seq": 9}, {"batch": (1, 2, 4), "seq": (1, 8, 512)}),
+    Subject("mamba.legacy", {"batch": 2, "seq": 8}, {"seq": 9}, {}, {"batch": (1, 2, 4), "seq": (1, 8, 512)}),
     Subject(
         "convnext.dynamo",
         {"batch": 2, "height": 64, "width": 96},
         {"height": 16},
+        {"height": 97, "width": 130},
         {"batch": (1, 2, 4), "height": (1, 64, 256), "width": (1, 64, 256)},
     ),
     Subject(
         "speech_conv.dynamo",
         {"batch": 2, "samples": 2000},
         {"samples": 50},
+        {"samples": 3001},
         {"batch": (1, 2, 4), "samples": (1, 2000, 16000)},
     ),
 )

@@ -48,3 +48,8 @@ def test_big_files_are_measured(tmp_path: Path) -> None:
 )
 def test_others_run(script: str, arguments: list[str], told: str) -> None:
     assert told in output(script, *arguments)
+
+
+def test_jobs_beside_other_tools_names_every_job() -> None:
+    told = output("jobs.py", "--help")
+    assert "{legal,illegal,misspelt,check,dynamize,profile,diff,lint,infer}" in told
