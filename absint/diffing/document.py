@@ -100,9 +100,9 @@ def _figures(figures: Figures) -> object:
         "amounts": [
             {
                 "name": amount.name,
-                "A": amount.first,
-                "B": amount.second,
-                "difference": amount.difference,
+                "A": _amount(amount.first),
+                "B": _amount(amount.second),
+                "difference": _amount(amount.difference),
                 "numbers": None if amount.numbers is None else list(amount.numbers),
                 "ratio": amount.ratio,
             }
@@ -111,6 +111,11 @@ def _figures(figures: Figures) -> object:
         "coverage": {"A": figures.coverage[0]._asdict(), "B": figures.coverage[1]._asdict()},
         "uncounted": list(figures.uncounted),
     }
+
+
+def _amount(text: str | None) -> int | str | None:
+    """A number as one; the text of an expression."""
+    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
 
 
 def _inner(item: Inner) -> object:

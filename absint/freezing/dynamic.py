@@ -39,9 +39,14 @@ class DynamicValue(NamedTuple):
 
     name: str
     """Its name, after the path of its graph."""
-    shape: str
-    """Its shape as text; `?` for an unknown rank or kind."""
+    dims: tuple[int | str, ...] | None
+    """Its sizes, those that are no numbers as text; None for an unknown rank or kind."""
     causes: tuple[Cause, ...]
+
+    @property
+    def shape(self) -> str:
+        """Its shape as text; `?` for an unknown rank or kind."""
+        return "?" if self.dims is None else f"[{', '.join(map(str, self.dims))}]"
 
 
 @dataclass(frozen=True)
@@ -105,18 +110,18 @@ def dynamic(analysed: Analysed) -> Dynamic:
         found = causes.of(value)
         if found is not None:
             shown = analysed.value_of(operand)
-            row = DynamicValue(analysed.program.names[operand], _shape(shown, texts.dim), found)
+            row = DynamicValue(analysed.program.names[operand], _dims(shown, texts.dim), found)
             (outputs if operand in named else inner).append(row)
     return Dynamic(tuple(outputs), tuple(inner), dict(texts.definitions))
 
 
-def _shape(value: Value, text: Callable[[Dim], str]) -> str:
+def _dims(value: Value, text: Callable[[Dim], str]) -> tuple[int | str, ...] | None:
     for part in parts(value):
         if isinstance(part, AnyTensor):
             if part.shape.rank is None:
-                return "?"
-            return f"[{', '.join(str(text(dim)) for dim in part.shape.dims)}]"
-    return "?"
+                return None
+            return tuple(int(dim) if dim.is_concrete else text(dim) for dim in part.shape.dims)
+    return None
 
 
 class _Causes:

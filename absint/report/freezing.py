@@ -212,7 +212,8 @@ def _head(result: Result) -> Mapping[str, object]:
 
 
 def _entry(value: DynamicValue) -> Mapping[str, object]:
-    return {"name": value.name, "shape": value.shape, "causes": [str(cause) for cause in value.causes]}
+    shape = None if value.dims is None else list(value.dims)
+    return {"name": value.name, "shape": shape, "causes": [str(cause) for cause in value.causes]}
 
 
 __all__ = ["document", "fewest", "fewest_document", "refused", "refused_document", "report"]
