@@ -1,4 +1,4 @@
-"""The plugin of pytest: with `--absint-lint`, each `*.onnx` file that pytest collects is a test.
+"""A plugin of pytest (`-p absint.pytest_plugin`): with `--absint-lint` each `*.onnx` file that it collects is a test.
 
 It fails if the file has a finding from the severity on that the project sets. Nothing of absint is loaded before.
 """

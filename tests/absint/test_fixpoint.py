@@ -352,7 +352,7 @@ def _longer(n: int) -> Interval:
 
 
 def test_the_engine_knows_no_onnx() -> None:
-    """It imports the protocol of lattices from this project, and NetworkX from outside."""
+    """It imports the protocol of lattices and records from this project, and NetworkX from outside."""
     files = sorted(Path(absint.engine.__file__).parent.glob("*.py"))
     assert len(files) == 4
     named: set[str | None] = set()
@@ -364,7 +364,7 @@ def test_the_engine_knows_no_onnx() -> None:
         assert not any("onnx" in str(text).lower() for text in strings - {ast.get_docstring(tree, False)})
     foreign = {str(name) for name in named if str(name).partition(".")[0] not in sys.stdlib_module_names}
     outside = {name for name in foreign if not name.startswith("absint.engine.")}
-    assert outside == {"absint.lattices.lattice", "networkx"}
+    assert outside == {"absint.lattices.lattice", "absint.lattices.records", "networkx"}
 
 
 # Order

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -25,7 +24,7 @@ def written(program: Program) -> list[object]:
     """All that a program says of its nodes."""
     nodes = [[repr(getattr(node, name)) for name in node.__slots__] for node in program.nodes]
     steps = [node.step for node in program.nodes if node.step is not None]
-    return [nodes, [[repr(getattr(step, field.name)) for field in dataclasses.fields(step)] for step in steps]]
+    return [nodes, [repr(step) for step in steps]]
 
 
 def found(run: Interpretation) -> Mapping[str, object]:
@@ -84,5 +83,5 @@ def test_every_step_has_a_meaning() -> None:
 
 def test_a_step_cannot_be_changed() -> None:
     step = next(node.step for node in analysed("loop_grows_by_a_symbol").nodes if node.step is not None)
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError, match="cannot be changed: types"):
         step.types = None  # type: ignore[misc]
