@@ -171,10 +171,15 @@ def read_model(model: str) -> Loaded:
 
     from absint.model.opening import MAX_FILE
 
-    content = sys.stdin.buffer.read(MAX_FILE + 1)
-    if len(content) > MAX_FILE:
-        raise ModelError(f"standard input holds more than {MAX_FILE:,} bytes: give the path of a file")
-    return load(content, origin="standard input")
+    content = bytearray()
+    while piece := sys.stdin.buffer.read(_PIECE):  # a larger read would ask for all of its memory at once
+        content += piece
+        if len(content) > MAX_FILE:
+            raise ModelError(f"standard input holds more than {MAX_FILE:,} bytes: give the path of a file")
+    return load(bytes(content), origin="standard input")
+
+
+_PIECE = 1 << 20
 
 
 __all__ = ["STANDARD_INPUT", "models_argument", "one_file", "read_model", "run_each", "split"]
