@@ -36,11 +36,14 @@ def executed(case: Case) -> str:
     """Empty if all is well; else the kind of the failure and its place, the same for equal failures."""
     Path(MODEL).write_bytes(case.model)
     out, err = io.StringIO(), io.StringIO()
+    given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(case.model))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = run(case.arguments)
         except BaseException as error:
             return f"escaped: {type(error).__name__}"
+        finally:
+            sys.stdin = given
     return judged(code, out.getvalue(), err.getvalue())
 
 
