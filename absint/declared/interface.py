@@ -34,7 +34,7 @@ def bind_inputs(analysed: Analysed, copy: ModelProto) -> None:
     for info in copy.graph.input:
         node = analysed.input_nodes.get(info.name)
         if node is not None:
-            for proto, dim in _dims(info, analysed.last.states[node][0]):
+            for proto, dim in _dims(info, analysed.base.states[node][0]):
                 if isinstance(dim, Expr) and dim.const is not None and proto.dim_param:
                     proto.dim_value = dim.const
     write_entry(copy, ASSUMING_KEY, " and ".join(map(str, analysed.assumptions)))

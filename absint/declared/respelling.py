@@ -73,7 +73,7 @@ class _Respelling:
         self._renamed: dict[str, str] = {}
         """New names of symbols."""
         self._replaced: dict[str, str] = {}
-        """What the author wrote at inputs, by the new name."""
+        """Texts of the author, by the names that replace them."""
         self._numbers = count(1)
         self._spelled: dict[tuple[str, bool], str] = {}
 

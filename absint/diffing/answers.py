@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Evidence = Literal["run", "rules", "declarations"]
-"""What shows a difference: a run of both models, the rules of their operators, or what they declare."""
+"""The evidence of a difference: a run of both models, the rules of their operators, or what they declare."""
 
 Agreement = Literal["same", "narrowed", "widened", "narrowed and widened", "undecided"]
 
@@ -19,7 +19,7 @@ class Apart(NamedTuple):
     of: str
     """The model whose symbols have these sizes: `A` or `B`."""
     first: str
-    """What A does: `runs`, `fails: ...`, `[1, 4]`."""
+    """The outcome in A: `runs`, `fails: ...`, `[1, 4]`."""
     second: str
     evidence: Evidence
     is_only_empty: bool = False
@@ -60,7 +60,7 @@ class Contracts:
     premises: tuple[str, ...] = ()
     """Numeric premises and assumptions that the comparison rests on, over symbols of A."""
     proviso: tuple[str, ...] = ()
-    """What the clauses leave out."""
+    """Requirements that no clause states."""
 
     @property
     def agreement(self) -> Agreement:
@@ -97,7 +97,7 @@ class Port:
     after: str = ""
     status: PortStatus = "same"
     details: tuple[str, ...] = ()
-    """What differs or is not known, one line each."""
+    """Differences and open points, one line each."""
     apart: Apart | None = None
 
     @property
@@ -114,10 +114,10 @@ class Ports:
 
     items: tuple[Port, ...]
     reordered: bool = False
-    """Those that both models have stand in another order."""
+    """The common ones are in another order."""
 
     def of(self, *statuses: PortStatus) -> tuple[Port, ...]:
-        """Those of some status."""
+        """The ports of a status."""
         return tuple(port for port in self.items if port.status in statuses)
 
 

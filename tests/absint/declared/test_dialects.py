@@ -182,6 +182,17 @@ def test_sizes_that_were_given_are_written_onto_inputs() -> None:
     assert "b % 2 == 0" in entries[ASSUMING_KEY]
 
 
+def test_inputs_get_only_what_was_given() -> None:
+    """A Conv needs 3 channels: its input stays as it is declared."""
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 18]>
+        graph (float[N, C, L] x, float[8, 3, 1] w) => (float[N, 8, L] y) { y = Conv(x, w) }"""
+    )
+    copy = absint.analyze(model, assume=["N >= 2"]).annotate()
+    assert texts(copy.graph.input[0].type) == ["N", "C", "L"]
+    assert texts(absint.analyze(model, bind={"L": 7}).annotate().graph.input[0].type) == ["N", "C", "7"]
+
+
 def test_bodies_are_written_too_and_the_model_runs() -> None:
     inner = helper.make_graph(
         [helper.make_node("Concat", ["x", "x"], ["twice"], axis=0)],
