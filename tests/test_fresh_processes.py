@@ -16,6 +16,7 @@ SLOW |= {"asyncio", "difflib", "http", "ml_dtypes", "multiprocessing", "socket",
 
 ROOMS = {
     *("absint", "absint.api", "absint.declared", "absint.diagnostics", "absint.engine", "absint.errors"),
+    *("absint.explain",),  # where the sizes begin that only a run tells
     *("absint.lattices", "absint.model", "absint.program", "absint.queries", "absint.report"),
     *("absint.result", "absint.rules", "absint.shapes", "absint.solution", "absint.transfer", "absint.version"),
 }

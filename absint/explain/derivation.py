@@ -10,13 +10,11 @@ from absint.explain.dependence import Trials
 from absint.explain.derived import Kind
 from absint.explain.flow_sources import FlowSources, Part, Slot
 from absint.explain.places import as_integer, number_at
+from absint.explain.reasons import formal, why_open
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.kinds import SymbolKind
-from absint.lattices.value import TOP, AnyTensor, Value
-from absint.program.graph import Node
-from absint.program.operations import Operation
-from absint.shapes.readability import place as noted
+from absint.lattices.value import Value
 
 if TYPE_CHECKING:
     from absint.solution.analysed import Analysed
@@ -139,13 +137,15 @@ class Derivation:
             return self._flow(slot)
         found = self._trials.of(slot.node, slot.output, slot.place, self._leaves)
         parts = tuple(
-            Part(_formal(item.operation, position), Slot(*item.operands[position], place))
+            Part(formal(item.operation, position), Slot(*item.operands[position], place))
             for position, place in found.sources
         )
         if found.unchanged:
             return Origin("unchanged", parts)
         if self._is_born(slot):
-            return Origin("invented", parts, self._why(slot, item), (), found.attributes, found.by_facts)
+            return Origin(
+                "invented", parts, why_open(self._analysis, self._states, *slot), (), found.attributes, found.by_facts
+            )
         kind: Kind = "computed" if parts else "fixed"
         return Origin(kind, parts, "", (), *found[2:])
 
@@ -171,37 +171,6 @@ class Derivation:
             return False
         number = number_at(summary.outputs[slot.output], slot.place) if slot.output < len(summary.outputs) else None
         return number is not None and any(s.kind is SymbolKind.HOLE for s in element_symbols(number))
-
-    def _why(self, slot: Slot, item: Node) -> str:
-        """The reason why there is no expression."""
-        assert item.operation is not None
-        if item.operation.body is not None:
-            return "a node of the function that is called decides it"
-        if item.operation.rule is None:
-            return "the operator has no rule"
-        if item.operation.rule.inferred:
-            return f"the operator has no rule; what is known is from {item.operation.rule.origin}"
-        if slot.node in self._analysis.crashes:
-            return "the rule of the operator failed"
-        summary = self._analysis.applied[slot.node]
-        if summary.rejected is not None:
-            return "the node cannot run"
-        here = noted(slot.output, slot.place.at, "axis" if slot.place.kind == "axis" else "element")
-        for note in summary.notes:
-            if note.startswith(here):
-                return note.removeprefix(here).strip()
-        for position, operand in enumerate(item.operands):
-            value = self._analysis.operand(operand, self._states)
-            if value is TOP or (isinstance(value, AnyTensor) and value.shape.rank is None):
-                return f"the rank of its input {_formal(item.operation, position) or position} is unknown"
-        return "only a run decides it"
-
-
-def _formal(operation: Operation, position: int) -> str:
-    """The operator's name for an input; empty where it has none."""
-    formals = operation.rule.inputs if operation.rule is not None else ()
-    name = formals[position] if position < len(formals) else ""
-    return "" if name.endswith("*") else name
 
 
 __all__ = ["Derivation", "Origin"]

@@ -14,6 +14,7 @@ from absint.report.summary import computed, totals
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
+    from absint.explain.fresh import FreshSymbol
     from absint.lattices.text.naming import Where
     from absint.report.tracing import Traced
     from absint.result import Result
@@ -49,6 +50,7 @@ def document(
             {"name": e.name, "input": e.input, "index": e.place, "dtype": str(e.dtype), "bounds": list(e.symbol.bounds)}
             for e in result.elements.values()
         ],
+        "fresh_symbols": [_fresh(found, texts) for found in result.fresh_symbols],
         "inputs": inputs,
         "outputs": outputs,
         "values": values,
@@ -96,6 +98,19 @@ def document(
         }
     whole["definitions"] = dict(texts.definitions)
     return "{\n" + ",\n".join(f"{_text(key)}: {_lines(item)}" for key, item in whole.items()) + "\n}"
+
+
+def _fresh(found: FreshSymbol, texts: Where) -> Json:
+    return {
+        "name": found.name,
+        "cause": found.cause,
+        "why": found.why,
+        "node": found.node,
+        "operator": found.operator,
+        "path": found.path,
+        "least": None if found.least is None else texts.json(found.least),
+        "most": None if found.most is None else texts.json(found.most),
+    }
 
 
 def _lines(item: Json) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
@@ -23,6 +23,7 @@ from absint.solution.described import described
 from absint.solution.naming import where
 
 if TYPE_CHECKING:
+    from absint.explain.fresh import FreshSymbol
     from absint.lattices.text.naming import Where
     from absint.report.summary import Needed, Row
     from absint.report.tracing import Traced
@@ -110,7 +111,7 @@ def report(
     rest = [
         *_summary(analysed, texts, width),
         *_required(analysed, texts, width),
-        *_unknown(analysed, width),
+        *_unknown(analysed, texts, width, values=values),
         *_claims(analysed, texts, width),
     ]
     yield from definitions(texts, width)
@@ -231,18 +232,31 @@ def _stating(analysed: Analysed, needed: Needed) -> str:
     return f"{analysed.nodes[needed.nodes[0]]}: {needed.reason}{rest}"
 
 
-def _unknown(analysed: Analysed, width: int) -> Iterator[Line]:
-    """The sizes that only a run tells, and where each of them begins; of many the first few."""
-    found = first_unknown(analysed) if totals(analysed).unknown else {}
-    rows = [(name, f"first at {row.name} ({_node(row, analysed)})") for name, row in islice(found.items(), SHOWN_FIRST)]
-    if len(found) > SHOWN_FIRST:
-        rows.append((f"and {len(found) - SHOWN_FIRST:,} more", "all values: --values; each in full: absint explain"))
-    if rows:
-        yield from _section("unknown until a run", rows, width)
+def _unknown(analysed: Analysed, texts: Where, width: int, *, values: bool) -> Iterator[Line]:
+    """The numbers that only a run tells, where each begins, and its bounds: sizes, of many the first few, or all."""
+    found = first_unknown(analysed) if values or totals(analysed).unknown else {}
+    if not found and not (values and analysed.names):
+        return
+    from absint.explain.fresh import fresh_symbols
+
+    known = {fresh.name: fresh for fresh in fresh_symbols(analysed)}
+    names = list(dict.fromkeys([*found, *known])) if values else list(found)
+    shown = names if values else names[:SHOWN_FIRST]
+    rows = [(name, _born(name, known.get(name), found.get(name), texts)) for name in shown]
+    if len(shown) < len(names):
+        rows.append((f"and {len(names) - len(shown):,} more", "all: --values; each in full: absint explain"))
+    yield from _section("unknown until a run", rows, width)
 
 
-def _node(row: Row, analysed: Analysed) -> str:
-    return f"{row.operator}, which has no rule" if row.operator in analysed.unruled else row.operator
+def _born(name: str, fresh: FreshSymbol | None, row: Row | None, texts: Where) -> str:
+    """The bounds of a symbol, and where it begins: `0 <= _d0 <= 4*N  data-dependent: NonZero nz; first at found`."""
+    first = f"first at {row.place}" if row is not None else ""
+    if fresh is None:
+        return first
+    least = "" if fresh.least is None else f"{texts.amount(fresh.least)} <= "
+    most = "" if fresh.most is None else f" <= {texts.amount(fresh.most)}"
+    bounds = f"{least}{name}{most}  " if least or most else ""
+    return f"{bounds}{fresh.why}: {fresh.label}{'; ' if first else ''}{first}"
 
 
 def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:

@@ -15,6 +15,7 @@ from absint.result.questions import Questions
 
 if TYPE_CHECKING:
     from absint.diagnostics import Diagnostic
+    from absint.explain.fresh import FreshSymbol
     from absint.solution.claimed import Claimed
     from absint.solution.constraints import Recorded
     from absint.solver.constraints import Constraint, ConstraintSet
@@ -50,6 +51,13 @@ class Result(Questions, Copies):
         from absint.solution.constraints import all_names
 
         return all_names(self)
+
+    @property
+    def fresh_symbols(self) -> tuple[FreshSymbol, ...]:
+        """The symbols for numbers that have no expression, each with its cause, its node and its bounds."""
+        from absint.explain.fresh import fresh_symbols
+
+        return fresh_symbols(self)
 
     @property
     def constraints(self) -> ConstraintSet:

@@ -110,7 +110,7 @@ totals
   no rule  my::Mystery (1)
 
 unknown until a run
-  _d0  first at found (NonZero)
+  _d0  0 <= _d0 <= 4*N  data-dependent: NonZero nz; first at found
 
 1 warning
   my::Mystery: no transfer rule (1 node); outputs are unknown [no-rule]
@@ -331,6 +331,18 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
         "policy": {"name": "sound", "sound": True, "summary": "claims what every run shows"},
         "symbols": ["N"],
         "elements": [],
+        "fresh_symbols": [
+            {
+                "name": "_d0",
+                "cause": "data",
+                "why": "data-dependent",
+                "node": "nz",
+                "operator": "NonZero",
+                "path": "",
+                "least": 0,
+                "most": "4*N",
+            }
+        ],
         "inputs": [{"name": "x", **tensor}],
         "outputs": [{"name": "found", **nonzero}, {"name": "m", "kind": "unknown"}, {"name": "dims", **dims}],
         "values": [
