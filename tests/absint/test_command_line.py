@@ -1,10 +1,8 @@
-"""What all commands share: several models, standard input, rules of one's own, and the page about it."""
+"""What all commands share: several models, standard input, rules of one's own."""
 
 from __future__ import annotations
 
 import io
-import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -18,13 +16,6 @@ from absint.commands.places import read_axes, read_place
 from absint.errors import UsageError
 from tests.absint.cli_models import write_models
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "command-line.md").read_text("utf-8")
-SESSIONS = [
-    session
-    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-]
 RULES = """import absint
 
 @absint.rule("Halve", inputs="X", domain="my")
@@ -230,17 +221,3 @@ def test_trace_and_explain_name_each_other(capsys: pytest.CaptureFixture[str]) -
     assert last == "(a loop is involved: absint analyze loop.onnx --trace y shows its visits)"
     assert run(["explain", "free.onnx", "y[0]"]) == 0
     assert "--trace" not in capsys.readouterr().out
-
-
-# The page
-
-
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.partition("\n")[0])
-def test_the_page_shows_what_is_printed(
-    session: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    command, _, expected = session.partition("\n")
-    assert run(shlex.split(command)[1:]) in (0, 1, 2, 3)
-    printed = capsys.readouterr()
-    assert printed.out + printed.err == expected
