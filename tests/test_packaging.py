@@ -1,7 +1,9 @@
 """The wheel, installed where the checkout cannot be seen, holds one package with a working command."""
 
+import email
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -53,7 +55,7 @@ def run(command: list[Path | str], cwd: Path) -> subprocess.CompletedProcess[str
 
 
 def build_wheel(folder: Path) -> Path:
-    if importlib.util.find_spec("build") and importlib.util.find_spec("hatchling"):
+    if all(map(importlib.util.find_spec, ("build", "hatchling", "hatch_fancy_pypi_readme"))):
         how: list[Path | str] = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
     else:  # fetches the build backend
         how = ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
@@ -101,6 +103,22 @@ def test_the_wheel_holds_one_package_and_nothing_else(installed: Installed) -> N
     schemas = {f"absint/report/schemas/{file.name}" for file in (ROOT / "absint/report/schemas").glob("*.json")}
     assert len(schemas) > 15
     assert schemas <= set(names)
+
+
+def test_the_description_has_no_link_into_the_repository(installed: Installed) -> None:
+    """A package index shows it without the files beside it."""
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(wheel.read(name))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = metadata.get_payload()
+    assert isinstance(text, str)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert re.search(r"\]\((?!https?://)", readme)
+    assert re.findall(r"\]\((?!https?://)[^)]*\)|<(?:img|a|picture|source)\b[^>]*>", text) == []
+    for file in re.findall(r"\]\((docs/[\w/-]+\.md)", readme):
+        assert file in text
+    assert [block for block in re.findall(r"^```.*?^```$", readme, re.MULTILINE | re.DOTALL) if block not in text] == []
 
 
 def test_the_package_comes_from_the_wheel(installed: Installed) -> None:
