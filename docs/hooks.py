@@ -7,6 +7,7 @@ pages to files of the repository; pictures, which stand in the page so that they
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,8 @@ DOWNLOADS: Final = ("examples/tour.ipynb", "examples/data_flow.py")
 
 FENCE: Final = re.compile(r"^```python run$", re.MULTILINE)
 LINK: Final = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+|docs/)([^()\s#]+)(#[^()\s]*)?\)")
+NAMED: Final = re.compile(r"\[([\w/.-]+\.md)\]\(\1(#[^()\s]*)?\)")
+"""A link whose text is the file."""
 PICTURE: Final = re.compile(r"^!\[([^\]]*)\]\((?:\.\./)?(pictures/[\w-]+\.svg)\)$", re.MULTILINE)
 STYLE: Final = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
@@ -45,6 +48,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     depth = "../" * page.file.src_uri.count("/")
     text = FENCE.sub("```python", markdown)
     text = LINK.sub(lambda found: linked(found, depth), text)
+    text = NAMED.sub(lambda found: titled(found, page.file.src_uri, files), text)
     return PICTURE.sub(lambda found: inlined(found[1], found[2]), text)
 
 
@@ -104,6 +108,14 @@ def linked(found: re.Match[str], depth: str) -> str:
     if (ROOT / path).exists() and not path.startswith("docs/"):
         return text if text == path or "`" in text else f"{text} (`{path}`)"
     return found[0]
+
+
+def titled(found: re.Match[str], page: str, files: Files) -> str:
+    """A link to a page, with its title in the place of its file."""
+    path, anchor = found.groups()
+    target = files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(page), path)))
+    title = re.match(r"# (.*)", target.content_string) if target is not None else None
+    return found[0] if title is None else f"[{title[1]}]({path}{anchor or ''})"
 
 
 def inlined(label: str, path: str) -> str:

@@ -128,7 +128,7 @@ POINTS: Final = (
         "injectable reasoning service (Q4)",
         "0010",
         "left out: Z3 answers questions and feeds no dim; policies are values, and a user's rules extend the table",
-        ("docs/decisions.md", "docs/adding-an-operator.md"),
+        ("docs/decisions.md", "docs/custom-operators.md"),
     ),
     Point(
         "unknown against contradiction (Q5)",
