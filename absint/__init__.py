@@ -1,7 +1,7 @@
 """Sound symbolic shape analysis of ONNX models, by abstract interpretation to a fixpoint.
 
-Start with `absint.analyze(model)`, which gives a `Result`. For an analysis of your own, `ForwardAnalysis` or `Analysis`
-say what to write, `fixpoint` runs it, and `check_laws` tests a domain.
+Start with `absint.analyze(model)`, which gives a `Result`. For an analysis of your own, `ForwardAnalysis`, `Analysis`
+or `GraphAnalysis` say what to write, `fixpoint` runs it, and `check_laws` tests a domain.
 
 The way of a model through the rooms, each of which has its map in the docstring of its folder:
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from absint.diagnostics import Severity as Severity
     from absint.diffing.comparison import diff as diff
     from absint.engine import Analysis as Analysis
+    from absint.engine import GraphAnalysis as GraphAnalysis
+    from absint.engine import IterationPolicy as IterationPolicy
     from absint.engine import fixpoint as fixpoint
     from absint.errors import AbsintError as AbsintError
     from absint.errors import ModelError as ModelError
@@ -82,7 +84,7 @@ absint.analyses.forward: ForwardAnalysis
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity
 absint.diffing.comparison: diff
-absint.engine: Analysis fixpoint
+absint.engine: Analysis GraphAnalysis IterationPolicy fixpoint
 absint.errors: AbsintError ModelError UsageError
 absint.freezing.sizes: IllegalSizesError
 absint.lattices.dtype: DType

@@ -52,9 +52,21 @@ PUBLIC = {
         "LintResult",
     ),
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
-    *("Analysis", "ForwardAnalysis", "fixpoint", "Lattice", "LawError", "check_laws", "POLICIES", "Timings", "purge"),
+    *(
+        "Analysis",
+        "ForwardAnalysis",
+        "GraphAnalysis",
+        "IterationPolicy",
+        "fixpoint",
+        "Lattice",
+        "LawError",
+        "check_laws",
+    ),
+    *("POLICIES", "Timings", "purge"),
 }
-ENGINE = {"Analysis", "DivergenceError", "IterationPolicy", "Solution", "fixpoint"}
+ENGINE = {
+    *("Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "Solution", "fixpoint"),
+}
 
 
 def blocks(document: Path, tag: str) -> list[tuple[int, str]]:

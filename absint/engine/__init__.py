@@ -3,6 +3,8 @@
     analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands
     order       weak topological order (Bourdoncle 1993)
     iteration   `fixpoint`: iteration with widening at heads, then a bounded descending phase
+    strategies  outermost cycles as a whole, or by a worklist
+    graphs      nodes that are no numbers, transfer along edges, entry points
 
 `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable, in the recursive
 strategy over a weak topological order; heads are widened after a few visits, and a bounded descending phase regains
@@ -14,7 +16,9 @@ a post-fixpoint: no `transfer` of the result exceeds it. If `transfer` is sound 
 therefore describe every run, however often it goes round a cycle.
 
 Cost: one call of `transfer` for each node of a graph without cycles. A cycle runs once for each visit of its head: as
-often as a chain of joins, then widenings, can grow there, and a few descending passes; in nested cycles these multiply.
+often as a chain of joins, then widenings, can grow there, and a few descending passes. In nested cycles these multiply,
+until a head has been visited `IterationPolicy.patience` times; from then on it only ascends, by widening. A node in d
+cycles is visited at most patience + d * h times, if no chain of widenings is longer than h.
 `IterationPolicy.max_visits` ends an infinite chain.
 
 Limits: with a transfer function that is not monotone the iteration still terminates, by widening, but the result need
@@ -24,7 +28,17 @@ of a state.
 docs/tutorial.md builds three analyses. `absint.ForwardAnalysis` follows the values of a model.
 """
 
-from absint.engine.analysis import DEFAULT_POLICY, Analysis, DivergenceError, IterationPolicy, S, Solution
+from absint.engine.analysis import (
+    DEFAULT_POLICY,
+    Analysis,
+    DivergenceError,
+    GraphAnalysis,
+    GraphSolution,
+    IterationPolicy,
+    N,
+    S,
+    Solution,
+)
 from absint.engine.iteration import STEP, fixpoint
 from absint.engine.order import Ordered, WeakTopologicalOrder, order_of, weak_topological_order
 
@@ -33,7 +47,10 @@ __all__ = [
     "STEP",
     "Analysis",
     "DivergenceError",
+    "GraphAnalysis",
+    "GraphSolution",
     "IterationPolicy",
+    "N",
     "Ordered",
     "S",
     "Solution",

@@ -5,13 +5,14 @@ returns.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Generic, Literal, TypeVar
 
 from absint.lattices.lattice import Lattice
 from absint.lattices.records import record
 
 S = TypeVar("S")
+N = TypeVar("N", bound=Hashable)
 
 
 class Analysis(ABC, Generic[S]):
@@ -46,13 +47,50 @@ class Analysis(ABC, Generic[S]):
         return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
 
 
+class GraphAnalysis(ABC, Generic[N, S]):
+    """An analysis of a graph whose nodes are any hashable things, as a control-flow graph. Runs under `fixpoint`.
+
+    Subclass it, set `lattice` (and `direction`), and write `transfer`, `edge` or both. They must be monotone. The
+    engine joins what the edges bring; an edge brings bottom until the node that it comes from has been visited.
+    """
+
+    lattice: Lattice[S]
+    direction: Literal["forward", "backward"] = "forward"
+
+    def transfer(self, node: N, state: S) -> S:
+        """The state after `node`, from that before it."""
+        return state
+
+    def edge(self, source: N, target: N, state: S) -> S:
+        """The state that the edge from `source` to `target` brings, from that after `source`.
+
+        If backward: that which it brings to `source`, from the one after `target`, in the direction of the analysis.
+        """
+        return state
+
+    def merge(self, node: N, old: S, new: S, widen: bool) -> S:
+        """The next state before a cycle head whose edges bring `new`, not below `old`: see `Analysis.merge`."""
+        return self.lattice.widen(old, new) if widen else self.lattice.join(old, new)
+
+
 @record()
 class IterationPolicy:
-    """The iteration of a cycle: joins at its head before widening, descending passes, and most visits."""
+    """The iteration of cycles: joins at a head before widening, descending passes, and most visits."""
 
     widening_delay: int = 2
     descending_passes: int = 2
     max_visits: int = 10_000
+    """Most visits of a head between entry and exit of its cycle. Past it, `fixpoint` raises DivergenceError."""
+
+    patience: int = 64
+    """Visits of a head, over all entries of its cycle, after which each change is widened and nothing descends."""
+
+    strategy: Literal["recursive", "iterative", "worklist"] = "recursive"
+    """`recursive` makes each inner cycle stable whenever its outer one goes round: the most precise. `iterative` sweeps
+    an outermost cycle as a whole until no state in it changes. `worklist` visits only nodes with an operand that
+    changed, the first of the order next; it needs a graph with edges, and `transfer` may read only direct predecessors.
+    The last two descend once, after all has become stable.
+    """
 
 
 DEFAULT_POLICY = IterationPolicy()
@@ -68,6 +106,19 @@ class Solution(Generic[S]):
     """Nodes that were not reached before `proceed` stopped the iteration, or whose cycle was not yet stable: their
     states say nothing. Without them, the states are a fixpoint.
     """
+
+
+@record()
+class GraphSolution(Generic[N, S]):
+    """The states before and after each node, in the direction of the analysis."""
+
+    before: Mapping[N, S]
+    after: Mapping[N, S]
+    visits: Mapping[N, int]
+    """How often each cycle head was visited."""
+
+    unfinished: Sequence[N] = ()
+    """As in `Solution`."""
 
 
 class DivergenceError(RuntimeError):

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, overload
 
-from absint.engine.analysis import DEFAULT_POLICY, Analysis, DivergenceError, IterationPolicy, S, Solution
+from absint.engine.analysis import (
+    DEFAULT_POLICY,
+    Analysis,
+    DivergenceError,
+    GraphAnalysis,
+    GraphSolution,
+    IterationPolicy,
+    N,
+    S,
+    Solution,
+)
 from absint.engine.order import Ordered, WeakTopologicalOrder, order_of
 
 if TYPE_CHECKING:
@@ -16,26 +26,64 @@ STEP: Final = 64
 """Nodes visited between two calls of `proceed`."""
 
 
+@overload
 def fixpoint(
     graph: nx.DiGraph[int] | Ordered,
     analysis: Analysis[S],
+    policy: IterationPolicy = ...,
+    *,
+    proceed: Callable[[int], bool] | None = ...,
+    end: int | None = ...,
+) -> Solution[S]: ...
+
+
+@overload
+def fixpoint(
+    graph: nx.DiGraph[N] | Mapping[N, Iterable[N]],
+    analysis: GraphAnalysis[N, S],
+    policy: IterationPolicy = ...,
+    *,
+    entries: Mapping[N, S] = ...,
+    proceed: Callable[[int], bool] | None = ...,
+) -> GraphSolution[N, S]: ...
+
+
+def fixpoint(
+    graph: nx.DiGraph[int] | nx.DiGraph[N] | Ordered | Mapping[N, Iterable[N]],
+    analysis: Analysis[S] | GraphAnalysis[N, S],
     policy: IterationPolicy = DEFAULT_POLICY,
     *,
+    entries: Mapping[N, S] | None = None,
     proceed: Callable[[int], bool] | None = None,
     end: int | None = None,
-) -> Solution[S]:
+) -> Solution[S] | GraphSolution[N, S]:
     """A state for each node: the least fixpoint that the widening allows, and without cycles the least of all.
 
-    Nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on it, for backward
-    analyses too. Numbers in topological order, but for edges that close cycles, make it fast; any numbers are correct.
-    A graph that is `Ordered` is not walked. `proceed` is called now and then with the number of nodes done; if it
-    returns False, the rest is not visited. Neither are the nodes from position `end` of the order on. Raises
-    DivergenceError if the domain's widening does not stop growing.
+    For an `Analysis`, nodes of `graph` are the integers 0 to n - 1; an edge leads from a node to one that depends on
+    it, for backward analyses too. Numbers in topological order, but for edges that close cycles, make it fast; any
+    numbers are correct. A graph that is `Ordered` is not walked.
+
+    For a `GraphAnalysis`, nodes are any hashable things, and `graph` is a NetworkX graph or the successors of each
+    node. `entries` are states that nodes have from outside, such as the start of a program; they are joined with what
+    edges bring.
+
+    `proceed` is called now and then with the number of nodes done; if it returns False, the rest is not visited.
+    Neither are the nodes from position `end` of the order on. Raises DivergenceError if the domain's widening does not
+    stop growing, ValueError for a graph or entries that do not fit the analysis.
     """
+    if isinstance(analysis, GraphAnalysis):
+        from absint.engine.graphs import solve
+
+        return solve(graph, analysis, entries or {}, policy, proceed)
     order = order_of(graph, reverse=analysis.direction != "forward")
     states: list[S] = [analysis.lattice.bottom] * len(order.order)
     if order.ends:
-        visits, done = _iterate(order, analysis, states, policy, proceed, end)
+        if policy.strategy == "recursive":
+            visits, done = _iterate(order, analysis, states, policy, proceed, end)
+        else:
+            from absint.engine.strategies import iterate
+
+            visits, done = iterate(graph, order, analysis, states, policy, proceed, end)
         return Solution(states, visits, order.order[done:])
     if proceed is None and end is None:
         analysis.sweep(order.order, states)
@@ -58,6 +106,11 @@ def _iterate(
 ) -> tuple[dict[int, int], int]:
     """Run the order, repeating each component until its head is stable; the visits of each head, and the position
     reached.
+
+    An inner component is made stable anew whenever its outer one is repeated, which alone would multiply with each
+    level. A head that was visited more than `patience` times only ascends from then on, by widening. If no chain of
+    widenings is longer than h, a component runs at most max(patience, times it is entered) + h times, so one at depth d
+    at most patience + d * h times: levels add up.
     """
     lattice, transfer = analysis.lattice, analysis.transfer
     order, ends = wto.order, wto.ends
@@ -75,13 +128,15 @@ def _iterate(
             component.visits += 1
             if component.visits > policy.max_visits:
                 raise DivergenceError(f"node {head} changed at each of {policy.max_visits} visits")
+            is_patient = visits[head] <= policy.patience
             old, new = states[head], transfer(head, states)
             if not lattice.leq(new, old):
                 # In the descending phase too, in case `transfer` is not monotone: the result is a post-fixpoint.
                 component.descents = 0 if component.descending else component.descents
-                states[head] = analysis.merge(head, old, new, component.visits > policy.widening_delay)
+                widen = component.visits > policy.widening_delay or not is_patient
+                states[head] = analysis.merge(head, old, new, widen)
                 position = component.start + 1
-            elif component.descents and not lattice.leq(old, new):
+            elif component.descents and is_patient and not lattice.leq(old, new):
                 component.descents -= 1
                 component.descending = True
                 states[head] = new
@@ -93,9 +148,13 @@ def _iterate(
             return visits, open_heads[0].start if open_heads else position
         if position in ends:
             node = order[position]
-            states[node] = transfer(node, states)
-            open_heads.append(_Component(position, policy.descending_passes))
+            old, new = states[node], transfer(node, states)
             visits[node] = visits.get(node, 0) + 1
+            if visits[node] <= policy.patience:
+                states[node] = new
+            elif not lattice.leq(new, old):
+                states[node] = analysis.merge(node, old, new, True)
+            open_heads.append(_Component(position, policy.descending_passes))
             position += 1
         else:  # to the next head or end of a cycle
             stop = stops[bisect_right(stops, position)]

@@ -46,6 +46,8 @@ def order_of(graph: nx.DiGraph[int] | Ordered, *, reverse: bool = False) -> Weak
 def edge_order(graph: nx.DiGraph[int], *, reverse: bool = False) -> WeakTopologicalOrder:
     """The order that the edges of a graph give."""
     count = graph.number_of_nodes()
+    if not all(node in graph for node in range(count)):
+        raise ValueError(f"nodes must be the integers 0 to {count - 1}; for other nodes write a GraphAnalysis")
     if all((u < v) for u, v in graph.edges):
         return WeakTopologicalOrder(range(count - 1, -1, -1) if reverse else range(count))
     neighbours = graph.pred if reverse else graph.succ

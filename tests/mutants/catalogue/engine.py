@@ -15,6 +15,7 @@ def flows(*names: str) -> str:
 
 RANDOM: Final = "pytest tests/soundness/test_random_graphs.py::test_random_graphs[100000]"
 ENGINE: Final = "pytest tests/absint/test_fixpoint.py"
+STRATEGIES: Final = "pytest tests/absint/test_strategies.py"
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     # Loops
@@ -322,8 +323,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "fixpoint-stops-after-one-round",
         "a cycle is not iterated until its head is stable",
         "absint.engine.iteration",
-        "if not lattice.leq(new, old):",
-        "if component.visits == 1 and not lattice.leq(new, old):",
+        "if not lattice.leq(new, old):\n                # In",
+        "if component.visits == 1 and not lattice.leq(new, old):\n                # In",
         "counting()",
         ENGINE,
     ),
@@ -335,5 +336,32 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "states[head] = lattice.bottom\n                position = component.start + 1\n            else:",
         "counting()",
         ENGINE,
+    ),
+    mutant(
+        "levels-multiply",
+        "a cycle in a cycle is made stable from anew however often it was",
+        "absint.engine.iteration",
+        "if visits[node] <= policy.patience:",
+        "if True:",
+        "module('tests.absint.test_strategies').deepest()",
+        STRATEGIES,
+    ),
+    mutant(
+        "descent-not-verified",
+        "states that went below their transfer in the descending passes stay",
+        "absint.engine.strategies",
+        "        if passes:\n",
+        "        if passes < 0:\n",
+        "module('tests.absint.test_strategies').wobbling()",
+        STRATEGIES,
+    ),
+    mutant(
+        "edge-without-its-transfer",
+        "an edge of a graph brings the state after its start",
+        "absint.engine.graphs",
+        "return self._analysis.edge(self._nodes[first], self._nodes[last], state)",
+        "return state",
+        "str(module('tests.absint.test_graph_analysis').counted())",
+        "pytest tests/absint/test_graph_analysis.py",
     ),
 )
