@@ -5,32 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, cast
 
-from absint.engine.analysis import Analysis, GraphAnalysis, GraphSolution, IterationPolicy, N, S
-from absint.engine.iteration import fixpoint
+from absint.engine.analysis import Analysis, GraphAnalysis, GraphSolution, N, S, Solution
 from absint.engine.order import WeakTopologicalOrder, weak_topological_order
 
 NEVER: Final = object()
 """The state before a node that has not been visited."""
-
-
-def solve(
-    graph: object,
-    analysis: GraphAnalysis[N, S],
-    entries: Mapping[N, S],
-    policy: IterationPolicy,
-    proceed: Callable[[int], bool] | None,
-) -> GraphSolution[N, S]:
-    """The states before and after each node: see `fixpoint`."""
-    numbered = NumberedGraph(_successors(graph), entries, reverse=analysis.direction == "backward")
-    run = _OnNumbers(analysis, numbered, entries)
-    found = fixpoint(numbered, run, policy, proceed=proceed)
-    nodes = numbered.nodes
-    return GraphSolution(
-        dict(zip(nodes, found.states, strict=True)),
-        {node: run.after(number, found.states) for number, node in enumerate(nodes)},
-        {nodes[head]: count for head, count in found.visits.items()},
-        tuple([nodes[number] for number in found.unfinished]),
-    )
 
 
 def _successors(graph: object) -> dict[N, list[N]]:
@@ -100,15 +79,15 @@ def _topological(roots: Iterable[N], successors: Mapping[N, Sequence[N]]) -> Ite
     return reversed(finished)
 
 
-class _OnNumbers(Analysis[S], Generic[N, S]):
-    """A graph analysis as one over numbers; its states are those before the nodes."""
+class OnNumbers(Analysis[S], Generic[N, S]):
+    """A graph analysis as one over numbers, forward; its states are those before the nodes."""
 
-    def __init__(self, analysis: GraphAnalysis[N, S], graph: NumberedGraph[N], entries: Mapping[N, S]) -> None:
+    def __init__(self, graph: object, analysis: GraphAnalysis[N, S], entries: Mapping[N, S]) -> None:
+        self._is_forward = analysis.direction == "forward"
+        self.graph = graph = NumberedGraph(_successors(graph), entries, reverse=not self._is_forward)
         self.lattice = analysis.lattice
         self._analysis = analysis
-        self._graph = graph
         self._nodes = graph.nodes
-        self._is_forward = analysis.direction == "forward"
         self._initial = [entries.get(node, self.lattice.bottom) for node in graph.nodes]
         self._before: list[object] = [NEVER] * len(graph.nodes)
         self._after = [self.lattice.bottom] * len(graph.nodes)
@@ -116,7 +95,7 @@ class _OnNumbers(Analysis[S], Generic[N, S]):
 
     def transfer(self, node: int, states: Sequence[S]) -> S:
         state = self._initial[node]
-        for source in self._graph.predecessors(node):
+        for source in self.graph.predecessors(node):
             if self._is_visited[source]:
                 state = self.lattice.join(state, self._brought(source, node, self.after(source, states)))
         self._is_visited[node] = True
@@ -137,5 +116,15 @@ class _OnNumbers(Analysis[S], Generic[N, S]):
         first, last = (source, target) if self._is_forward else (target, source)
         return self._analysis.edge(self._nodes[first], self._nodes[last], state)
 
+    def solution(self, found: Solution[S]) -> GraphSolution[N, S]:
+        """The solution by the nodes of the graph."""
+        nodes = self._nodes
+        return GraphSolution(
+            dict(zip(nodes, found.states, strict=True)),
+            {node: self.after(number, found.states) for number, node in enumerate(nodes)},
+            {nodes[head]: count for head, count in found.visits.items()},
+            tuple([nodes[number] for number in found.unfinished]),
+        )
 
-__all__ = ["NumberedGraph", "solve"]
+
+__all__ = ["NumberedGraph", "OnNumbers"]

@@ -72,9 +72,10 @@ def fixpoint(
     stop growing, ValueError for a graph or entries that do not fit the analysis.
     """
     if isinstance(analysis, GraphAnalysis):
-        from absint.engine.graphs import solve
+        from absint.engine.graphs import OnNumbers
 
-        return solve(graph, analysis, entries or {}, policy, proceed)
+        run = OnNumbers(graph, analysis, entries or {})
+        return run.solution(fixpoint(run.graph, run, policy, proceed=proceed))
     order = order_of(graph, reverse=analysis.direction != "forward")
     states: list[S] = [analysis.lattice.bottom] * len(order.order)
     if order.ends:
