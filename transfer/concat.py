@@ -39,12 +39,12 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not shapes:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
-        if all(is_positive(op.facts, d) for s in shapes for d in s):
+        if all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
         op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     known = len(shapes) == len(inputs)
-    if not known and not any(all(is_positive(op.facts, d) for d in s) for s in shapes):
+    if not known and not any(all(is_positive(op, d) for d in s) for s in shapes):
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))  # an empty one may have another rank
     at = op.axis(axis, len(shapes[0]))
     total: Dim = ZERO_EXPR if known else UNKNOWN_SIZE
@@ -68,11 +68,11 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     if known and isinstance(first, Expr) and all(s[axis] is first for s in shapes):
         return first
     distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
-    filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op.facts, d) for d in s)]
+    filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
     many = len(distinct) > _MAX_PAIRED
-    full = [s for s in distinct if all(is_positive(op.facts, d) for d in s)] if many else []
+    full = [s for s in distinct if all(is_positive(op, d) for d in s)] if many else []
     for i, s in enumerate(distinct):
         for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
             if op.is_equal(s[axis], other[axis]) is not YES:
@@ -109,7 +109,7 @@ def _length(dim: Dim) -> int:
 
 
 def _is_empty(op: Op, shape: Shape) -> Relation:
-    return disjunction(*(eq(d, 0) for d in shape if not is_positive(op.facts, d)))
+    return disjunction(*(eq(d, 0) for d in shape if not is_positive(op, d)))
 
 
 def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents | None:
@@ -120,7 +120,7 @@ def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents
     first = inputs[0].contents if inputs else None
     if first is None or not first.is_fill or any(x.contents is not first for x in inputs):
         return None
-    if len(inputs) == 1 or any(all(is_positive(op.facts, d) for d in x.shape) for x in inputs if not x.shape.is_top):
+    if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
         return first
     shapes = [x.shape for x in inputs]
     agree = axis is not None and all(

@@ -20,7 +20,7 @@ from absint.lattices.logic.piecewise import given
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
@@ -57,7 +57,7 @@ class Op(Stating):
         self.attributes = attributes or {}
         self.version = version
         self.outputs = outputs
-        self.facts = facts
+        self._facts = facts
         self.name = name or rule.names[0]
         self.policy = policy
         self.premises = premises
@@ -66,7 +66,7 @@ class Op(Stating):
         self.caveats = []
         self.load_risks = []
         self.notes = []
-        self.has_fresh = False
+        self.has_fresh = self.rests_on_facts = False
 
     # Inputs
 
@@ -218,6 +218,11 @@ class Op(Stating):
         for size in rest:
             if size is result and isinstance(size, Expr):
                 continue
+            if (size is ONE_EXPR or result is ONE_EXPR) and self.policy.broadcasting is None:
+                other = size if result is ONE_EXPR else result
+                if isinstance(other, Expr):
+                    result = given(TRUE, other)
+                    continue
             reason = f"dims of axis {axis} must broadcast"
             relation = rel.broadcastable(result, size)
             self.require(relation, reason, found=f"{result} and {size}" if relation is FALSE else "")

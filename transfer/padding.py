@@ -180,7 +180,7 @@ def center_crop_pad(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     dims = list(x.shape)
     for axis, size in zip(at, target, strict=True):
-        if not isinstance(size, Expr) or not is_natural(op.facts, size):
+        if not isinstance(size, Expr) or not is_natural(op, size):
             op.may_fail("a target size must not be negative")
             dims[axis] = maximum(size, 0)  # onnxruntime takes a negative one for 0
         else:

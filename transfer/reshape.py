@@ -123,7 +123,7 @@ def _by_rest(
         return dims
     (at,) = by_data
     rest = product(dim for i, dim in enumerate(dims) if i != at)
-    return (*dims[:at], floordiv(count, rest), *dims[at + 1 :]) if is_positive(op.facts, rest) else dims
+    return (*dims[:at], floordiv(count, rest), *dims[at + 1 :]) if is_positive(op, rest) else dims
 
 
 _INFERRED_CASE: Final = (Case(TRUE, None),)
@@ -137,11 +137,11 @@ def _element(op: Op, source: Shape, axis: int, e: Dim, keep_zero: bool, minus_on
         return _INFERRED_CASE
     copied = source[axis] if not source.is_top and axis < len(source) else None
     cases = []
-    if not is_natural(op.facts, e):
+    if not is_natural(op, e):
         op.require(ge(e, 0 if minus_one else -1), "a target dim must be at least -1, and only one may be -1")
         if not minus_one:
             cases.append(Case(eq(e, -1), None))
-    if keep_zero or is_positive(op.facts, e):
+    if keep_zero or is_positive(op, e):
         return (*cases, Case(ge(e, 0), e)) if cases else (Case(TRUE, e),)
     if copied is None and source.is_top:
         return () if e.const != 0 else (Case(TRUE, UNKNOWN_SIZE),)
@@ -222,11 +222,9 @@ def _infer(
     rest = product(others)
     size = floordiv(count, rest)
     exact = divisible(count, rest)
-    maybe_zero = [d for d in others if not is_positive(op.facts, d)] if keep_zero else []
+    maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
     if not maybe_zero:
-        needs = dict.fromkeys(
-            (part for d in others if not is_positive(op.facts, d) for part in nonzero_parts(d)), _INFERRED
-        )
+        needs = dict.fromkeys((part for d in others if not is_positive(op, d) for part in nonzero_parts(d)), _INFERRED)
         return size, {**needs, exact: _DIVISIBLE}
     if any(d.is_concrete for d in maybe_zero):
         op.may_fail("ONNX forbids -1 beside a 0 that is kept, and onnxruntime rejects it in a constant target")
@@ -238,7 +236,7 @@ def _infer(
 
 
 def _nonzero_product(op: Op, dims: Iterable[Dim]) -> Dim:
-    return product(d if is_positive(op.facts, d) else maximum(d, 1) for d in dims)
+    return product(d if is_positive(op, d) else maximum(d, 1) for d in dims)
 
 
 def _state(op: Op, needs: Sequence[tuple[Relation, dict[Relation, str]]]) -> None:
@@ -282,7 +280,7 @@ def _without_copies(op: Op, count: Expr, elements: Sequence[Element], dims: list
         kept = element[-1].size
         others = [d for j, d in enumerate(dims) if j != i]
         if len(element) == 2 and kept is not None and vanishes_with(count, kept):
-            dims[i] = kept if all(is_positive(op.facts, d) for d in others) else dims[i]
+            dims[i] = kept if all(is_positive(op, d) for d in others) else dims[i]
     return tuple(dims)
 
 
@@ -331,7 +329,7 @@ def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...
     unknown = [i for i, d in enumerate(dims) if d is None]
     if isinstance(count, Expr) and unknown:
         rest = product(d for d in dims if d is not None)
-        if len(unknown) == 1 and is_positive(op.facts, rest):
+        if len(unknown) == 1 and is_positive(op, rest):
             dims[unknown[0]] = floordiv(count, rest)
         else:
             for i in unknown:

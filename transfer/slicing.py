@@ -17,7 +17,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor
-from absint.transfer.elements.cases import choose, greatest, is_natural, least
+from absint.transfer.elements.cases import choose, greatest, is_natural_by, least
 from absint.transfer.elements.rearrange import moved, nothing, unmoved
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
@@ -180,9 +180,9 @@ def _over_cases(facts: Facts, bounds: Sequence[Bound], count: Callable[[Bound], 
 
 def _from_front(facts: Facts, bound: Dim, size: Dim) -> list[Bound]:
     """The bound in the cases of its sign."""
-    if is_natural(facts, bound):
+    if is_natural_by(facts, bound):
         return [Bound(TRUE, bound, natural=True)]
-    negative = Bound(lt(bound, 0), bound + size, natural=is_natural(facts, bound + size), inside=True)
+    negative = Bound(lt(bound, 0), bound + size, natural=is_natural_by(facts, bound + size), inside=True)
     return [negative] if facts.decide(negative.condition) is YES else [negative, Bound(TRUE, bound, natural=True)]
 
 

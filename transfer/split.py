@@ -123,7 +123,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     if op.integer("num_outputs") != count:
         op.may_fail(f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}")
     size = ceildiv(total, count)
-    if not is_positive(op.facts, total - size * (count - 1)):
+    if not is_positive(op, total - size * (count - 1)):
         op.may_fail(f"onnxruntime refuses {count} parts of which the last is empty")
     if count == 2:
         return [size, total // 2]

@@ -19,19 +19,22 @@ class Stating(Attributes):
     """One operator instance, and the statements of its rule about it."""
 
     __slots__ = (
+        "_facts",
         "caveats",
-        "facts",
         "has_fresh",
         "load_risks",
         "notes",
         "possible_failures",
         "premises",
+        "rests_on_facts",
         "rule",
         "statements",
     )
 
     rule: Signature
-    facts: Facts
+    _facts: Facts
+    rests_on_facts: bool
+    """The rule has looked at the facts: under others it may say something else of the same inputs."""
     premises: bool
     """Numeric premises may be assumed; see `assume`."""
     statements: dict[Statement, None]
@@ -41,6 +44,12 @@ class Stating(Attributes):
     notes: list[str]
     has_fresh: bool
     """The rule has named a data-dependent number or condition."""
+
+    @property
+    def facts(self) -> Facts:
+        """What holds of the symbols in all runs, beside their bounds."""
+        self.rests_on_facts = True
+        return self._facts
 
     def fresh(self, tag: str, lo: int | None = 0, hi: int | None = MAX_DIM) -> Expr:
         """A symbol for a data-dependent number, by default a size; one for each tag of the node.
@@ -149,7 +158,9 @@ class Stating(Attributes):
 
     def decide(self, relation: Relation) -> Truth:
         """The truth of the relation, from cheap exact facts alone."""
-        return self.facts.decide(relation)
+        if relation is TRUE:
+            return YES
+        return NO if relation is FALSE else self.facts.decide(relation)
 
     def is_equal(self, a: Dim | int, b: Dim | int) -> Truth:
         """YES if two dims are equal in every run, NO if in none."""

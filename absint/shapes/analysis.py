@@ -16,11 +16,10 @@ from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
 from absint.program.operations import Operation
-from absint.shapes.application import computed, typed
+from absint.shapes.application import Inputs, computed, ruled, typed
 from absint.shapes.interpretation import STATES, Interpretation
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
-from absint.shapes.memo.sweep import sweep
 from absint.shapes.summaries import RuleSummary, State
 
 if TYPE_CHECKING:
@@ -95,12 +94,40 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
         observed = self.trace is not None or self.timings is not None
-        if observed or self.memo is None or type(self).transfer is not ShapeAnalysis.transfer:
+        if (
+            observed
+            or self.memo is None
+            or self.setting is not None
+            or type(self).transfer is not ShapeAnalysis.transfer
+        ):
             super().sweep(order, states)
             return
-        memo = self.memo if self.context is None else None
+        memo, first, nodes, applied, under = self.memo, self.first_round, self.nodes, self.applied, self.under
         stays = None if self.inputs else _is_constant_tensor if self.facts else _any_value
-        sweep(self.nodes, order, states, self.applied, self.transfer, self.first_round, memo, stays)
+        for node in order:
+            item = nodes[node]
+            operation = item.operation
+            if operation is None or item.gate >= 0:
+                value = item.value
+                if value is not None and stays is not None and stays(value):
+                    states[node] = (value,)
+                else:
+                    states[node] = self.transfer(node, states)
+                continue
+            found = None if first is None else first.summary(node, item.operands)
+            is_again = found is None
+            if found is None:
+                inputs: Inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+                results = memo[operation]
+                found = results.get(inputs)
+                if under is not None and (found is None or not self.holds(found)):
+                    found = results.get((inputs, under))
+                if found is None:
+                    found = ruled(self, node, operation, inputs, self.facts, under)
+            applied[node] = found
+            state = states[node] = self.outputs(node, found) if found.holes else found.outputs
+            if is_again and first is not None:
+                first.visited(node, state)
 
     def merge(self, node: int, old: State, new: State, widen: bool) -> State:
         """A head does its own acceleration: its state is stable after finitely many visits (`Invariants`)."""

@@ -19,7 +19,7 @@ from absint.program.operations import Callee, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.folding import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
-from absint.shapes.readability import is_short, readable
+from absint.shapes.readability import is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
@@ -57,28 +57,33 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
 def _applied(
     run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
 ) -> RuleSummary:
-    key: object = inputs if run.context is None else (inputs, run.context)
-    facts = run.facts
+    facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
             return RuleSummary((BOTTOM,) * operation.outputs, ())
         facts = run.facts_at(item.gate)
         if facts is not run.facts:
-            key = (inputs, run.context, facts.key)
-    summary = None if run.memo is None else run.memo[operation].get(key)
-    if summary is None:
-        if BOTTOM in inputs:
-            return RuleSummary((BOTTOM,) * operation.outputs, ())
-        run.applications += 1
-        if run.timings is None:
+            under = (under, facts.key)
+    summary = run.recalled(operation, inputs, under)
+    return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
+
+
+def ruled(
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, under: object
+) -> RuleSummary:
+    """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
+    if BOTTOM in inputs:
+        return RuleSummary((BOTTOM,) * operation.outputs, ())
+    run.applications += 1
+    if run.timings is None:
+        summary = _checked(run, node, operation, inputs, facts)
+    else:
+        with run.timings.rule(operation.operator):
             summary = _checked(run, node, operation, inputs, facts)
-        else:
-            with run.timings.rule(operation.operator):
-                summary = _checked(run, node, operation, inputs, facts)
-        if UNFINISHED in summary.possible_failures:
-            run.cut[node] = None
-        elif run.memo is not None and node not in run.crashes:  # a failure may be due to the process: it is not kept
-            run.memo.remember(operation, key, summary)
+    if UNFINISHED in summary.possible_failures:
+        run.cut[node] = None
+    elif node not in run.crashes:  # a failure may be due to the process: it is not kept
+        run.remember(operation, inputs, under, summary)
     return summary
 
 
@@ -104,7 +109,7 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
     known = schemas.top_outputs(operation.domain, operation.op_type, operation.version, (), operation.outputs)
     outputs = tuple(map(_of_type, summary.outputs, known))
     refused = Statement(FALSE, wrong, "required")
-    return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed")
+    return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed", conditional=summary.conditional)
 
 
 def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
@@ -129,20 +134,26 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
     outputs, statements, possible_failures, notes, rejected, caveats, refusal, load_risks = result
     if name in EXACT and rejected is None:
         outputs = evaluated(operation, inputs, typed(operation, inputs, outputs))
+    conditional = op.rests_on_facts
     if run.simplify is not None:
-        outputs = tuple(map(run.simplify, typed(operation, inputs, outputs)))
+        given = typed(operation, inputs, outputs)
+        outputs = tuple(map(run.simplify, given))
+        conditional |= outputs != given
     plain = all(map(is_plain, outputs))
     if not plain:
-        outputs, unreadable = readable(typed(operation, inputs, outputs))
+        given = typed(operation, inputs, outputs)
+        outputs, unreadable = readable(given)
+        conditional |= outputs != given  # under other facts they may be short before
         notes += unreadable
         too_large = None if rejected is not None else next(filter(None, map(oversize, outputs)), None)
         if too_large is not None:
-            return name_unknowns(outputs, (Statement(FALSE, too_large, "required"),), rejected=too_large)
+            refused = Statement(FALSE, too_large, "required")
+            return name_unknowns(outputs, (refused,), rejected=too_large, conditional=conditional)
     possible_failures += operation.possible_failures
     wrong = form.wrong_arity(inputs, count) if form is not None and rejected is None else None
     if wrong is not None:
         possible_failures, notes = (*possible_failures, wrong), notes or (wrong,)
-    said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks
+    said = statements, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
     if not op.has_fresh and (plain or all(map(is_named, outputs))):
         return RuleSummary(outputs, (), *said)
     return name_unknowns(outputs, *said)
@@ -157,7 +168,7 @@ def is_plain(output: Value) -> bool:
     if found is not None:
         return found
     known = isinstance(output, Tensor) and output.dtype is not DType.UNDEFINED
-    return _PLAIN.add(output, 1, known and is_named(output) and is_short(output) and oversize(output) is None)
+    return _PLAIN.add(output, 1, known and is_named(output) and is_readable(output) and oversize(output) is None)
 
 
 def _unknown(operation: Operation, inputs: Inputs) -> State:
@@ -172,7 +183,7 @@ def _called(run: Interpretation, node: int, body: Callee, inputs: Inputs, facts:
     summary = summary_of(run, calls, body, inputs, facts, outputs)
     if calls.crash:
         run.crashes[node] = calls.crash
-    return summary
+    return summary._replace(conditional=True)
 
 
 def typed(operation: Operation, inputs: Inputs, outputs: State) -> State:
@@ -202,4 +213,4 @@ def _with_type(output: Value, known: Value) -> Value:
     return output
 
 
-__all__ = ["Inputs", "computed", "computed_of", "tried", "typed"]
+__all__ = ["Inputs", "computed", "computed_of", "ruled", "tried", "typed"]

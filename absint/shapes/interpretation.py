@@ -105,8 +105,12 @@ class Interpretation:
         self.first_round = first_round
         """Results of the first round, in a further one."""
         self.timings = timings
-        self.context = self._context()
-        """The part of a memo's key besides the inputs of a node; None if there is none."""
+        self.setting = self._setting()
+        """The part of the key of each remembered result besides the inputs of its node; None if there is none."""
+        self.under = self._under()
+        """The further part of the key of results that rest on facts; None if the bounds of symbols show all facts."""
+        self._simple: dict[Value, bool] = {}
+        """Outputs of remembered results, each with a flag: `simplify` leaves it as it is."""
         self.applied: dict[int, RuleSummary] = {}
         """The summary of each node's last visit."""
         self.crashes: dict[int, str] = {}
@@ -127,13 +131,46 @@ class Interpretation:
         self.calls: Calls | None = None
         """Summaries of folded calls, in the body of one."""
 
-    def _context(self) -> object:
-        context: object = None if self.facts.narrows_only else self.facts.key
+    def _setting(self) -> object:
+        if self.policy.sound and self.program.premises:
+            return None
+        return self.policy, self.program.premises
+
+    def _under(self) -> object:
         if self.simplify is not None:
-            context = (self.simplify, context)
-        if not self.policy.sound:
-            context = (self.policy, context)
-        return context if self.program.premises else ("no premises", context)
+            return self.simplify, self.facts.key
+        return None if self.facts.narrows_only else self.facts.key
+
+    # Results of rules
+
+    def recalled(self, operation: Operation, inputs: tuple[Value | None, ...], under: object) -> RuleSummary | None:
+        """The remembered result of a rule, if there is one. `under` is what the facts add to its key."""
+        if self.memo is None:
+            return None
+        results = self.memo[operation]
+        key = inputs if self.setting is None else (inputs, self.setting)
+        found = results.get(key)
+        if under is None or (found is not None and self.holds(found)):
+            return found
+        return results.get((key, under))
+
+    def holds(self, summary: RuleSummary) -> bool:
+        """The result of a rule is the same under the facts of this interpretation as it was under others."""
+        return not summary.conditional and (self.simplify is None or all(map(self._is_simple, summary.outputs)))
+
+    def _is_simple(self, value: Value) -> bool:
+        found = self._simple.get(value)
+        if found is None:
+            found = self._simple[value] = self.simplify is None or self.simplify(value) is value
+        return found
+
+    def remember(
+        self, operation: Operation, inputs: tuple[Value | None, ...], under: object, summary: RuleSummary
+    ) -> None:
+        """Keep the result of a rule."""
+        if self.memo is not None:
+            key = inputs if self.setting is None else (inputs, self.setting)
+            self.memo.remember(operation, (key, under) if under is not None and summary.conditional else key, summary)
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
         """The state of a node, from those of the nodes it depends on."""

@@ -61,8 +61,8 @@ def run_rounds(
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
-        renews = memoise and is_on() and not facts and not known.remainders and not all(r.is_deferred for r in rounds)
-        first = _renewed(rounds, known) if renews else None
+        renews = memoise and is_on() and not facts and not known.remainders
+        first = _renewed(rounds, looked, known) if renews else None
         analysis = ShapeAnalysis(
             lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, timings=timings
         )
@@ -78,11 +78,12 @@ def run_rounds(
         return analysis, states
 
     rounds: list[Round] = []
+    looked: Round | None = None
     learned: dict[Relation, Learned] = {}
     if refine and memoise and trace is None and lowered.watch is None:
         early = _early(lowered, facts, order)
         if early is not None:
-            known, learned = early
+            looked, known, learned = early
             rounds.append(Round.deferred(first_run))
             second = run(known, frozenset(), tuple(learned.values()))
             assert second is not None
@@ -118,9 +119,11 @@ def run_rounds(
     return Rounds(tuple(rounds), choices=left.choices() if left is not None else ())
 
 
-def _renewed(rounds: Sequence[Round], known: Facts) -> FirstRound | None:
-    """What the first round that was run gives to one under further facts."""
-    first = next(found for found in rounds if not found.is_deferred)
+def _renewed(rounds: Sequence[Round], looked: Round | None, known: Facts) -> FirstRound | None:
+    """What the first round that was run, or else the first look, gives to one under further facts."""
+    first = next((found for found in rounds if not found.is_deferred), looked)
+    if first is None:
+        return None
     mapping = dict(known.mapping)
     for symbol, dim in first.analysis.facts.mapping.items():
         now = mapping.get(symbol)
@@ -140,21 +143,23 @@ SHARE: Final = 10
 """The first look is at most at one node of so many, so that it costs little where it finds nothing."""
 
 
-def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Facts, dict[Relation, Learned]] | None:
-    """Bounds of symbols that the first nodes require, if these change values."""
+def _early(lowered: Lowered, facts: Facts, order: Sequence[str]) -> tuple[Round, Facts, dict[Relation, Learned]] | None:
+    """A run over the first nodes, and the bounds of symbols that these require, if these change values."""
     program = lowered.program
     visits = program.order.order
     if facts:
         return None
     analysis = ShapeAnalysis(program, facts)
     first = next((at for at, node in enumerate(visits) if program.nodes[node].operation is not None), 0)
-    left = Open.of(fixpoint(program, analysis, end=first + min(EARLY, len(visits) // SHARE)).states)
+    states = fixpoint(program, analysis, end=first + min(EARLY, len(visits) // SHARE)).states
     learned = {item.relation: item for item in teachings(analysis, lowered) if item.relation.op == ">="}
     known = facts_of(tuple(learned), order)
     if known.contradiction or not known.mapping or not known.narrows_only:
         return None
     is_strong = any((dim.bounds.lo or 0) > 1 for dim in known.mapping.values())
-    return (known, learned) if is_strong or _worthwhile(known, left) else None
+    if not is_strong and not _worthwhile(known, Open.of(states)):
+        return None
+    return Round(analysis, states), known, learned
 
 
 def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
@@ -315,7 +320,7 @@ def _worthwhile(facts: Facts, left: Open) -> bool:
 def _stays(dim: Expr, facts: Facts) -> bool:
     """The facts do no more than narrow the symbols of the dim."""
     after = facts.simplify(dim)
-    return after is dim or (isinstance(after, Expr) and facts.restored(after) is dim)
+    return after is dim or (isinstance(after, Expr) and facts.restored(after) is facts.restored(dim))
 
 
 def _decides(facts: Facts, left: Open) -> bool:
@@ -338,6 +343,8 @@ class Choosing:
         return hash(self.held)
 
     def __call__(self, value: Value) -> Value:
+        if isinstance(value, Tensor) and not value.shape.open and (value.contents is None or not value.contents.open):
+            return value
         return replaced(value, lambda dim: chosen(dim, self.held))
 
 

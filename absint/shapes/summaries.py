@@ -42,7 +42,8 @@ class RuleSummary(NamedTuple):
     """The reason why no runtime loads the node, as the code of a diagnostic; empty if one may."""
     load_risks: tuple[str, ...] = ()
     """The reason why type inference may refuse the node, though kernels run it."""
-    """It is rejected because of types: no runtime loads the model."""
+    conditional: bool = False
+    """It rests on facts: under others, the rule may say something else of the same inputs."""
 
 
 def own_symbols(node: int, summary: RuleSummary, kind: SymbolKind = SymbolKind.FRESH) -> Mapping[Symbol, Dim]:
@@ -163,6 +164,7 @@ def name_unknowns(
     caveats: tuple[Caveat, ...] = (),
     refusal: str = "",
     load_risks: tuple[str, ...] = (),
+    conditional: bool = False,
 ) -> RuleSummary:
     """A summary in which every unknown dim of known rank, and every unknown element of a small vector, is a hole."""
     namer = _Namer()
@@ -171,5 +173,5 @@ def name_unknowns(
         namer._keep(relation.symbols)
     stated = (*statements, *namer.statements)
     return RuleSummary(
-        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks
+        named, tuple(namer.holes), stated, possible_failures, notes, rejected, caveats, refusal, load_risks, conditional
     )

@@ -14,6 +14,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, maximum, minimum
+from absint.transfer.op import Op
 
 
 @remembered
@@ -64,15 +65,21 @@ def holds(facts: Facts, relation: Relation) -> bool:
     return any(excludes(c, fails) and excludes(negation(c), fails) for c in choices(relation))
 
 
-def is_positive(facts: Facts, dim: Dim) -> bool:
-    """The facts show that the dim is at least 1."""
+def is_positive(op: Op, dim: Dim) -> bool:
+    """The dim is shown to be at least 1."""
     lo = dim.bounds.lo
     if lo is not None and lo >= 1:
         return True
-    return not dim.is_concrete and holds(facts, ge(dim, 1))
+    return not dim.is_concrete and holds(op.facts, ge(dim, 1))
 
 
-def is_natural(facts: Facts, dim: Dim) -> bool:
+def is_natural(op: Op, dim: Dim) -> bool:
+    """The dim is shown to be at least 0."""
+    lo = dim.bounds.lo
+    return (lo is not None and lo >= 0) or is_natural_by(op.facts, dim)
+
+
+def is_natural_by(facts: Facts, dim: Dim) -> bool:
     """The facts show that the dim is at least 0."""
     lo = dim.bounds.lo
     if lo is not None and lo >= 0:

@@ -183,7 +183,7 @@ class FirstRound:
         before = self._states[node]
         if len(state) == len(before) and all(map(self._reuse.is_replaced, before, state)):
             self._changed.discard(node)
-        else:
+        elif before:  # the first round reached no user of a node that it did not reach
             self._changed.add(node)
 
 
