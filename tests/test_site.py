@@ -111,6 +111,11 @@ def test_pages_ask_nothing_of_the_network(site: Path, scheme: Literal["light", "
             assert page.evaluate("document.documentElement.scrollWidth") == width
             background = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+            for picture in page.query_selector_all("figure.picture svg"):
+                box = picture.bounding_box()
+                assert box is not None
+                assert box["width"] > 350
+                assert box["height"] > 180
     assert wrong == []
 
 
