@@ -22,9 +22,13 @@ class Diagnostic:
     """One finding. `code` is stable and meant for scripts; `where` names the node or value."""
 
     severity: Severity
+    """How bad it is for a run."""
     code: str
+    """The kind, as `no-rule`; it does not change between versions."""
     where: str
+    """The node, value or operator."""
     message: str
+    """The finding, in one line."""
     sizes: Mapping[str, int] | None = None
     """Input sizes at which it occurs, if it does not occur at all sizes."""
 

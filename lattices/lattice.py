@@ -19,15 +19,21 @@ class Lattice(Protocol[T]):
     """
 
     bottom: T
+    """No value at all: below every element."""
     top: T
+    """Any value: above every element."""
 
-    def leq(self, a: T, b: T) -> bool: ...
+    def leq(self, a: T, b: T) -> bool:
+        """Every value that `a` describes is one that `b` describes."""
 
-    def join(self, a: T, b: T) -> T: ...
+    def join(self, a: T, b: T) -> T:
+        """The least element that is above both."""
 
-    def meet(self, a: T, b: T) -> T: ...
+    def meet(self, a: T, b: T) -> T:
+        """An element that describes every value that both describe."""
 
-    def widen(self, old: T, new: T) -> T: ...
+    def widen(self, old: T, new: T) -> T:
+        """An element above both; no chain of widenings grows forever."""
 
 
 @runtime_checkable

@@ -57,8 +57,11 @@ class Tensor(Value):
     __slots__ = ("contents", "dtype", "ramps", "shape")
 
     dtype: DType
+    """The element type."""
     shape: Shape
+    """The shape."""
     contents: Contents | None
+    """The elements, if they are known; of the same shape, or one element for all."""
     ramps: Ramps
     """The growth of the elements along the axes, if known and if they are too many to be listed."""
 

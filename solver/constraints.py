@@ -27,7 +27,9 @@ class Origin(NamedTuple):
     path: str
     """The subgraph or inlined function, as `loop1/body`; empty for the main graph."""
     name: str
+    """The name of the node, which may be empty."""
     operator: str
+    """The operator."""
     output: str
     """Name of its first output."""
 
@@ -43,10 +45,15 @@ class Constraint:
     """A relation that holds in every run that succeeds and meets the guard."""
 
     relation: Relation
+    """The relation, which holds where the guard does."""
     guard: Relation
+    """The condition of the branches and loops around the node."""
     origin: Origin
+    """The node that states it."""
     role: Role
+    """`required`, `defined`, `assumed` or `declared`."""
     reason: str
+    """What must be, in words."""
     needed: bool = True
     """Some output depends on the node. A run executes others too, but a runtime may drop them: no proof uses those."""
 

@@ -302,10 +302,13 @@ class Proof:
     """The answer to one query."""
 
     relation: Relation
+    """The relation over symbols, as it was decided."""
     verdict: Verdict
+    """The answer."""
     text: str = ""
     """The query as it was asked."""
     given: str = "run"
+    """What was taken for granted: `run`, `inputs` or `declared`."""
     because: tuple[Constraint, ...] = ()
     """The constraints that a proof used, or that contradict each other."""
     assuming: tuple[Constraint, ...] = ()
@@ -317,14 +320,17 @@ class Proof:
     reason: str = ""
     """The reason why it is unknown, or why a candidate is no refutation."""
     tier: Tier = "normal form"
+    """The cheapest means that decided it."""
     confirmed: bool = False
     """The counterexample was run, and the relation was false in that run."""
     evidence: ShownBy = ""
     """The evidence that the model runs at the refuting sizes: the `rules`, or a `run` of the model."""
     premises_shown_consistent: bool = True
+    """Values were found that meet all premises."""
     asked: int = 0
     """Premises that were sent to Z3."""
     seconds: float = 0.0
+    """Time of the answer."""
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.PROVED

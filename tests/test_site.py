@@ -33,7 +33,15 @@ REFERENCE = {
     "absint": absint.__all__,
     "absint.testing": absint.testing.__all__,
     "absint.solver.export": absint.solver.export.__all__,
-    "absint.engine": ["Analysis", "DivergenceError", "IterationPolicy", "Solution", "fixpoint"],
+    "absint.engine": [
+        "Analysis",
+        "DivergenceError",
+        "GraphAnalysis",
+        "GraphSolution",
+        "IterationPolicy",
+        "Solution",
+        "fixpoint",
+    ],
 }
 IN_WORDS = {"absint.TABLE", "absint.POLICIES", "absint.testing.Binding"}
 """Names that the reference explains in a sentence."""

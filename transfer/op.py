@@ -54,11 +54,15 @@ class Op(Stating):
         """`premises`: numeric premises may be assumed; see `assume`."""
         self.rule = rule
         self.inputs = inputs
+        """The abstract value of each input; None for one that is left out."""
         self.attributes = attributes or {}
         self.version = version
+        """The version of the operator's domain that the model imports."""
         self.outputs = outputs
+        """The number of outputs of the node."""
         self._facts = facts
         self.name = name or rule.names[0]
+        """The operator."""
         self.policy = policy
         self.premises = premises
         self.statements = {}

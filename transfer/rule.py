@@ -29,7 +29,9 @@ class Rule:
     """
 
     function: Function
+    """The transfer function: an `Op` in, the values of the outputs out."""
     names: tuple[str, ...]
+    """The operators that it serves."""
     domain: str
     since: int
     until: int | None

@@ -27,6 +27,7 @@ class Table:
     def __init__(self, rules: Iterable[Rule], base: Table | None = None) -> None:
         self._rules = tuple(rules)
         self.base = base
+        """The table that this one extends."""
         self._by_name: dict[tuple[str, str], list[Rule]] = {}
         self._found: dict[tuple[str, str, int], Rule | None] = {}
         for rule in self._rules:

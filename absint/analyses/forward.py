@@ -36,6 +36,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
     """
 
     domain: Lattice[T]
+    """The domain of single values."""
 
     elementwise: bool = False
     """An element of the domain describes every element of a tensor or sequence, so it describes a slice, and a stack of
@@ -43,6 +44,7 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
 
     def __init__(self, result: Analysed) -> None:
         self.result = result
+        """The analysis whose model this one follows."""
         self.nodes = result.nodes
         """The nodes: `operator`, `operands` and names of `outputs`; of an operator, `operation.attributes`."""
         self.lattice = Rows(self.domain)

@@ -18,12 +18,17 @@ class Findings:
     first: str
     """The path of A, or a word for its origin."""
     second: str
+    """The path of B, or a word for its origin."""
     symbols: Mapping[str, str]
     """Each symbol of B over those of A, where inputs say so: `{"N": "batch"}`."""
     inputs: Ports
+    """The inputs of both, paired."""
     outputs: Ports
+    """The outputs of both, paired."""
     contract: Contracts
+    """What is legal in one model alone."""
     surroundings: Surroundings
+    """Opsets, operators without a rule, diagnostics, possible failures."""
     assuming: tuple[str, ...]
     """The caller's assumptions about symbols of either model; the answer is about sizes that meet them."""
     figures: Figures | None

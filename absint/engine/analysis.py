@@ -19,7 +19,9 @@ class Analysis(ABC, Generic[S]):
     """Runs under `fixpoint`: subclass it, set `lattice` (and `direction`), and write `transfer`."""
 
     lattice: Lattice[S]
+    """The domain of the states."""
     direction: Literal["forward", "backward"] = "forward"
+    """`forward`: states flow along the edges; `backward`: against them."""
 
     @abstractmethod
     def transfer(self, node: int, states: Sequence[S]) -> S:
@@ -55,7 +57,9 @@ class GraphAnalysis(ABC, Generic[N, S]):
     """
 
     lattice: Lattice[S]
+    """The domain of the states."""
     direction: Literal["forward", "backward"] = "forward"
+    """`forward`: states flow along the edges; `backward`: against them."""
 
     def transfer(self, node: N, state: S) -> S:
         """The state after `node`, from that before it."""
@@ -78,7 +82,9 @@ class IterationPolicy:
     """The iteration of cycles: joins at a head before widening, descending passes, and most visits."""
 
     widening_delay: int = 2
+    """Joins at a head before widening begins."""
     descending_passes: int = 2
+    """Passes that regain precision after a cycle is stable."""
     max_visits: int = 10_000
     """Most visits of a head between entry and exit of its cycle. Past it, `fixpoint` raises DivergenceError."""
 
@@ -101,7 +107,9 @@ class Solution(Generic[S]):
     """The states by node id, and how often each cycle head was visited."""
 
     states: list[S]
+    """The state of each node, by node id."""
     visits: dict[int, int]
+    """How often each head of a cycle was visited."""
     unfinished: Sequence[int] = ()
     """Nodes that were not reached before `proceed` stopped the iteration, or whose cycle was not yet stable: their
     states say nothing. Without them, the states are a fixpoint.

@@ -127,8 +127,11 @@ class Derived:
     """The derivation of one number or of all of a value."""
 
     model: str
+    """The path of the model, or a word for its origin."""
     value: str
+    """The name of the value."""
     path: str
+    """The subgraph or inlined function of the value; empty for the main graph."""
     shown: Value
     """The value itself, with printed names for invented symbols."""
     claims: tuple[int, ...]

@@ -53,6 +53,7 @@ class IllegalSizesError(UsageError):
         text = f"illegal at {at}: {failure}" if at else f"the model never runs: {failure}"
         super().__init__(text if nearest is None else f"{text}; {nearest.line}")
         self.sizes = dict(sizes)
+        """The sizes that were asked for, and those that follow."""
         self.failure = failure
         """The first requirement in execution order that does not hold, and its node."""
         self.nearest = nearest

@@ -29,9 +29,11 @@ class Finding:
     code: str
     """The rule, as `ABS202`; see `absint.linting.codes`."""
     severity: Severity
+    """The severity of the rule, or the one that settings give it."""
     where: str
     """The node, value or symbol; empty for the file as a whole."""
     message: str
+    """The finding, in one line."""
     count: int = 1
     """The number of places with this cause."""
     others: tuple[str, ...] = ()
@@ -131,6 +133,7 @@ class LintResult:
     """The reports of all files, in the order of the files."""
 
     files: tuple[FileReport, ...]
+    """A report for each model."""
     stale: int = 0
     """Findings of the baseline that are there no more."""
 

@@ -89,7 +89,9 @@ class SymbolFacts:
 
     name: str
     lo: int
+    """No legal size is below this."""
     hi: int
+    """No legal size is above this."""
     modulus: int = 1
     """Every legal size is `remainder` modulo this."""
     remainder: int = 0

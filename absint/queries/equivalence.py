@@ -65,11 +65,13 @@ class Equalities(Generic[Member]):
     """Classes of what is proved equal, the largest first."""
 
     classes: tuple[Class[Member], ...]
+    """Every member is in one class."""
     distinct: Callable[[], Iterator[Distinct]]
     """Pairs of classes with a counterexample to their equality; computed by this call."""
     undecided: int = 0
     """Pairs that were not decided within the budget, and so are kept apart."""
     seconds: float = 0.0
+    """Time of the answer."""
     reason: str = ""
     """The reason why some terms were not compared, if any: these are in classes of their own."""
 

@@ -44,6 +44,7 @@ class LegalSamples:
     all other kinds have had their turn."""
 
     sizes: tuple[Mapping[str, int], ...]
+    """A size for each input symbol, in each sample."""
     complete: bool = False
     """No other sizes are legal, those with a 0 apart: proved."""
     reason: str = ""

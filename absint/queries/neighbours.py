@@ -47,6 +47,7 @@ class Nearest:
     """
 
     given: Mapping[str, int]
+    """The sizes that were asked about."""
     legal: bool
     """The given sizes are legal themselves."""
     sizes: Mapping[str, int] | None

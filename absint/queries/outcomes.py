@@ -21,10 +21,15 @@ class Outcome(Enum):
     """The answer in one word."""
 
     RUNS = "runs"
+    """No requirement is broken, and no node can fail for another reason."""
     HOLDS = "holds"
+    """No requirement is broken; some nodes may fail on data."""
     MAY_FAIL = "may fail on data"
+    """A requirement over data-dependent sizes is open."""
     FAILS = "fails"
+    """A node fails."""
     UNKNOWN = "unknown"
+    """Not decided."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class Failure:
     """The first requirement in execution order that does not hold."""
 
     origin: Origin
+    """The node."""
     reason: str
     relation: str = ""
+    """The requirement, as an expression over symbols; empty if it has none."""
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.reason}" + (f", which needs {self.relation}" if self.relation else "")
@@ -45,6 +52,7 @@ class Check:
     broken, and `possible_failures` are the nodes that may fail on some data."""
 
     sizes: Mapping[str, int]
+    """The sizes of all input symbols."""
     outcome: Outcome
     shapes: Mapping[str, tuple[int | None, ...] | None] = field(default_factory=dict)
     """The shape of every tensor of the main graph; None stands for a data-dependent size or rank."""
@@ -127,6 +135,7 @@ class RangeCheck:
     """
 
     box: Mapping[str, tuple[int, int]]
+    """The range of each input symbol that was given, both ends included."""
     outcome: Outcome
     failure: Failure | None = None
     sizes: Mapping[str, int] | None = None

@@ -33,6 +33,7 @@ class Comparison:
     """The claims of an analysis, and the tensors of one run."""
 
     model: str
+    """The path of the model, or a word for its origin."""
     binding: Mapping[str, int]
     """The sizes that the tensors show, of input symbols and of invented ones."""
     rows: tuple[Row, ...]

@@ -59,10 +59,12 @@ class Dim(Interned):
 
     @property
     def is_unknown(self) -> bool:
+        """Nothing but bounds and a congruence is known."""
         return False
 
     @property
     def is_concrete(self) -> bool:
+        """A number."""
         return False
 
     @property
@@ -72,10 +74,12 @@ class Dim(Interned):
 
     @property
     def bounds(self) -> Interval:
+        """The range in which every value lies."""
         raise NotImplementedError
 
     @property
     def congruence(self) -> Congruence:
+        """A modulus and the remainder of every value."""
         raise NotImplementedError
 
     @property

@@ -41,6 +41,7 @@ class Contract:
     """
 
     clauses: tuple[Clause, ...]
+    """The clauses; none: every size is legal."""
     possible: bool | None = True
     """Some sizes meet the clauses; None if undecided."""
     premises: tuple[Constraint, ...] = ()
