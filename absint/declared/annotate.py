@@ -1,8 +1,8 @@
 """Writing what was inferred into a copy of the model: `value_info` of the main graph and of subgraph bodies.
 
-Equal texts mean equal sizes in every run: an invented symbol is written as `_dN`, a name that nothing else in the model
-has, and a dim that no text can express gets such a name of its own. The bodies of functions stay as they are, since a
-body serves many calls.
+Equal texts mean equal sizes in every run: an invented symbol is written under its shown name (the author's, or `_dN`),
+which nothing else in the model has, and a dim that no text can express gets a name of its own. The bodies of functions
+stay as they are, since a body serves many calls.
 """
 
 from __future__ import annotations
@@ -167,14 +167,16 @@ def _fill(analysed: Analysed, body: _Body, writer: Writer, style: Style, merger:
 
 
 class _Declared:
-    """The names of the form `_dN` or `wN`, or of elements, that the model has already, with the dims that they declare.
+    """The names of the form `_dN` or `wN`, of elements and of fresh sizes, that the model has already, with the dims
+    that they declare.
 
     A model that was annotated before has them for the dims that the result names so, and keeps them.
     """
 
     def __init__(self, analysed: Analysed, copy: ModelProto, bodies: Sequence[_Body], merge: MergePolicy) -> None:
-        elements = sorted(map(re.escape, analysed.elements), key=len, reverse=True)
-        self._own = re.compile("|".join([_ENGINE_NAME, *(rf"(?<!\w){name}(?!\w)" for name in elements)]))
+        shown = {name for dim in analysed.names.values() for name in dim.free_symbols}
+        words = sorted(map(re.escape, shown.union(analysed.elements)), key=len, reverse=True)
+        self._own = re.compile("|".join([_ENGINE_NAME, *(rf"(?<!\w){name}(?!\w)" for name in words)]))
         self.elsewhere: set[str] = set()
         self.claims: list[tuple[Dim, str]] = []
         for function in copy.functions:

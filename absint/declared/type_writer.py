@@ -11,7 +11,7 @@ from onnx import TypeProto
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms import expr as ex
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
+from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sole_atom, symbol
 from absint.lattices.terms.substitution import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.definitions import Known
@@ -138,7 +138,8 @@ class Writer:
         if dim not in self._texts:
             text = self.expression(dim)
             if not text:
-                text = self._unused()
+                only = sole_atom(dim)
+                text = (self._names.get(only) if isinstance(only, Symbol) else None) or self._unused()
                 self.aliases.add(text)
             elif isinstance(printed := self.printed(dim), Expr) and self._naming.lookup(text) is printed:
                 self._where.dim(printed)

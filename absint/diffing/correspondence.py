@@ -76,7 +76,7 @@ class Correspondence:
 def correspondence(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Correspondence:
     """The symbols of the target over those of the source, whose inputs are the first ones of the pairs."""
     axes = list(_axes(source, target, pairs))
-    taken = frozenset(source.taken)
+    taken = frozenset(source.taken).union(*(shown.free_symbols for shown in source.names.values()))
     found = Correspondence({**_solved(axes, taken), **dict(_elements(source, target, pairs))}, (), taken)
     demands = dict.fromkeys(Placed(axis.place, axis.target, eq(found.dim(axis.target), axis.source)) for axis in axes)
     return Correspondence(found.symbols, tuple(d for d in demands if d.relation is not TRUE), taken)

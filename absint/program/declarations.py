@@ -48,13 +48,18 @@ def declarations(lowered: Lowered) -> Iterator[Declaration]:
     Raises ModelError for a dim whose text is not valid UTF-8: an analysis does not look at these claims.
     """
     checked: set[bytes] = set()
-    for item in _declared(lowered.declaring):
+    for item in unchecked_declarations(lowered):
         content = item.type.SerializeToString()
         if content not in checked:
             checked.add(content)
             if not content.isascii():
                 read_type(item.type)
         yield item
+
+
+def unchecked_declarations(lowered: Lowered) -> Iterator[Declaration]:
+    """As `declarations`, of texts as they are in the file."""
+    return _declared(lowered.declaring)
 
 
 def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
@@ -92,4 +97,4 @@ def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> 
     return found
 
 
-__all__ = ["Declaration", "declarations", "declared_in_main", "declared_shapes"]
+__all__ = ["Declaration", "declarations", "declared_in_main", "declared_shapes", "unchecked_declarations"]

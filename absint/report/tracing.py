@@ -48,11 +48,11 @@ class Recorder:
 
     def traced(self, analysed: Analysed, names: Sequence[str]) -> list[Traced]:
         """The histories of the named values. Raises UsageError, with the nearest names, for an unknown one."""
-        from absint.shapes.names import display_names
+        from absint.shapes.names import invented, more_names
 
         found = [(place, operand) for name in names for place, operand in _find(analysed, name)]
         states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]
-        printed = display_names(analysed.nodes, [*analysed.states, *states], analysed.taken)
+        printed = more_names(invented(states), analysed.names, analysed.taken)
         histories = []
         for place, operand in found:
             changes: list[Change] = []

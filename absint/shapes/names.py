@@ -8,20 +8,29 @@ from itertools import chain, count
 from absint.lattices.contents import element_symbols
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.value import AnyTensor, SequenceOf, Tensor, Value, parts
-from absint.program.graph import Node
 from absint.shapes.summaries import State
 
 
-def display_names(nodes: Sequence[Node], states: Sequence[State], taken: set[str]) -> Mapping[Symbol, Dim]:
-    """`_d0`, `_d1`, ... for the invented symbols, by first appearance in execution order."""
-    found = (symbol for value in distinct_values(states) for symbol in symbols_of(value))
-    return more_names(found, {}, taken)
+def display_names(symbols: Iterable[Symbol], given: Mapping[str, str], taken: set[str]) -> Mapping[Symbol, Dim]:
+    """The names of invented symbols: those that are given by internal name, `_d0`, `_d1`, ... for others in order."""
+    return _named(symbols, {}, dict(given), taken)
 
 
 def more_names(symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], taken: set[str]) -> Mapping[Symbol, Dim]:
     """The names with those of further invented symbols; symbols that differ in bounds alone share one."""
+    return _named(symbols, names, {symbol.name: str(shown) for symbol, shown in names.items()}, taken)
+
+
+def invented(states: Iterable[State]) -> list[Symbol]:
+    """The symbols that nodes invented, by first appearance in execution order."""
+    found = (symbol for value in distinct_values(states) for symbol in symbols_of(value))
+    return list(dict.fromkeys(symbol for symbol in found if symbol.origin_node is not None))
+
+
+def _named(
+    symbols: Iterable[Symbol], names: Mapping[Symbol, Dim], texts: dict[str, str], taken: set[str]
+) -> Mapping[Symbol, Dim]:
     numbers = count()
-    texts = {symbol.name: str(shown) for symbol, shown in names.items()}
     used = taken.union(texts.values())
     result = dict(names)
     for symbol in symbols:

@@ -5,6 +5,7 @@ by_name             values and shapes of one graph by name
 constraints         statements of the nodes, each with its origin and the condition of its path
 load_errors         errors that keep every runtime from loading the model, though no run meets them
 node_diagnostics    nodes that cannot run, and operators without a rule
+author_names        names that the author declares for fresh sizes
 claimed             relations that an unsound policy takes for granted
 described           values as text
 naming              names for dims that are too long to read in place

@@ -11,7 +11,7 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.shapes.names import dims_of, display_names
+from absint.shapes.names import dims_of, display_names, invented
 from absint.solution.by_name import Shapes, View
 
 if TYPE_CHECKING:
@@ -298,8 +298,17 @@ class Analysed:
 
     @cached_property
     def names(self) -> Mapping[Symbol, Dim]:
-        """Invented symbols -> the symbols they are shown as (`_d0`, `_d1`, ...)."""
-        return display_names(self.nodes, self.states, self.taken)
+        """Invented symbols -> the symbols they are shown as: the author's names where these say nothing false, else
+        `_d0`, `_d1`, ...
+        """
+        symbols = invented(self.states)
+        if not symbols:
+            return {}
+        from absint.solution.author_names import author_names
+
+        taken = self.taken
+        given = author_names(self.lowered, self.states, taken) if self.policy.sound else {}
+        return display_names(symbols, given, taken)
 
     @property
     def parameters(self) -> Mapping[str, Expr]:

@@ -79,7 +79,7 @@ class Naming:
 
     def lookup(self, name: str) -> Expr | None:
         """The expression of a name."""
-        if name in self._by_name or not _NUMBERED.fullmatch(name):
+        if name in self._by_name or not is_numbered(name):
             return self._by_name.get(name)
         self._all_batches()
         return self._by_name.get(name)
@@ -296,6 +296,11 @@ class Where:
         return self.naming.needed(self._used)
 
 
+def is_numbered(name: str) -> bool:
+    """It is of the form of the names that long expressions get."""
+    return _NUMBERED.fullmatch(name) is not None
+
+
 def _pieces(value: _Printed) -> tuple[str | Part, ...]:
     """The pieces of an expression, relation or float; the sides of a long comparison are parts of their own."""
     form = form_of(value)
@@ -314,4 +319,4 @@ def _can_have_name(expr: Expr) -> bool:
     return expr.const is None and not isinstance(sole_atom(expr), Symbol)
 
 
-__all__ = ["MAX_SHOWN", "Definition", "Form", "Naming", "Where"]
+__all__ = ["MAX_SHOWN", "Definition", "Form", "Naming", "Where", "is_numbered"]

@@ -72,5 +72,5 @@ def test_a_condition_over_an_invented_size_has_a_printed_name() -> None:
     text = """<ir_version: 10, opset_import: ["": 18, "my": 1]>
         graph (float[N] x) => (float[k] y, float[m] z) { y = my.Gamble(x) z = my.Gamble(x) }"""
     result = absint.analyze(parser.parse_model(text), table=absint.TABLE.extended([gamble]))
-    assert [str(failure.guard) for failure in result.constraints.possible_failures] == ["_d0 <= 1", "_d1 <= 1"]
+    assert [str(failure.guard) for failure in result.constraints.possible_failures] == ["k <= 1", "m <= 1"]
     assert result.check({"N": 3}).outcome is Outcome.HOLDS

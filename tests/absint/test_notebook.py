@@ -130,7 +130,7 @@ def test_a_result_shows_inputs_outputs_and_totals() -> None:
     assert found.cells[at + 1] == "INT64 [batch, past + seq]"
     assert found.cells[found.cells.index("logits") + 1] == "FLOAT [batch, seq, 64]"
     assert found.cells[found.cells.index("past + seq >= 1") + 1].startswith("Add /layers.0")
-    assert read(detector()).cells[-3:] == ["_d0", "/NonZero_output_0", "NonZero"]
+    assert read(detector()).cells[-3:] == ["detections", "/NonZero_output_0", "NonZero"]
     assert "792 sizes: 474 constant, 318 in terms of the inputs, 0 that only a run tells" in found.text
 
 

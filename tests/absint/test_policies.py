@@ -205,7 +205,7 @@ def counted(declared_in: str | None = None) -> ModelProto:
 @pytest.mark.parametrize(
     ("policy", "found", "negative", "twice"),
     [
-        ("sound", "_d0", "_d0", "2*_d0"),
+        ("sound", "count", "count", "2*count"),
         ("keep-target", "_d0", "count", "2*_d0"),
         ("rename", "count", "count", "2*count"),
         ("prefer-first", "_d0", "_d0", "2*_d0"),

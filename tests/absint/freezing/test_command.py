@@ -107,7 +107,7 @@ def test_which_symbols(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, DETECTOR)
     assert code == 0
     assert out.startswith(f"{DETECTOR}: fix batch, height and width\n\ndynamic whatever is fixed, because of\n")
-    assert "  boxes [_d0, 4]  (the data of NonZero /NonZero)\n" in out
+    assert "  boxes [detections, 4]  (the data of NonZero /NonZero)\n" in out
 
 
 @pytest.mark.usefixtures("rows")
