@@ -76,13 +76,10 @@ def audit(
     Exit code: 1 if a claim is refuted; else 3 if a tool failed, or if claims need a run and onnxruntime is not
     installed (and see --strict); else 0. An unknown tool, or one that is not installed, is bad usage: 2.
     """
-    _check(tools, policies, seconds)
+    check_sources(tools, policies, seconds)
     warm_up()
     result = analysed(model, settings=settings)
-    audits = []
-    for source, ask in _sources(result, tools, policies, declared, seconds):
-        with _progress(source) as advance:
-            audits.append(_judged(result, ask(), confirm, advance))
+    audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds)
     _write(result, audits, form, everything)
     if any(map(_is_refuted, audits)):
         return NO
@@ -91,7 +88,20 @@ def audit(
     return UNDECIDED if strict and any(map(_is_open, audits)) else FINE
 
 
-def _check(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
+def judged(
+    result: Result, tools: tuple[str, ...], policies: tuple[str, ...], declared: bool, confirm: bool, seconds: float
+) -> list[Audit]:
+    """The claims of each source, judged, with signs of progress."""
+    from absint.auditing import judge
+
+    audits = []
+    for source, ask in _sources(result, tools, policies, declared, seconds):
+        with _progress(source) as advance:
+            audits.append(judge(result, ask(), confirm=confirm, advance=advance))
+    return audits
+
+
+def check_sources(tools: tuple[str, ...], policies: tuple[str, ...], seconds: float) -> None:
     """Report mistakes before any work is done."""
     from absint.auditing.peers import TOOLS, is_installed
     from absint.shapes.policies import policy_of
@@ -111,18 +121,12 @@ def _sources(
     """The sources to ask, by name."""
     from absint import auditing
 
-    if declared or not (tools or policies):
+    if declared:
         yield "declared", partial(auditing.declared, result.loaded.outline())
     for tool in dict.fromkeys(tools):
         yield tool, partial(auditing.peer, tool, result.model, Path(result.origin), seconds)
     for policy in dict.fromkeys(policies):
         yield policy, partial(auditing.by_policy, policy, result.loaded)
-
-
-def _judged(result: Result, claims: Claims, confirm: bool, advance: Advance | None) -> Audit:
-    from absint.auditing import judge
-
-    return judge(result, claims, confirm=confirm, advance=advance)
 
 
 @contextmanager
@@ -159,4 +163,4 @@ def _is_open(found: Audit) -> bool:
     return bool(found.counts[Judgement.NOT_ENTAILED] or found.counts[Judgement.UNPROVED])
 
 
-__all__ = ["audit"]
+__all__ = ["audit", "check_sources", "judged"]

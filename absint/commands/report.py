@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING, Final
+
 import click
 
 from absint.commands.analysis import Settings, analysed, assume_option, settings_options
+from absint.commands.audit import check_sources, judged
 from absint.commands.codes import FINE
 from absint.commands.models import models_argument
+
+if TYPE_CHECKING:
+    from absint.lattices.text.escapes import Json
+    from absint.result import Result
 
 
 @click.command()
 @click.option("-o", "--output", required=True, metavar="OUT", help="The HTML file to write.")
+@click.option("--audit", "declared", is_flag=True, help="Judge the author's declarations, and show the verdicts.")
+@click.option("--tool", "tools", metavar="TOOL", multiple=True, help="Judge an installed tool, as absint audit does.")
 @assume_option
 @settings_options
 @models_argument(several=False, sized=False)
-def report(model: str, settings: Settings, output: str, assume: tuple[str, ...]) -> int:
+def report(
+    model: str, settings: Settings, output: str, declared: bool, tools: tuple[str, ...], assume: tuple[str, ...]
+) -> int:
     """Write an HTML page to look at MODEL.
 
-    The page has the graph with shapes, legal sizes, cost and memory. OUT is one HTML file that needs no server and no
-    network. Sliders set the sizes of the inputs, and every shape, cost and peak follows; illegal sizes show the node
-    that fails. Without scripts it is a plain document.
+    The page has the graph with shapes, legal sizes, cost, memory and diagnostics. OUT is one HTML file that needs no
+    server and no network. Sliders set the sizes of the inputs, and every shape, cost and peak follows; illegal sizes
+    show the node that fails. Without scripts it is a plain document.
     """
     from absint.model.writing import check_target, write_file
 
     check_target(model, output)
+    check_sources(tools, (), _SECONDS)
     result = analysed(model, assume, settings=settings)
     from absint.page.page import page
 
-    write_file(page(result), output)
+    write_file(page(result, _verdicts(result, declared, tools)), output)
     click.echo(f"{output}: {len(result.nodes):,} nodes")
     return FINE
+
+
+def _verdicts(result: Result, declared: bool, tools: tuple[str, ...]) -> list[dict[str, Json]]:
+    """Audits in the form of `absint audit --format json`."""
+    if not (declared or tools):
+        return []
+    from absint.report.audit import document
+
+    audits = judged(result, tools, (), declared, confirm=True, seconds=_SECONDS)
+    found: list[dict[str, Json]] = json.loads(document(result, audits))["audits"]
+    return found
+
+
+_SECONDS: Final = 120.0
+"""Time limit of a tool."""
 
 
 __all__ = ["report"]

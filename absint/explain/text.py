@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from textwrap import wrap
@@ -16,6 +16,12 @@ from absint.solution.described import described
 
 if TYPE_CHECKING:
     from absint.explain.derived import Derived, Number, Source, Stated, Step
+
+    Mentioned = Number | Step | str
+    """A value, a node, or the name of a node that states something."""
+
+    Mention = Callable[[str, Mentioned], str]
+    """Writes the text of a mention, as a link for example."""
 
 MAX_ENTRIES: Final = 200
 """Entries of a text; its last line counts those left out."""
@@ -53,8 +59,9 @@ class _Entry:
 class _Text:
     """Writes one explanation."""
 
-    def __init__(self, explanation: Derived) -> None:
+    def __init__(self, explanation: Derived, mention: Mention) -> None:
         self.explanation = explanation
+        self.mention = mention
         self.steps = explanation.steps
         self.said: set[str] = set()
         self.where = Where(explanation.naming)
@@ -131,7 +138,7 @@ class _Text:
     def _entry(self, entry: _Entry) -> Iterator[str]:
         head = entry.head
         yield f"[{entry.number}] {self._numbered(head.at)}"
-        yield f"    {_run(entry.steps) if head.kind == 'unchanged' else _does(head)}{self._formula(head)}"
+        yield f"    {self._run(entry.steps) if head.kind == 'unchanged' else self._does(head)}{self._formula(head)}"
         yield from self._sources(entry)
         if head.kind == "invented":
             yield from _bounds(head)
@@ -165,7 +172,7 @@ class _Text:
         yield from _listed(word, [self._source(source, entry) for source in told])
         yield from _listed("with" if told else word, list(self._grouped(constants, entry.head.kind == "unchanged")))
         if same:
-            names = ", ".join(f"{plain(s.at.where)} ({plain(s.by)})" for s in same[:2])
+            names = ", ".join(f"{self._where(s.at)} ({plain(s.by)})" for s in same[:2])
             more = f", and {len(same) - 2:,} more" if len(same) > 2 else ""
             yield f"    others with the same number: {names}{more}"
 
@@ -182,7 +189,7 @@ class _Text:
             role = f"{source.variable} = "
         target = self.entry_of.get(source.step) if source.step is not None else None
         told = target is not None and target.number and len(self._number(source.at.number)) > _LONG
-        return f"{role}{plain(source.at.where) if told else self._numbered(source.at)}{self._reference(source, entry)}"
+        return f"{role}{self._where(source.at) if told else self._numbered(source.at)}{self._reference(source, entry)}"
 
     def _reference(self, source: Source, entry: _Entry) -> str:
         """The entry of a source; its origin if it has none."""
@@ -197,7 +204,7 @@ class _Text:
         """The origin of a number without an entry."""
         leaf = self.leaf_of.get(source.step) if source.step is not None else None
         if leaf is not None:
-            return plain(leaf.at.where) if leaf.kind == "initialiser" else "constant"
+            return self._where(leaf.at) if leaf.kind == "initialiser" else "constant"
         return "constant" if source.by == "Constant" else plain(source.by)
 
     def _grouped(self, constants: Sequence[Source], named: bool) -> Iterator[str]:
@@ -215,15 +222,18 @@ class _Text:
             if kind == "length" or first.place.depth:
                 yield f"{self._numbered(first)} ({by})"
             elif kind == "axis":
-                yield f"{plain(name)}[{places}] = {numbers} ({by})"
+                yield f"{self.mention(f'{plain(name)}[{places}]', first)} = {numbers} ({by})"
             elif named or not role or group[0].step in self.leaf_of or by not in ("constant", "initialiser"):
                 where = plain(first.where) if len(group) == 1 else f"{plain(name)} elements {places}"
-                yield f"{where} = {numbers} ({by})"
+                yield f"{self.mention(where, first)} = {numbers} ({by})"
             else:
                 yield f"{role} = {numbers}" if prod(first.sizes or ()) == 1 else f"{role}[{places}] = {numbers}"
 
     def _numbered(self, at: Number) -> str:
-        return f"{plain(at.where)} = {self._number(at.number)}"
+        return f"{self._where(at)} = {self._number(at.number)}"
+
+    def _where(self, at: Number) -> str:
+        return self.mention(plain(at.where), at)
 
     def _number(self, number: Element) -> str:
         """A number or relation in at most about MAX_TEXT characters."""
@@ -245,49 +255,54 @@ class _Text:
         fresh = sorted((key for key in lines if key[1] not in known), key=lambda key: (key[0], len(key[1]), key[1]))
         for key in fresh[:_MAX_STATED]:
             self.said.add(key[1])
-            yield f"    {key[1]}  ({_reason(lines[key])})"
+            yield f"    {key[1]}  ({self._reason(lines[key])})"
         if len(fresh) > _MAX_STATED:
             yield f"    and {len(fresh) - _MAX_STATED:,} more"
 
+    def _run(self, steps: Sequence[Step]) -> str:
+        labels = [self.mention(label, step) for label, step in {plain(step.label): step for step in steps}.items()]
+        if len(labels) == 1:
+            return f"unchanged through {labels[0]}"
+        if len(labels) <= _MAX_NAMED:
+            return f"unchanged through {len(labels)} nodes: {', '.join(labels)}"
+        return f"unchanged through {len(labels):,} nodes: {labels[0]}, {labels[1]}, ..., {labels[-1]}"
 
-def text(explanation: Derived) -> Iterator[str]:
-    """The lines of an explanation."""
-    return _Text(explanation).lines()
+    def _does(self, step: Step) -> str:
+        """The work of the node that yields the number."""
+        label = self.mention(plain(step.label), step)
+        if step.attributes:
+            label += f" ({_cut(', '.join(f'{name}={value}' for name, value in step.attributes))})"
+        match step.kind:
+            case "input":
+                known = f", {step.does}" if step.does else ""
+                return f"{'a dim' if step.at.place.kind == 'axis' else 'data'} of an input{known}"
+            case "initialiser":
+                return "an initialiser"
+            case "fixed":
+                return f"fixed by {label}"
+            case "control":
+                return f"{label}: {step.does}"
+            case "invented":
+                return f"born at {label}: {step.does}"
+            case _:
+                return f"computed by {label}"
+
+    def _reason(self, stated: Sequence[Stated]) -> str:
+        """The origin of a statement and its reason; of several nodes the last one."""
+        nodes = list(dict.fromkeys(s.node for s in stated if s.node))
+        more = f", and {len(nodes) - 1:,} more" if len(nodes) > 1 else ""
+        where = f"{self.mention(plain(nodes[0]), nodes[0])}: " if nodes else ""
+        return f"{where}{_cut(plain(stated[0].reason))}{more}"
+
+
+def text(explanation: Derived, mention: Mention = lambda text, _: text) -> Iterator[str]:
+    """The lines of an explanation. `mention` writes each value and node that is named."""
+    return _Text(explanation, mention).lines()
 
 
 def _is_plain_leaf(step: Step) -> bool:
     """A mention says all there is to say of it."""
     return not (step.sources or step.facts or step.defined) and step.kind in ("initialiser", "fixed", "input")
-
-
-def _run(steps: Sequence[Step]) -> str:
-    labels = list(dict.fromkeys(plain(step.label) for step in steps))
-    if len(labels) == 1:
-        return f"unchanged through {labels[0]}"
-    if len(labels) <= _MAX_NAMED:
-        return f"unchanged through {len(labels)} nodes: {', '.join(labels)}"
-    return f"unchanged through {len(labels):,} nodes: {labels[0]}, {labels[1]}, ..., {labels[-1]}"
-
-
-def _does(step: Step) -> str:
-    """The work of the node that yields the number."""
-    label = plain(step.label)
-    if step.attributes:
-        label += f" ({_cut(', '.join(f'{name}={value}' for name, value in step.attributes))})"
-    match step.kind:
-        case "input":
-            known = f", {step.does}" if step.does else ""
-            return f"{'a dim' if step.at.place.kind == 'axis' else 'data'} of an input{known}"
-        case "initialiser":
-            return "an initialiser"
-        case "fixed":
-            return f"fixed by {label}"
-        case "control":
-            return f"{label}: {step.does}"
-        case "invented":
-            return f"born at {label}: {step.does}"
-        case _:
-            return f"computed by {label}"
 
 
 def _listed(word: str, parts: Sequence[str]) -> Iterator[str]:
@@ -313,14 +328,6 @@ def _bounds(step: Step) -> Iterator[str]:
         high = f"at most {bounds.hi:,}" if bounds.hi is not None and bounds.hi < MAX_DIM else ""
         if low or high:
             yield f"    {' and '.join(part for part in (low, high) if part)}"
-
-
-def _reason(stated: Sequence[Stated]) -> str:
-    """The origin of a statement and its reason; of several nodes the last one."""
-    nodes = list(dict.fromkeys(s.node for s in stated if s.node))
-    more = f", and {len(nodes) - 1:,} more" if len(nodes) > 1 else ""
-    where = f"{plain(nodes[0])}: " if nodes else ""
-    return f"{where}{_cut(plain(stated[0].reason))}{more}"
 
 
 def _cut(text: str) -> str:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from absint.costs.bindings import shown
 from absint.costs.cost import Cost
 from absint.costs.memory import Memory
 from absint.declared.diagnostics import diagnostics
-from absint.errors import UsageError
-from absint.explain.question import explain
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import MAX_DIM, Dim
 from absint.lattices.text.escapes import Json, plain
 from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
+from absint.page.derivations import Derivations
 from absint.page.groups import Group, Named, folded, scopes_of
 from absint.page.instructions import Instructions
 from absint.queries.contracts import contract
+from absint.report.summary import first_unknown
 from absint.solution.constraints import recorded
 from absint.solution.described import described
 from absint.solution.naming import where
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from absint.solver.contracts.contract import Clause
 
 SCHEMA: Final = "absint.report/1"
-
-EXPLAINED: Final = 1.0
-"""Seconds for derivations of sizes; those of outputs come first, and a page without some says so."""
 
 _CONTRACT: Final = 20.0
 """Seconds for the contract."""
@@ -67,21 +62,17 @@ class Content:
         document: dict[str, Json] = {
             "schema": SCHEMA,
             "absint": VERSION,
-            "model": analysed.origin,
-            "inputs": [
-                self._value(analysed.operands[name], name) for name in analysed.inputs if name in analysed.operands
-            ],
-            "outputs": [
-                self._value(analysed.operands[name], name) for name in analysed.outputs if name in analysed.operands
-            ],
+            "model": plain(analysed.origin),
+            "inputs": self._of_names(analysed.inputs),
+            "outputs": self._of_names(analysed.outputs),
             "sizes": [self._size(name) for name in analysed.parameters],
             "nodes": nodes,  # type: ignore[dict-item]
             "groups": _tree(folded(list(self._named(nodes)), "model")),
             "requirements": [
                 {
                     "node": c.origin.node,
-                    "where": str(c.origin),
-                    "text": self._texts.relation(c.formula),
+                    "where": plain(str(c.origin)),
+                    "text": self._relation(c.formula),
                     "reason": c.reason,
                     "holds": self._over_inputs(c.formula),
                 }
@@ -92,24 +83,30 @@ class Content:
                 "possible": terms.possible,
                 "reason": terms.reason,
                 "clauses": [
-                    {"text": self._texts.relation(clause.relation), "holds": self._over_inputs(clause.relation)}
+                    {"text": self._relation(clause.relation), "holds": self._over_inputs(clause.relation)}
                     | {"nodes": _origins(clause), "reasons": _reasons(clause)}
                     for clause in terms.clauses
                 ],
-                "premises": [self._texts.relation(c.formula) for c in terms.premises],
-                "beyond": [f"{self._texts.relation(c.formula)}: {plain(str(c.origin))}" for c in terms.beyond],
+                "premises": [self._relation(c.formula) for c in terms.premises],
+                "beyond": [f"{self._relation(c.formula)}: {plain(str(c.origin))}" for c in terms.beyond],
                 "doubts": [plain(str(d)) for d in terms.possible_failures],
             },
             "diagnostics": [
-                {"severity": d.severity.value, "code": d.code, "where": d.where, "message": d.message}
+                {"severity": d.severity.value, "code": d.code, "where": plain(d.where), "message": plain(d.message)}
                 for d in diagnostics(analysed)
             ],
             "memory": memory,
+            "unknown": self._unknown(),
         }
-        outputs, sizes, left_out = self._explained()
-        document |= {"explained": sizes, "explained_outputs": outputs, "not_explained": left_out}
+        derivations = Derivations(analysed, self._values, frozenset(self._numbers()))
+        outputs, left_out = derivations.of_outputs()
+        sizes, sizes_left_out = derivations.of_sizes(self._first, self._dims)
+        document |= {"explained": sizes, "explained_outputs": outputs, "not_explained": left_out + sizes_left_out}
         document["values"] = list(self._value_rows)
-        document |= {"dims": self._dim_rows, "definitions": dict(self._texts.definitions)}
+        document |= {
+            "dims": self._dim_rows,
+            "definitions": {plain(name): plain(text) for name, text in self._texts.definitions.items()},
+        }
         document["program"] = {"symbols": list(self.instructions.symbols), "table": list(self.instructions.table)}
         return document
 
@@ -122,8 +119,11 @@ class Content:
     def _dim(self, dim: Dim) -> int:
         if dim not in self._dims:
             self._dims[dim] = len(self._dim_rows)
-            self._dim_rows.append([self._texts.dim(dim), self.instructions.dim(dim)])
+            self._dim_rows.append([plain(self._texts.dim(dim)), self.instructions.dim(dim)])
         return self._dims[dim]
+
+    def _relation(self, relation: Relation) -> str:
+        return plain(self._texts.relation(relation))
 
     def _amount(self, dim: Dim | None) -> Json:
         """The instruction of an amount, null if it is not known."""
@@ -139,14 +139,14 @@ class Content:
         if operand not in self._values:
             value = self.analysed.value_of(operand)
             self._values[operand] = len(self._value_rows)
-            self._value_rows.append({"name": name, "by": operand[0], **self._described(name, value)})
+            self._value_rows.append({"name": plain(name), "by": operand[0], **self._described(name, value)})
         return self._values[operand]
 
     def _described(self, name: str, value: Value) -> dict[str, Json]:
         if not isinstance(value, AnyTensor):
-            return {"type": "never computed" if value is BOTTOM else described(value, self._texts), "dims": None}
+            return {"type": "never computed" if value is BOTTOM else plain(described(value, self._texts)), "dims": None}
         if value.shape.rank is None:
-            return {"type": str(value.dtype), "dims": None}
+            return {"type": plain(str(value.dtype)), "dims": None}
         if name in self.analysed.operands:
             for axis, dim in enumerate(value.shape.dims):
                 if not dim.is_concrete:
@@ -155,7 +155,7 @@ class Content:
         if isinstance(value, Tensor) and value.contents is not None and value.contents.shape is not None:
             elements = value.contents.elements
             if 0 < len(elements) <= _MOST_ELEMENTS:
-                found["elements"] = [self._texts.element(element) for element in elements]
+                found["elements"] = [plain(self._texts.element(element)) for element in elements]
         return found
 
     def _size(self, name: str) -> dict[str, Json]:
@@ -163,7 +163,13 @@ class Content:
         symbol = next(iter(self.analysed.parameters[name].symbols))
         lo, hi = symbol.bounds
         start = {**Cost(self.analysed).default_sizes}.get(name)
-        return {"name": name, "lo": lo or 0, "hi": hi if hi is not None else MAX_DIM, "start": start}
+        return {
+            "name": name,
+            "text": plain(name),
+            "lo": lo or 0,
+            "hi": hi if hi is not None else MAX_DIM,
+            "start": start,
+        }
 
     # Nodes
 
@@ -184,9 +190,9 @@ class Content:
         outputs: list[Json] = [self._value((number, at), name) for at, name in enumerate(node.outputs) if name]
         row: dict[str, Json] = {
             "number": number,
-            "name": node.name,
-            "operator": node.operator,
-            "path": str(node.path),
+            "name": plain(node.name),
+            "operator": plain(node.operator),
+            "path": plain(str(node.path)),
             "in": inputs,
             "out": outputs,
         }
@@ -225,7 +231,7 @@ class Content:
         """Values that take memory, each with its bytes and the nodes between which it lives."""
         memory = Memory(self.analysed)
         rows: list[Json] = [
-            [value.name, value.first, value.last, self._amount(shown(value.size, memory.names))]
+            [plain(value.name), value.first, value.last, self._amount(shown(value.size, memory.names))]
             for value in memory.lifetimes
             if value.size is not None
         ]
@@ -236,26 +242,18 @@ class Content:
             "uncounted": list(memory.uncounted),
         }
 
-    def _explained(self) -> tuple[dict[str, Json], dict[str, Json], int]:
-        """The derivation of the sizes of each output, and of each distinct size at its first value."""
-        end = perf_counter() + EXPLAINED
-        outputs: dict[str, Json] = {}
-        sizes: dict[str, Json] = {}
-        left_out = 0
-        for name in self.analysed.outputs:
-            if perf_counter() > end:
-                left_out += 1
-                continue
-            with suppress(UsageError):
-                outputs[name] = str(explain(self.analysed, name, None))
-        for dim, (name, axis) in self._first.items():
-            if perf_counter() > end:
-                left_out += 1
-                continue
-            with suppress(UsageError):
-                text = str(explain(self.analysed, name, axis))
-                sizes[str(self._dims[dim])] = {"value": name, "axis": axis, "text": text}
-        return outputs, sizes, left_out
+    def _unknown(self) -> list[Json]:
+        """Sizes that only a run tells, with the value and the node that first have them."""
+        operands = self.analysed.operands
+        return [
+            {
+                "size": plain(name),
+                "name": plain(row.place),
+                "operator": plain(row.operator),
+                "value": None if row.path else self._values.get(operands[row.name]),
+            }
+            for name, row in first_unknown(self.analysed).items()
+        ]
 
 
 def _origins(clause: Clause) -> list[Json]:
@@ -263,12 +261,12 @@ def _origins(clause: Clause) -> list[Json]:
 
 
 def _reasons(clause: Clause) -> list[Json]:
-    return [f"{plain(str(c.origin))}: {c.reason}" for c in clause.because]
+    return [[plain(str(c.origin)), c.reason] for c in clause.because]
 
 
 def _tree(group: Group) -> dict[str, Json]:
     members: list[Json] = [member if isinstance(member, int) else _tree(member) for member in group.members]
-    return {"label": group.label, "alike": group.alike, "members": members}
+    return {"label": plain(group.label), "alike": group.alike, "members": members}
 
 
 _MOST_ELEMENTS: Final = 16

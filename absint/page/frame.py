@@ -11,7 +11,11 @@ from typing import Final
 
 from absint.lattices.text.escapes import Json, json_text, plain
 
-_SCRIPTS: Final = ("dagre.min.js", "evaluate.js", "page.js")
+_SCRIPTS: Final = (
+    "dagre.min.js", "evaluate.js", "dom.js", "sizes.js", "nearest.js", "groups.js", "graph.js", "view.js", "details.js",
+    "search.js", "charts.js", "memory.js", "region.js", "start.js",
+)  # fmt: skip
+"""One script, in this order; each uses those before it."""
 
 
 def written(content: object) -> str:

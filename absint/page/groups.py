@@ -15,6 +15,12 @@ from typing import NamedTuple
 MOST = 48
 """Most members of a group."""
 
+_DEEPEST = 30
+"""Most scopes of a node: names may have thousands."""
+
+_FEW = 16
+"""With more members than that at the outermost, single nodes between groups are one part."""
+
 _LEAST_REPEATED = 3
 """A pattern that occurs so often in a row makes groups."""
 
@@ -43,7 +49,7 @@ class Group:
 def scopes_of(path: str, name: str) -> tuple[str, ...]:
     """The scopes of a node: those of the bodies that it lies in, then those in its name, as `/layers.0/attn/MatMul`."""
     inner = [part for part in name.split("/") if part]
-    return (*filter(None, path.split("/")), *inner[:-1])
+    return (*filter(None, path.split("/")), *inner[:-1])[:_DEEPEST]
 
 
 def folded(nodes: Sequence[Named], label: str) -> Group:
@@ -84,8 +90,30 @@ def _finish(root: Group, operators: dict[int, str]) -> None:
             group.members = _cut(group.members, operators)
         _mark(group.members, operators)
         group.signature = hash(tuple(_token(member, operators) for member in group.members))
-    while len(root.members) == 1 and isinstance(only := root.members[0], Group):
-        root.members = only.members
+    _open(root)
+    if len(root.members) > _FEW and sum(isinstance(member, Group) for member in root.members) > 1:
+        root.members = _nodes_together(root.members, operators)
+        _mark(root.members, operators)
+
+
+def _open(root: Group) -> None:
+    """Groups that hold most of a model give way to their members, as long as these are few."""
+    while True:
+        sizes = [_count(member) for member in root.members]
+        at = max(range(len(sizes)), key=sizes.__getitem__, default=0)
+        largest = root.members[at] if sizes else 0
+        if not isinstance(largest, Group) or sizes[at] * 2 < sum(sizes):
+            return
+        if len(root.members) - 1 + len(largest.members) > MOST:
+            return
+        for member in largest.members:
+            if isinstance(member, Group) and len(root.members) > 1:
+                member.label = f"{largest.label}/{member.label}"
+        root.members[at : at + 1] = largest.members
+
+
+def _count(member: Group | int) -> int:
+    return sum(map(_count, member.members)) if isinstance(member, Group) else 1
 
 
 def _unwrapped(member: Group | int) -> Group | int:

@@ -1,6 +1,42 @@
 "use strict";
 // The instructions of absint/page/instructions.py. A part without a value is null, one over sizes that only data
-// decide is undefined; both may still be settled by the parts around them.
+// decide is undefined; both may still be settled by the parts around them. Integers are numbers as long as a double
+// holds them exactly, and BigInts beyond.
+
+function exact(big) {
+  return big >= Number.MIN_SAFE_INTEGER && big <= Number.MAX_SAFE_INTEGER ? Number(big) : big;
+}
+
+function literal(written) {
+  return typeof written === "number" ? written : exact(BigInt(written));
+}
+
+function sumOf(a, b) {
+  if (typeof a === "number" && typeof b === "number") {
+    const sum = a + b;
+    if (Number.isSafeInteger(sum)) return sum;
+  }
+  return exact(BigInt(a) + BigInt(b));
+}
+
+function productOf(a, b) {
+  if (typeof a === "number" && typeof b === "number") {
+    const product = a * b;
+    if (Number.isSafeInteger(product)) return product;
+  }
+  return exact(BigInt(a) * BigInt(b));
+}
+
+function truncDivided(a, b) {
+  if (typeof a === "number" && typeof b === "number") return (a - (a % b)) / b + 0;
+  return exact(BigInt(a) / BigInt(b));
+}
+
+function floorDivided(a, b) {
+  const quotient = truncDivided(a, b);
+  const isBelow = a < 0 !== b < 0 && productOf(quotient, b) !== a;
+  return isBelow ? sumOf(quotient, -1) : quotient;
+}
 
 const floatBits = new DataView(new ArrayBuffer(8));
 
@@ -42,6 +78,7 @@ function floatValue(format, op, args, isAt) {
   if (op === "of") {
     const over = isAt(args[0]);
     if (over === null || over === undefined) return over;
+    if (typeof over === "bigint") return undefined; // a double would round it first
     return format === "float32" ? float32Of(over, Number(args[1])) : over / Number(args[1]);
   }
   if (op === "ite") {
@@ -71,9 +108,8 @@ function floatValue(format, op, args, isAt) {
   }
 }
 
-function evaluate(program, sizes, wanted = program.table.keys()) {
+function evaluate(program, sizes, wanted = program.table.keys(), values = new Array(program.table.length)) {
   // The values of all instructions, or of the numbers in `wanted`, each after what it needs.
-  const values = new Array(program.table.length);
   const isAt = (number) => values[number];
   for (const number of wanted) values[number] = valueOf(program.table[number], program.symbols, sizes, isAt);
   return values;
@@ -83,22 +119,22 @@ function valueOf(instruction, symbols, sizes, isAt) {
   const op = instruction[0];
   switch (op) {
     case "s": return sizes[symbols[instruction[1]]];
-    case "n": return Number(instruction[1]);
+    case "n": return literal(instruction[1]);
     case "true": return true;
     case "false": return false;
     case "+": {
       let sum = 0;
       let isNull = false;
       for (let i = 1; i < instruction.length; i++) {
-        const [coefficient, ...factors] = instruction[i];
-        let product = Number(coefficient);
-        for (const factor of factors) {
-          const value = isAt(factor);
+        const part = instruction[i];
+        let product = literal(part[0]);
+        for (let j = 1; j < part.length; j++) {
+          const value = isAt(part[j]);
           if (value === undefined) return undefined;
           if (value === null) isNull = true;
-          product *= value;
+          else product = productOf(product, value);
         }
-        sum += product;
+        sum = sumOf(sum, product);
       }
       return isNull ? null : sum;
     }
@@ -123,8 +159,9 @@ function valueOf(instruction, symbols, sizes, isAt) {
     case "int": {
       const a = isAt(instruction[1]);
       if (a === undefined || a === null) return a;
-      const whole = Math.trunc(a);
-      return Number.isFinite(a) && whole >= Number(instruction[2]) && whole <= Number(instruction[3]) ? whole + 0 : null;
+      if (!Number.isFinite(a)) return null;
+      const whole = BigInt(Math.trunc(a));
+      return whole >= BigInt(instruction[2]) && whole <= BigInt(instruction[3]) ? exact(whole) : null;
     }
     default: break;
   }
@@ -133,19 +170,14 @@ function valueOf(instruction, symbols, sizes, isAt) {
   if (args.includes(null)) return null;
   switch (op) {
     case "//": return args[1] === 0 ? null : floorDivided(args[0], args[1]);
-    case "trunc": return args[1] === 0 ? null : Math.trunc(args[0] / args[1]) + 0;
-    case "max": return Math.max(...args);
-    case "min": return Math.min(...args);
+    case "trunc": return args[1] === 0 ? null : truncDivided(args[0], args[1]);
+    case "max": return args.reduce((a, b) => (b > a ? b : a));
+    case "min": return args.reduce((a, b) => (b < a ? b : a));
     case "==": return args[0] === 0;
     case "!=": return args[0] !== 0;
     case ">=": return args[0] >= 0;
     default: return undefined;
   }
-}
-
-function floorDivided(a, b) {
-  const quotient = Math.floor(a / b); // the division rounds, so it may be one too large
-  return b > 0 === quotient * b > a && quotient * b !== a ? quotient - 1 : quotient;
 }
 
 function neededFor(program, roots) {

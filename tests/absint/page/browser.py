@@ -49,3 +49,22 @@ def opened(
     yield page
     assert wrong == []
     context.close()
+
+
+def set_size(page: Page, place: int, size: int) -> None:
+    page.fill(f"#number-{place}", str(size))
+
+
+def painted_after(page: Page) -> float:
+    """Milliseconds to the first paint with content."""
+    while True:
+        found = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+        if found is not None:
+            return float(found)
+        page.wait_for_timeout(50)
+
+
+def search(page: Page, text: str) -> None:
+    """Search, and choose the first hit."""
+    page.fill("#search", text)
+    page.locator("#search").press("Enter")

@@ -1,0 +1,66 @@
+// The start.
+
+function options(id, chosen) {
+  const field = document.getElementById(id);
+  field?.replaceChildren(...data.sizes.map((size) => element("option", { value: size.name, selected: size.name === chosen }, sizeName(size.name))));
+}
+
+function makeLinks() {
+  // Names in the plain document lead into the graph.
+  for (const place of document.querySelectorAll("[data-node]")) {
+    const number = Number(place.dataset.node);
+    if (home.has(number)) place.replaceChildren(link(place.textContent, () => reveal(number), 90));
+  }
+  for (const place of document.querySelectorAll("[data-value]")) {
+    const at = Number(place.dataset.value);
+    place.replaceChildren(link(place.textContent, () => revealValue(at), 90));
+  }
+}
+
+function listenToTheme() {
+  const asSystem = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  document.getElementById("theme").addEventListener("click", () => {
+    const now = document.documentElement.dataset.theme ?? asSystem;
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+  });
+}
+
+function start() {
+  document.documentElement.classList.add("with-script");
+  listenToTheme();
+  document.getElementById("shows").addEventListener("change", (event) => {
+    state.shows = event.target.value;
+    relabel();
+  });
+  readGroups(data.groups, []);
+  for (const group of groups) if (group.label === "constants" && group.around.length === 1) for (const number of group.nodes) constants.add(number);
+  buildSliders();
+  listenToGraph();
+  listenToSearch();
+  makeLinks();
+  const names = data.sizes.map((size) => size.name);
+  options("across", names[0]);
+  options("up", names[1]);
+  options("over", names.at(-1));
+  for (const id of ["across", "up"]) document.getElementById(id)?.addEventListener("change", showRegion);
+  const over = document.getElementById("over");
+  const upTo = document.getElementById("upto");
+  over?.addEventListener("change", () => {
+    upTo.value = farthest(over.value);
+    showCurves();
+  });
+  upTo?.addEventListener("change", showCurves);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) scheduleRest();
+    width = innerWidth;
+  });
+  const sizes = atTheStart();
+  state.values = evaluate(data.program, sizes);
+  state.sizes = sizes;
+  if (over) upTo.value = farthest(over.value);
+  showGraph(data.groups);
+  setSizes(sizes);
+}
+
+start();
