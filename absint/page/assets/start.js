@@ -17,6 +17,15 @@ function makeLinks() {
   }
 }
 
+function namesToCompare() {
+  // The sizes in the order in which the contract speaks of them, those of a clause over several first.
+  const symbolsOf = ({ holds }) => neededFor(data.program, [holds]).map((at) => data.program.table[at])
+    .filter(([op]) => op === "s").map(([, at]) => data.program.symbols[at]);
+  const spoken = data.contract.clauses.filter((clause) => clause.holds !== null).map(symbolsOf);
+  spoken.sort((a, b) => (b.length > 1) - (a.length > 1));
+  return [...new Set([...spoken.flat(), ...data.sizes.map((size) => size.name)])];
+}
+
 function listenToTheme() {
   const asSystem = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.getElementById("theme").addEventListener("click", () => {
@@ -38,10 +47,10 @@ function start() {
   listenToGraph();
   listenToSearch();
   makeLinks();
-  const names = data.sizes.map((size) => size.name);
+  const names = namesToCompare();
   options("across", names[0]);
   options("up", names[1]);
-  options("over", names.at(-1));
+  options("over", data.sizes.at(-1)?.name);
   for (const id of ["across", "up"]) document.getElementById(id)?.addEventListener("change", showRegion);
   const over = document.getElementById("over");
   const upTo = document.getElementById("upto");

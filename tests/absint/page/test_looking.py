@@ -203,6 +203,11 @@ def test_curves_are_drawn_with_axes(decoder: Page) -> None:
 
 
 def test_the_keyboard_reaches_everything_and_leaves_again(decoder: Page) -> None:
+    decoder.locator("#drawing .box.group").last.focus()
+    decoder.keyboard.press("Enter")
+    expect(decoder.locator("#crumbs button")).to_have_count(1)
+    decoder.keyboard.press("Escape")
+    expect(decoder.locator("#crumbs button")).to_have_count(0)
     decoder.locator("#fit").focus()
     decoder.keyboard.press("Tab")
     expect(decoder.locator("#graph")).to_be_focused()
@@ -215,11 +220,6 @@ def test_the_keyboard_reaches_everything_and_leaves_again(decoder: Page) -> None
     decoder.keyboard.press("Enter")
     decoder.keyboard.press("Tab")
     assert decoder.evaluate("document.activeElement.closest('#graph')") is None
-    decoder.locator("#drawing .box.group").last.focus()
-    decoder.keyboard.press("Enter")
-    expect(decoder.locator("#crumbs button")).to_have_count(1)
-    decoder.keyboard.press("Escape")
-    expect(decoder.locator("#crumbs button")).to_have_count(0)
 
 
 def test_zoom_and_drag(decoder: Page) -> None:

@@ -11,7 +11,8 @@ from onnx import parser
 
 from absint.cli import run
 
-LIE = (
+LIE = """<ir_version: 9, opset_import: ["": 18]> lie (float[N, M] x) => (float[N, M] y)
+{ y = Concat <axis=0> (x, x) }"""
     """<ir_version: 9, opset_import: ["": 18]> lie (float[N, M] x) => (float[N, M] y) { y = Concat <axis=0> (x, x) }"""
 )
 
