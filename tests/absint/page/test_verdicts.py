@@ -13,8 +13,6 @@ from absint.cli import run
 
 LIE = """<ir_version: 9, opset_import: ["": 18]> lie (float[N, M] x) => (float[N, M] y)
 { y = Concat <axis=0> (x, x) }"""
-    """<ir_version: 9, opset_import: ["": 18]> lie (float[N, M] x) => (float[N, M] y) { y = Concat <axis=0> (x, x) }"""
-)
 
 
 def text_of(file: Path) -> str:
