@@ -7,6 +7,6 @@ derivations    where sizes come from, as texts with links
 page           the document that reads without scripts, and the data; sections has its parts
 frame          the file around a document: styles, scripts with their hashes, and the policy that allows nothing else
 notebook       a result in a notebook: its tables, and the page in a frame
-assets         styles and scripts, joined by frame: sizes, the nearest legal ones, the graph of a group (groups, graph, view),
-               details, search, charts (memory, region); dagre (MIT licence) lays graphs out
+assets         styles and scripts, joined by frame: sizes, nearest legal ones, the graph (groups, graph, view), details,
+               search, charts (memory, region); dagre (MIT licence) lays graphs out
 """
