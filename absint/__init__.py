@@ -35,7 +35,13 @@ if not path.isdir(path.join(path.dirname(__file__), "lattices")):
     )
 
 if TYPE_CHECKING:
+    from absint.analyses.backward import BackwardAnalysis as BackwardAnalysis
     from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
+    from absint.analyses.queries import ElementBounds as ElementBounds
+    from absint.analyses.queries import Query as Query
+    from absint.analyses.queries import Reachable as Reachable
+    from absint.analyses.queries import ShapeOf as ShapeOf
+    from absint.analyses.queries import TripCount as TripCount
     from absint.api import analyze as analyze
     from absint.api import dynamize as dynamize
     from absint.api import freeze as freeze
@@ -80,7 +86,9 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _NAMES = """
+absint.analyses.backward: BackwardAnalysis
 absint.analyses.forward: ForwardAnalysis
+absint.analyses.queries: ElementBounds Query Reachable ShapeOf TripCount
 absint.api: analyze dynamize freeze
 absint.diagnostics: Diagnostic Severity
 absint.diffing.comparison: diff

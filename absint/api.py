@@ -26,7 +26,13 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     import onnx
 
+    from absint.analyses.advising import Adviser
+    from absint.analyses.participant import Participant
     from absint.dynamizing.dynamize import Dynamized
+    from absint.lattices.logic.relation import Relation
+    from absint.program.lowered import Lowered
+    from absint.shapes.advice import Advice
+    from absint.shapes.inputs import Inputs
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
 
@@ -53,6 +59,7 @@ def analyze(
     max_seconds: float | None = None,
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
+    with_: Sequence[Participant] = (),
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -87,6 +94,10 @@ def analyze(
     called while nodes are lowered, analysed and refined; if it returns False the analysis stops in the same way, and an
     exception it raises ends the analysis. A single rule application is never interrupted.
 
+    The analyses in `with_` run together with it, in any order. Each may `ask` the others; what they find of elements
+    bounds sizes, decides branches, and shows that nodes do not fail. `Result.found_by` has what each found, and answers
+    that rest on one name it.
+
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
@@ -96,6 +107,8 @@ def analyze(
         from absint.shapes.policies import policy_of, run_policy
 
         policy = policy_of(policy)
+    if with_ and not policy.sound:
+        raise UsageError(f"with_={[one.label for one in with_]} needs the sound policy, found the {policy.label}")
     if refine == "smt" and not policy.sound:
         raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
     phase = timings.phase if timings is not None else nullcontext
@@ -115,6 +128,12 @@ def analyze(
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     with phase("rounds"):
+        adviser, advice = None, None
+        if with_:
+            from absint.analyses.advising import Adviser, begun
+
+            adviser = Adviser(lowered, with_)
+            advice, facts = begun(lowered, facts, adviser)
         if policy.sound:
             rounds = run_rounds(
                 lowered,
@@ -124,19 +143,21 @@ def analyze(
                 trace=trace,
                 refine=bool(refine),
                 timings=timings,
+                advice=advice,
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
-    result = Result(loaded, lowered, inputs, rounds, assumptions)
+    result = _result(loaded, lowered, inputs, rounds, assumptions, adviser, advice, with_)
     if (refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
         from absint.queries.smt_refinement import settle, settle_choices
 
         more = settle(result) if refine == "smt" else settle_choices(result)
         if more:
-            result = Result(loaded, lowered, inputs, Rounds((*rounds.rounds, *more)), assumptions)
+            rounds = Rounds((*rounds.rounds, *more))
+            result = _result(loaded, lowered, inputs, rounds, assumptions, adviser, advice, with_)
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises,
+        defaults=defaults, premises=premises, with_=with_,
     )  # fmt: skip
     if strict:
         from absint.declared.diagnostics import refused
@@ -159,12 +180,28 @@ def _variant(
     schema_inference: bool,
     defaults: bool,
     premises: bool,
+    with_: Sequence[Participant],
 ) -> Result:
     """A variant of a model, analysed as the model was."""
     return analyze(
         loaded, assume=assume, bind=dict(sizes), table=table, refine=refine, plugins=plugins,
-        schema_inference=schema_inference, defaults=defaults, premises=premises,
+        schema_inference=schema_inference, defaults=defaults, premises=premises, with_=with_,
     )  # fmt: skip
+
+
+def _result(
+    loaded: Loaded,
+    lowered: Lowered,
+    inputs: Inputs,
+    rounds: Rounds,
+    assumptions: Sequence[Relation],
+    adviser: Adviser | None,
+    advice: Advice | None,
+    with_: Sequence[Participant],
+) -> Result:
+    result = Result(loaded, lowered, inputs, rounds, assumptions)
+    result.adviser, result.advice, result.companions = adviser, advice, tuple(with_)
+    return result
 
 
 def dynamize(

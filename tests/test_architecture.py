@@ -22,7 +22,7 @@ ORDER: Final = tuple(
     transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
     absint.errors absint.diagnostics absint.engine absint.model absint.rules absint.program
-    absint.shapes.summaries absint.shapes.timings absint.shapes.memo
+    absint.shapes.summaries absint.shapes.timings absint.shapes.memo absint.shapes.advice
     absint.shapes.loops.polynomials absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs absint.queries absint.profiles

@@ -11,6 +11,7 @@ from absint.lattices.contents import OPAQUE, Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE
+from absint.lattices.logic.truth import YES
 from absint.lattices.ramp import Ramps, added, scaled
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr
@@ -24,6 +25,7 @@ from absint.transfer.elements.premises import integer
 from absint.transfer.elements.ramps import combined
 from absint.transfer.op import BadNodeError, Op
 from absint.transfer.rule import Rule, rule
+from absint.transfer.stated import Within
 
 
 def _binary(
@@ -94,9 +96,18 @@ def _require_divisor(op: Op, result: Tensor) -> None:
     """Integer division fails on a zero divisor, in onnxruntime even if the result is empty."""
     if result.dtype in _FLOATS:
         return
-    contents = op.tensor("B").contents
+    contents, within = op.tensor("B").contents, op.within("B")
+    if within is not None and _is_safe(op, within):
+        return
     for divisor in dict.fromkeys(contents.elements) if contents is not None else (OPAQUE,):
         _require_nonzero(op, integer(divisor), result.shape)
+
+
+def _is_safe(op: Op, within: Within) -> bool:
+    """No divisor between these bounds is 0 or -1."""
+    least, most = within
+    positive = least is not None and op.decide(rel.ge(least, 1)) is YES
+    return positive or (most is not None and op.decide(rel.le(most, -2)) is YES)
 
 
 def _require_nonzero(op: Op, divisor: Dim, shape: Shape) -> None:

@@ -31,6 +31,7 @@ from absint.transfer.indexing import (
     require_in_range,
     require_tuples,
     tuple_length,
+    within_axis,
 )
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -123,7 +124,8 @@ def gather_nd(op: Op) -> Tensor:
         for axis in range(batch, batch + indexed):
             _require_nonempty(op, indices, data.shape[axis], product((*data.shape[batch + indexed :],)))
         if indexed and indices.shape.size is not ZERO_EXPR:
-            op.may_fail(IN_RANGE)
+            inside = [within_axis(op, extent) for extent in data.shape[batch : batch + indexed]]
+            op.may_fail(IN_RANGE, unless=conjunction(*inside))
     else:
         require_tuples(op, known, data.shape[batch:], op.decide(ge(product(data.shape[batch + indexed :]), 1)) is YES)
     return Tensor(dtype, shape, _fill_only(data) or (_gathered_tuples(op) if batch == 0 else None))

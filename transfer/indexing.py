@@ -69,6 +69,9 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     if reached is not UNKNOWN_RELATION:
         op.require(disjunction(eq(count, 0), reached), IN_RANGE)
         return
+    inside = within_axis(op, extent)
+    if inside is not UNKNOWN_RELATION and op.decide(disjunction(eq(count, 0), inside)) is YES:
+        return
     known = indices.contents
     elements = dict.fromkeys(known.elements) if known is not None else {OPAQUE: None}
     always = op.decide(ge(count, 1)) is YES
@@ -77,11 +80,19 @@ def require_in_range(op: Op, indices: Tensor, extent: Dim) -> None:
     relations = [_inside(i, extent) for i in sorted({min(constants), max(constants)} if constants else ())]
     relations += [_inside(e, extent) for e in symbolic[:_MAX_SYMBOLIC]]
     if len(constants) + min(len(symbolic), _MAX_SYMBOLIC) < len(elements):
-        op.may_fail("every index must lie within the axis")
+        op.may_fail(IN_RANGE, unless=inside)
         relations = [r for r in (*relations, ge(extent, 1)) if r is not UNKNOWN_RELATION]
     for relation in relations:
         stated = relation if always else disjunction(eq(count, 0), relation)
         op.require(stated, f"every index must lie within the axis of size {extent}" if stated is FALSE else IN_RANGE)
+
+
+def within_axis(op: Op, extent: Dim) -> Relation:
+    """The condition that the bounds which another analysis found keep all indices inside the axis; else unknown."""
+    found = op.within("indices")
+    if found is None or found.least is None or found.most is None:
+        return UNKNOWN_RELATION
+    return conjunction(ge(found.least, -extent), lt(found.most, extent))
 
 
 IN_RANGE: Final = "every index must lie within the axis"
@@ -131,6 +142,8 @@ def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], copi
     for axis in range(length):
         for index in dict.fromkeys(indices.elements[axis::length]):
             relation = _inside(index, extents[axis]) if isinstance(index, Expr) else UNKNOWN_RELATION
+            if op.decide(within_axis(op, extents[axis])) is YES:
+                continue
             if copies:
                 op.require(relation, IN_RANGE)
             elif relation is not TRUE:
@@ -162,4 +175,5 @@ __all__ = [
     "require_in_range",
     "require_tuples",
     "tuple_length",
+    "within_axis",
 ]

@@ -27,7 +27,7 @@ from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import Tensor, Value
 from absint.transfer.attributes import AttributeValue
 from absint.transfer.signature import RuleError, Signature, listed
-from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement
+from absint.transfer.stated import Applied, BadNodeError, Caveat, RefusedError, RejectedError, Statement, Within
 from absint.transfer.stating import Stating
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Op(Stating):
     """One operator instance during one application of its rule."""
 
-    __slots__ = ("inputs", "name", "outputs", "policy", "version")
+    __slots__ = ("bounds", "inputs", "name", "outputs", "policy", "version")
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class Op(Stating):
         name: str = "",
         policy: UnificationPolicy = SOUND,
         premises: bool = True,
+        bounds: Sequence[Within | None] = (),
     ) -> None:
-        """`premises`: numeric premises may be assumed; see `assume`."""
+        """`premises`: numeric premises may be assumed; see `assume`. `bounds`: what other analyses know of inputs."""
         self.rule = rule
         self.inputs = inputs
         """The abstract value of each input; None for one that is left out."""
@@ -65,6 +66,7 @@ class Op(Stating):
         """The operator."""
         self.policy = policy
         self.premises = premises
+        self.bounds = bounds
         self.statements = {}
         self.possible_failures = []
         self.caveats = []
@@ -178,6 +180,11 @@ class Op(Stating):
     def constants(self, name: str) -> list[int] | None:
         """The elements of an integer vector if every one is a constant, else None."""
         return constants_of(self.integers(name))
+
+    def within(self, name: str) -> Within | None:
+        """Bounds of all elements of an input that another analysis found; None if none did."""
+        index = self.rule.places.get(name, len(self.bounds))
+        return self.bounds[index] if index < len(self.bounds) else None
 
     # Shapes
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, join_elements
+from absint.lattices.logic.relation import conjunction
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR, Dim
 from absint.lattices.value import Tensor
@@ -20,6 +21,7 @@ from absint.transfer.indexing import (
     require_in_range,
     require_tuples,
     tuple_length,
+    within_axis,
 )
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -106,7 +108,7 @@ def scatter_nd(op: Op) -> Tensor:
     if known is not None:
         require_tuples(op, known, data.shape.dims, True)
     elif indexed and indices.shape.size is not ZERO_EXPR:
-        op.may_fail(IN_RANGE)
+        op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))
     return Tensor(dtype, data.shape, _scattered_tuples(op, known))
 
 

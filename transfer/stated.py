@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.records import NamedTuple
+from absint.lattices.terms.dim import Dim
 from absint.lattices.value import Value
 
 
@@ -22,6 +23,13 @@ class Caveat(NamedTuple):
 
     relation: Relation
     reason: str
+
+
+class Within(NamedTuple):
+    """Bounds of every element of a tensor of integers or truths, in every run; None for none."""
+
+    least: Dim | None
+    most: Dim | None
 
 
 class RejectedError(Exception):
@@ -54,4 +62,4 @@ class Applied(NamedTuple):
     load_risks: tuple[str, ...] = ()
 
 
-__all__ = ["Applied", "BadNodeError", "Caveat", "RefusedError", "RejectedError", "Statement"]
+__all__ = ["Applied", "BadNodeError", "Caveat", "RefusedError", "RejectedError", "Statement", "Within"]

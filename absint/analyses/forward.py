@@ -1,101 +1,148 @@
-"""Forward analyses of the values of a model: write what operators do; branches and loops are followed here.
+"""Forward analyses of the values of a model: write what operators do; branches, loops and functions are followed here.
 
 The state of a node has an element of the domain for each output. What a body gets from outside, what a loop carries
-from one trip to the next, and what it gives back flow as `ForwardAnalysis.transfer` says; a branch or body that no run
-enters, by the shape analysis, adds nothing.
+from one trip to the next, and what it gives back flow as `ForwardAnalysis.transfer` says. A branch or body that no run
+enters, by any of the analyses that run together, adds nothing. The state of a gate or of the head of a Loop has, after
+its outputs, the values that the condition speaks of, as they are where it holds.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
 
-from absint.engine import Analysis, Solution
-from absint.lattices.lattice import Lattice
-from absint.lattices.rows import Rows
-from absint.lattices.value import BOTTOM
+from absint.analyses.conditions import parts_of
+from absint.analyses.frame import Frame
+from absint.analyses.queries import ElementBounds, Q, TripCount
+from absint.analyses.rows import Row
+from absint.analyses.values import T, ValueAnalysis
 from absint.program.constructs import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapHead, ScanExit, ScanHead
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
+    from absint.program.folded import Body
     from absint.program.steps import Step
-    from absint.solution.analysed import Analysed
 
-T = TypeVar("T")
+Rows = Sequence[tuple[T, ...]]
 
 
-class ForwardAnalysis(Analysis[tuple[T, ...]]):
-    """An element of `domain` for each value of a model: set `domain`, write `operator`, and perhaps `source`.
+class ForwardAnalysis(ValueAnalysis[T]):
+    """An element of `domain` for each value of a model: set `domain`, write `operator`, and what else it knows.
 
-    Run it with `fixpoint(result.graph, analysis)`, and read the solution with `by_name`. It is sound if `source` and
-    `operator` are: whatever values the elements of the inputs allow, those of the outputs allow what is computed from
-    them. `operator` must be monotone: inputs that allow more give outputs that allow no less.
+    Give it to `absint.analyze(model, with_=[...])`, with others that it may `ask`, and read `Result.found_by`; or run
+    it alone with `fixpoint(result.graph, analysis)`, and read `by_name`.
+
+    It is sound if its methods are: whatever values the elements of the inputs allow, those of the outputs allow what is
+    computed from them. They must be monotone: inputs that allow more, and answers that say less, give no less.
 
     Only data flow is followed: conditions and trip counts do not flow into the outputs of an If or a loop.
     """
 
-    domain: Lattice[T]
-    """The domain of single values."""
-
-    elementwise: bool = False
-    """An element of the domain describes every element of a tensor or sequence, so it describes a slice, and a stack of
-    slices, as well. Otherwise slices and stacks that loops make are unknown."""
-
-    def __init__(self, result: Analysed) -> None:
-        self.result = result
-        """The analysis whose model this one follows."""
-        self.nodes = result.nodes
-        """The nodes: `operator`, `operands` and names of `outputs`; of an operator, `operation.attributes`."""
-        self.lattice = Rows(self.domain)
+    direction = "forward"
 
     @abstractmethod
     def operator(self, node: int, inputs: Sequence[T | None]) -> Sequence[T]:
         """An element for each output of an operator. An input is None if it is left out, bottom if not computed yet."""
 
     def source(self, node: int) -> T:
-        """The element of a graph input or an initialiser; its shape and contents are `result.states[node][0]`."""
+        """The element of a graph input or an initialiser; `ask(ShapeOf, (node, 0))` has its shape, and few elements."""
         return self.domain.top
 
-    def by_name(self, solution: Solution[tuple[T, ...]]) -> dict[str, T]:
-        """The element of each value by its name; in a body or an inlined function, path and name (`loop1/body/x`)."""
-        return {
-            f"{path}/{name}" if path else name: self._of(operand, solution.states)
-            for path, scope in self.result.scopes.items()
-            for name, operand in scope.names.items()
-        }
+    def within(self, bounds: ElementBounds) -> T:
+        """The element of all tensors whose elements lie within these bounds.
 
-    def transfer(self, node: int, states: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
+        With it the analysis knows what that of shapes knows of elements, and the numbers of trips.
+        """
+        return self.domain.top
+
+    def assume(self, node: int, inputs: Sequence[T | None], truth: bool) -> Sequence[T | None]:
+        """The elements of the inputs of an operator whose output is one truth, where it has this truth.
+
+        The condition of an If or a loop is taken apart at And, Or and Not; this is about one of the parts, as Less.
+        Each input has one element. An input may be given back as it is; bottom says that no run gets there.
+        """
+        return inputs
+
+    def trips(self, head: int) -> TripCount:
+        """Bounds of the number of trips of a Loop; by default at most the greatest M."""
+        limit = self.nodes[head].operands[0]
+        if limit[0] < 0:
+            return TripCount()
+        most = self.ask(ElementBounds, limit).numbers[1]
+        return TripCount(0, max(most, 0))
+
+    def trip_number(self, head: int) -> T:
+        """The element of the number of the trip, from 0; by default it is `within` 0 and the number of trips."""
+        most = self.ask(TripCount, (head, 0)).numbers[1]
+        return self.within(ElementBounds(0, most - 1))
+
+    # The solver
+
+    def transfer(self, node: int, states: Rows[T]) -> tuple[T, ...]:
+        frame = self.frame
+        if frame.is_alone:
+            frame.visit(node, cast("Sequence[Sequence[Row]]", states))
         item = self.nodes[node]
-        if item.gate >= 0 and self._never(item.gate):
-            return (self.domain.bottom,) * max(1, len(item.outputs), item.step.width if item.step else 0)
+        if item.gate >= 0 and frame.is_closed(item.gate):
+            return (self.domain.bottom,) * self._width(node)
         if item.step is not None:
             return tuple(self._step(node, item.step, states))
         if item.operation is None:
-            return (self.source(node),)
-        return tuple(self.operator(node, [None if o[0] < 0 else self._of(o, states) for o in item.operands]))
+            return (self._given[node],) if node in self._given else self._reduced(node, (self.source(node),))
+        if item.operation.body is not None:
+            return cast("tuple[T, ...]", frame.called(self, node, item.operation.body))
+        return self._reduced(node, self.operator(node, self._inputs(node, states)))
 
-    def _step(self, node: int, step: Step, states: Sequence[tuple[T, ...]]) -> Iterator[T]:
+    def _inputs(self, node: int, states: Rows[T]) -> list[T | None]:
+        item = self.nodes[node]
+        return [None if o[0] < 0 else self._at(o, item.gate, states) for o in item.operands]
+
+    def _reduced(self, node: int, found: Sequence[T]) -> tuple[T, ...]:
+        """The outputs, with what the shape analysis knows of their elements."""
+        if not self._reads_bounds:
+            return tuple(found)
+        meet, bounds = self.domain.meet, self.frame.bounds
+        return tuple([meet(element, self.within(bounds((node, at)))) for at, element in enumerate(found)])
+
+    @cached_property
+    def _reads_bounds(self) -> bool:
+        return type(self).within is not ForwardAnalysis.within
+
+    @cached_property
+    def _refines(self) -> bool:
+        return type(self).assume is not ForwardAnalysis.assume
+
+    def _width(self, node: int) -> int:
+        item = self.nodes[node]
+        width = max(1, len(item.outputs), item.step.width if item.step else 0)
+        return width + len(self._spoken(node))
+
+    def _step(self, node: int, step: Step, states: Rows[T]) -> Iterator[T]:
         """The elements of the outputs of a branch or loop step."""
         operands = self.nodes[node].operands
         match step:
             case Gate():
-                yield self.domain.top
+                yield from self._entered(node, operands[0], step.taken, states, (self.domain.top,))
             case IfJoin():
                 width = (len(operands) - 1) // 2
-                yield from self._joined(operands[1 : 1 + width], operands[1 + width :], states)
+                for then, other in zip(operands[1 : 1 + width], operands[1 + width :], strict=True):
+                    yield self.domain.join(
+                        self._from(step.then_gate, then, states), self._from(step.else_gate, other, states)
+                    )
             case LoopHead():
-                yield from (self.domain.top, self.domain.top)  # the number of the trip, and the condition
-                yield from self._joined(operands[2:], step.back[1:], states)
+                yield from self._loop_head(node, step, operands, states)
             case LoopExit(head=head, count=count):
-                yield from self._carried(operands[2 + count : 2 + 2 * count], states)
+                yield from self._loop_results(head, count, operands, states)
                 yield from self._stacked(head, operands[3 + 3 * count :], states)
             case ScanHead(settings=settings) if not settings.batched:
                 yield from self._joined(operands[: settings.states], step.back, states)
                 yield from self._parts(operands[settings.states :], states)
             case ScanExit(head=head, settings=settings) if not settings.batched:
                 first = settings.states + settings.scans
-                yield from self._carried(operands[first : first + settings.states], states)
+                yield from (self._of(o, states) for o in operands[first : first + settings.states])
                 yield from self._stacked(head, operands[first + 2 * settings.states :], states)
             case MapHead():
                 yield from self._parts(operands, states)
@@ -104,34 +151,145 @@ class ForwardAnalysis(Analysis[tuple[T, ...]]):
             case _:  # the form of opset 8 of Scan, whose states are slices too
                 yield from [self.domain.top] * max(1, len(self.nodes[node].outputs), step.width)
 
-    def _joined(
-        self, some: Sequence[Operand], others: Sequence[Operand], states: Sequence[tuple[T, ...]]
+    # Branches
+
+    def _spoken(self, gate: int) -> Mapping[Operand, int]:
+        """The values that the condition of a gate or Loop speaks of, with their places in its row."""
+        return self.frame.spoken.get(gate, {}) if self._refines else {}
+
+    def _at(self, operand: Operand, gate: int, states: Rows[T]) -> T:
+        """The element of a value as a node below the gate sees it: where the conditions of its branches hold."""
+        found = self._of(operand, states)
+        while gate >= 0 and self._refines:
+            place = self._spoken(gate).get(operand)
+            if place is not None and place < len(states[gate]):
+                return self.domain.meet(found, states[gate][place])
+            gate = self.nodes[gate].gate
+        return found
+
+    def _from(self, gate: int, operand: Operand, states: Rows[T]) -> T:
+        """What a branch gives back; nothing if no run takes it."""
+        return self.domain.bottom if self.frame.is_closed(gate) else self._at(operand, gate, states)
+
+    def _may_be(self, condition: Operand, truth: bool) -> bool:
+        """The condition may have this truth, by all analyses."""
+        known = None if condition[0] < 0 else self.ask(ElementBounds, condition).truth
+        return truth if condition[0] < 0 else known is None or known is truth
+
+    def _where(self, condition: Operand, truth: bool, gate: int, states: Rows[T]) -> Mapping[Operand, T] | None:
+        """The values that the condition speaks of where it has this truth; None if no run gets there."""
+        if not self._may_be(condition, truth):
+            return None
+        found: dict[Operand, T] = {}
+        for part in parts_of(self.nodes, condition, truth) if self._refines else ():
+            operands = self.nodes[part.node].operands
+            known = [None if o[0] < 0 else found.get(o, self._at(o, gate, states)) for o in operands]
+            for operand, before, after in zip(operands, known, self.assume(part.node, known, part.truth), strict=True):
+                if before is not None and after is not None:
+                    found[operand] = self.domain.meet(found.get(operand, before), after)
+                    if self._is_bottom(found[operand]):
+                        return None
+        return found
+
+    def _entered(
+        self, gate: int, condition: Operand, taken: bool, states: Rows[T], outputs: tuple[T, ...]
     ) -> Iterator[T]:
-        """Joins of two sources: the branches of an If, or the start of a loop and its back edge."""
+        """The row of a gate or head: its outputs, then the values that its condition speaks of."""
+        around = self.nodes[gate].gate
+        found = None if self.frame.is_dead(gate) else self._where(condition, taken, around, states)
+        if found is None:
+            yield from (self.domain.bottom,) * (len(outputs) + len(self._spoken(gate)))
+            return
+        yield from outputs
+        for operand in self._spoken(gate):
+            yield found.get(operand, self._at(operand, around, states))
+
+    def told(self, query: type[Q], node: int, output: int, row: Row) -> Iterator[Q]:
+        if query is not TripCount:
+            yield from super().told(query, node, output, row)
+        elif isinstance(self.nodes[node].step, LoopHead):
+            yield cast("Q", self.trips(node))
+
+    def is_closed(self, gate: int, row: Row) -> bool:
+        if not isinstance(self.nodes[gate].step, (Gate, LoopHead)):
+            return False
+        return not row or self._is_bottom(cast("T", row[0]))
+
+    # Loops
+
+    def _loop_head(self, node: int, step: LoopHead, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
+        limit, condition, *starts = operands
+        around = self.nodes[node].gate
+        some_trip = limit[0] < 0 or self.ask(ElementBounds, limit).numbers[1] >= 1
+        first = self._where(condition, True, around, states) if some_trip else None
+        if first is None or self.frame.is_dead(node):
+            bottom = self.domain.bottom
+            yield from (bottom, bottom, *(self._at(start, around, states) for start in starts))
+            yield from (bottom,) * len(self._spoken(node))
+            return
+        back = step.back[0] if condition[0] >= 0 else (-1, 0)
+        again = self._where(back, True, around, states)
+        carried = []
+        for start, end in zip(starts, step.back[1:], strict=True):
+            begun = first.get(start, self._at(start, around, states))
+            given = self.domain.bottom if again is None else again.get(end, self._of(end, states))
+            carried.append(self.domain.join(begun, given))
+        yield from self._entered(node, condition, True, states, (self.trip_number(node), self.domain.top, *carried))
+
+    def _loop_results(self, head: int, count: int, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
+        """The carried values after the last trip: those that the loop starts with if there is none, and those that the
+        last trip gives back. Without a limit the condition ended the loop.
+        """
+        limit, condition = operands[:2]
+        starts, back, ends = operands[2 : 2 + count], operands[2 + 2 * count], operands[3 + 2 * count : 3 + 3 * count]
+        around = self.nodes[head].gate
+        bottom = self.domain.bottom
+        by_limit = limit[0] >= 0
+        least = self.ask(TripCount, (head, 0)).numbers[0]
+        none: Mapping[Operand, T] | None = {} if by_limit else self._where(condition, False, around, states)
+        none = None if least >= 1 else none
+        is_back = not by_limit and condition[0] >= 0
+        last = self._where(back, False, around, states) if is_back else {}
+        last = None if self.frame.is_closed(head) else last
+        for start, end in zip(starts, ends, strict=True):
+            before = bottom if none is None else none.get(start, self._at(start, around, states))
+            after = bottom if last is None else last.get(end, self._of(end, states))
+            yield self.domain.join(before, after)
+
+    def _joined(self, some: Sequence[Operand], others: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
+        """Joins of two sources: the start of a loop and its back edge."""
         for one, other in zip(some, others, strict=False):
             yield self.domain.join(self._of(one, states), self._of(other, states))
 
-    def _carried(self, operands: Sequence[Operand], states: Sequence[tuple[T, ...]]) -> Iterator[T]:
-        return (self._of(operand, states) for operand in operands)
-
-    def _parts(self, operands: Sequence[Operand], states: Sequence[tuple[T, ...]]) -> Iterator[T]:
+    def _parts(self, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
         """Slices of tensors, elements of sequences."""
         return (self._of(operand, states) if self.elementwise else self.domain.top for operand in operands)
 
-    def _stacked(self, head: int, operands: Sequence[Operand], states: Sequence[tuple[T, ...]]) -> Iterator[T]:
+    def _stacked(self, head: int, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
         """Outputs that a loop gathers from its iterations. Without an iteration they are empty, not bottom."""
-        known = self.elementwise and not self._never(head)
+        known = self.elementwise and not self.frame.is_closed(head)
         return (self._of(operand, states) if known else self.domain.top for operand in operands)
 
-    def _never(self, gate: int) -> bool:
-        """No run enters the branch or body."""
-        return self.result.states[gate][:1] == (BOTTOM,)
+    # Folded calls
 
-    def _of(self, operand: Operand, states: Sequence[tuple[T, ...]]) -> T:
-        node, output = operand
-        if node < 0:
-            return self.domain.top
-        return states[node][output] if output < len(states[node]) else self.domain.bottom
+    _given: Mapping[int, T] = MappingProxyType({})
+    """The elements of the inputs of the body of a folded call, by node."""
+
+    def enter(self, frame: Frame | None) -> Frame | None:
+        self._given = {}
+        if frame is not None and frame.call is not None:
+            body, arguments = frame.call
+            elements = cast("tuple[T, ...]", arguments[frame.number_of(self)])
+            self._given = {node: given for node, given in zip(body.inputs, elements, strict=False) if node >= 0}
+        return super().enter(frame)
+
+    def arguments(self, node: int, rows: Sequence[Row]) -> Row:
+        top = self.domain.top
+        known = self._inputs(node, cast("Rows[T]", rows))
+        return tuple(top if element is None else element for element in known)
+
+    def results(self, body: Body, rows: Sequence[Row]) -> Row:
+        return tuple(self._of(operand, cast("Rows[T]", rows)) for operand in body.outputs)
 
 
 __all__ = ["ForwardAnalysis"]

@@ -47,6 +47,21 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Discharged:
+    """A node that may fail as far as shapes tell, and the analyses that show that it does not."""
+
+    failure: PossibleFailure
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.failure} (shown by {self.by})"
+
+    def document(self) -> dict[str, object]:
+        """As JSON has it."""
+        return place_of(self.failure.origin, self.failure.reason) | {"by": self.by}
+
+
+@dataclass(frozen=True)
 class Check:
     """The answer at given sizes: `FAILS` with the first node, `RUNS` for all data, or `HOLDS`: no requirement is
     broken, and `possible_failures` are the nodes that may fail on some data."""
@@ -64,6 +79,8 @@ class Check:
     """The nearest legal sizes, if these fail and somebody looked for them (`Result.nearest`)."""
     assuming: tuple[Relation, ...] = ()
     """Relations that the caller assumes."""
+    discharged: tuple[Discharged, ...] = ()
+    """What cannot fail, by the analyses that were given to `absint.analyze`."""
 
     @property
     def ok(self) -> bool:
@@ -77,7 +94,8 @@ class Check:
         if self.failure is not None:
             return f"fails at {at}: {self.failure}"
         rest = f"; may fail on data: {'; '.join(map(str, self.possible_failures))}" if self.possible_failures else ""
-        return f"{self.outcome.value} at {at}{rest}"
+        shown = f"; does not fail: {'; '.join(map(str, self.discharged))}" if self.discharged else ""
+        return f"{self.outcome.value} at {at}{rest}{shown}"
 
     def __repr__(self) -> str:
         return f"<Check: {excerpt(str(self))}>"
@@ -94,6 +112,11 @@ class Check:
             paragraph("" if self.nearest is None else self.nearest.line),
             paragraph(self.assuming and f"assuming {' and '.join(map(str, self.assuming))}"),
             table("may fail on data", [(d.origin, d.reason) for d in self.possible_failures], ("node", "reason")),
+            table(
+                "does not fail",
+                [(d.failure.origin, d.failure.reason, d.by) for d in self.discharged],
+                ("node", "what must hold", "shown by"),
+            ),
             table("premises that these sizes break", [(c.origin, texts.relation(c.relation)) for c in self.premises]),
             table("shapes", shapes, ("value", "shape")),
             table("where", list(texts.definitions.items())),
@@ -117,6 +140,7 @@ class Check:
                 if self.failure is None
                 else place_of(self.failure.origin, self.failure.reason) | {"requirement": self.failure.relation},
                 "doubts": [place_of(d.origin, d.reason) for d in self.possible_failures],
+                **({"discharged": [d.document() for d in self.discharged]} if self.discharged else {}),
                 "premises": [place_of(c.origin, texts.relation(c.relation)) for c in self.premises],
                 "nearest": None if self.nearest is None else self.nearest.document(),
                 "shapes": {name: None if s is None else list(s) for name, s in self.shapes.items()},

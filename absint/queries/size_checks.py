@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from absint.errors import UsageError
@@ -14,7 +15,9 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.real import Real
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
-from absint.queries.outcomes import Check, Failure, Outcome
+from absint.queries.outcomes import Check, Discharged, Failure, Outcome
+from absint.shapes.advice import NO_ADVICE, Advice
+from absint.shapes.advised import advised, interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import Round, solved
 from absint.shapes.sizes import given
@@ -42,12 +45,19 @@ def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
     return {name: numbers[name] for name in analysed.parameters if name in numbers}
 
 
-def bound(analysed: Analysed, sizes: Mapping[str, int], inputs: Mapping[int, Value] | None = None) -> Round:
-    """The analysis at these sizes, on the declarations alone."""
+def bound(
+    analysed: Analysed,
+    sizes: Mapping[str, int],
+    inputs: Mapping[int, Value] | None = None,
+    advice: Advice = NO_ADVICE,
+) -> Round:
+    """The analysis at these sizes, on the declarations and the advice of other analyses alone."""
     parameters = analysed.parameters
     fixed = (eq(parameters[name], size) for name, size in sizes.items())
     facts = Facts([*analysed.declared_premises, *analysed.assumptions, *fixed])
-    analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs)
+    facts = advice.with_facts(facts)
+    how = interpreter(analysed.program, facts, advice)
+    analysis = ShapeAnalysis(analysed.program, facts, inputs=inputs, interpreter=how)
     return Round(analysis, solved(analysed.lowered, analysis, CHECK) or [])
 
 
@@ -66,6 +76,15 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     if never is not None:
         return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason), assuming=assumed)
     run = bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None)
+    found = _checked(analysed, sizes, run)
+    if analysed.adviser is None or zeros or found.outcome is not Outcome.HOLDS:
+        return found
+    return _advised(analysed, sizes, found)
+
+
+def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
+    """The check of an analysis at these sizes."""
+    assumed = analysed.assumptions
     recorder = Recorder(analysed.lowered, run).run()
     failure = next(_failures(analysed, recorder.constraints, sizes), None) or broken_requirement(analysed, sizes)
     if failure is not None:
@@ -84,6 +103,28 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
         outcome = Outcome.UNKNOWN
     failures = tuple(dict.fromkeys(possible_failures))
     return Check(sizes, outcome, shapes, None, failures, broken, assuming=assumed)
+
+
+def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check) -> Check:
+    """The check with what other analyses find at these sizes, and what they discharge of the plain one."""
+    assert analysed.adviser is not None
+    advice, run = advised(lambda advice: bound(analysed, sizes, advice=advice), analysed.adviser)
+    assert run is not None
+    found = _checked(analysed, sizes, run)
+    left = {(failure.origin.node, failure.reason) for failure in found.possible_failures}
+    discharged = [
+        Discharged(failure, _sources(analysed, advice, failure.origin.node))
+        for failure in plain.possible_failures
+        if (failure.origin.node, failure.reason) not in left
+    ]
+    return replace(found, discharged=tuple(discharged)) if found.ok else found
+
+
+def _sources(analysed: Analysed, advice: Advice, node: int) -> str:
+    """The analyses that tell something of the inputs of a node; all if what they tell reaches it through sizes."""
+    nodes = analysed.nodes
+    by = [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
+    return ", ".join(dict.fromkeys(by or [*advice.sources.values(), *(finding.by for finding in advice.findings)]))
 
 
 def _named(analysed: Analysed) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -24,6 +24,7 @@ from absint.lattices.terms.substitution import rebuilt
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
 from absint.queries.undecided import MAX_CHOICES, undecided
+from absint.shapes.advised import interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.names import distinct_values
 from absint.shapes.refinement import Learned, Round, replaced
@@ -149,7 +150,8 @@ def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
     program = analysed.program
-    analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values))
+    how = interpreter(program, facts, analysed.advice)
+    analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values), interpreter=how)
     return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
 
 

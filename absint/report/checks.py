@@ -40,6 +40,8 @@ def check_report(result: Result, check: Check, width: int, *, values: bool = Fal
     texts = where(result)
     yield from _premises("these sizes break premises, so shapes may be others", check.premises, texts, width)
     yield from _possible_failures(check.possible_failures, width)
+    shown = [f"{reason(d.failure.origin, d.failure.reason)} ({plain(d.by)})" for d in check.discharged]
+    yield from listed("does not fail", shown, width)
     yield from definitions(texts, width)
 
 

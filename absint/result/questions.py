@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
@@ -12,6 +12,7 @@ from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.analyses.liveness import InputPolicy, ViewPolicy
+    from absint.analyses.values import ValueAnalysis
     from absint.costs.cost import Cost
     from absint.costs.memory import Memory
     from absint.explain.explanation import Explanation
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from absint.shapes.sizes import Sizes
     from absint.solver.contracts.contract import Contract
     from absint.solver.prove import Proof
+
+T = TypeVar("T")
 
 
 class Questions(Analysed):
@@ -204,6 +207,16 @@ class Questions(Analysed):
         from absint.explain.question import explain
 
         return explain(self, value, axis)
+
+    def found_by(self, analysis: ValueAnalysis[T]) -> dict[str, T]:
+        """What an analysis found that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.
+
+        Names are as in the model; in a body or an inlined function, path and name (`loop1/body/x`). Raises UsageError
+        for an analysis that did not run.
+        """
+        from absint.analyses.found import found_by
+
+        return found_by(self, analysis)
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""

@@ -11,6 +11,7 @@ branches        gates and joins of an If; body_types: the types that branches an
 loops/          heads and exits of Loop, Scan and SequenceMap
 inputs          symbols of the graph inputs, input_elements those of their elements; assumptions: those of the user
 refinement      requirements of one round become facts of the next; rounds: what a round is
+advice          what other analyses tell this one; advised: both in turns
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges and shapes that a caller gives, read against the inputs
 names           printed names of fresh symbols; timings: times of phases and rules

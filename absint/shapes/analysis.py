@@ -17,7 +17,7 @@ from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
 from absint.program.operations import Operation
 from absint.shapes.application import Inputs, computed, ruled, typed
-from absint.shapes.interpretation import STATES, Interpretation
+from absint.shapes.interpretation import STATES, Interpretation, Transfer
 from absint.shapes.memo.cache import memo_of
 from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import RuleSummary, State
@@ -62,15 +62,17 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
         first_round: FirstRound | None = None,
         policy: UnificationPolicy = SOUND,
         timings: Timings | None = None,
+        interpreter: Transfer = interpret,
     ) -> None:
         """`inputs` are values that stand for those of input nodes. `simplify` is applied to the outputs of rules; equal
         ones do the same. `policy` chooses between two dims where a rule must. Without `memoise` every rule is run at
-        every node.
+        every node. `interpreter` gives the state of a node, as
+        `interpret` does.
         """
         super().__init__(
             program,
             facts,
-            interpret,
+            interpreter,
             inputs=inputs or {},
             simplify=simplify,
             policy=policy,
@@ -85,7 +87,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
     def transfer(self, node: int, states: Sequence[State]) -> State:
         if self.timings is not None:
             self.timings.visits += self.nodes[node].operation is not None
-        state = interpret(self, node, states)
+        state = self._interpret(self, node, states)
         if self.first_round is not None:
             self.first_round.visited(node, state)
         if self.trace is not None:
@@ -98,6 +100,7 @@ class ShapeAnalysis(Interpretation, Analysis[State]):
             observed
             or self.memo is None
             or self.setting is not None
+            or self._interpret is not interpret
             or type(self).transfer is not ShapeAnalysis.transfer
         ):
             super().sweep(order, states)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
@@ -23,6 +23,9 @@ from absint.shapes.readability import is_readable, readable
 from absint.shapes.summaries import RuleSummary, State, is_named, name_unknowns
 from absint.transfer.application import apply
 from absint.transfer.op import Op, Statement
+
+if TYPE_CHECKING:
+    from absint.shapes.advice import Bounds
 
 Inputs = tuple[Value | None, ...]
 
@@ -87,17 +90,33 @@ def ruled(
     return summary
 
 
-def _checked(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
+def computed_within(
+    run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State], bounds: Bounds
+) -> State:
+    """The state of an operator of whose inputs other analyses found bounds; nothing of it is kept in the memo."""
+    inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+    if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
+        summary = RuleSummary((BOTTOM,) * operation.outputs, ())
+    else:
+        run.applications += 1
+        summary = _checked(run, node, operation, inputs, run.facts_at(item.gate), bounds)
+    run.applied[node] = summary
+    return run.outputs(node, summary)
+
+
+def _checked(
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
+) -> RuleSummary:
     """Run the rule and check its result against the types of the operator."""
     types = operation.types
     if types is None:
-        return _ruled(run, node, operation, inputs, facts)
+        return _ruled(run, node, operation, inputs, facts, bounds)
     wrong = types.wrong_input(inputs)
     if wrong is not None:
         summary = _ruled(run, -1, operation, inputs, facts)
         run.crashes.pop(-1, None)
         return _ill_typed(operation, summary, wrong)
-    summary = _ruled(run, node, operation, inputs, facts)
+    summary = _ruled(run, node, operation, inputs, facts, bounds)
     if summary.refusal == "ill-formed":
         return summary
     wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
@@ -112,7 +131,9 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
     return name_unknowns(outputs, (refused,), rejected=wrong, refusal="ill-typed", conditional=summary.conditional)
 
 
-def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts) -> RuleSummary:
+def _ruled(
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
+) -> RuleSummary:
     """Run the rule. A failure is recorded at the node."""
     count, form, rule = operation.outputs, operation.form, operation.rule
     if form is not None:
@@ -125,7 +146,7 @@ def _ruled(run: Interpretation, node: int, operation: Operation, inputs: Inputs,
     if rule is None:
         return name_unknowns(_unknown(operation, inputs), possible_failures=("no rule for the operator",))
     version, name, premises = operation.version, operation.op_type, run.program.premises
-    op = Op(rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises)
+    op = Op(rule, inputs, operation.attributes, version, count, facts, name, run.policy, premises, bounds)
     try:
         result = apply(rule, op)
     except Exception as error:  # a faulty rule, perhaps a user's, must not end the analysis
@@ -213,4 +234,4 @@ def _with_type(output: Value, known: Value) -> Value:
     return output
 
 
-__all__ = ["Inputs", "computed", "computed_of", "ruled", "tried", "typed"]
+__all__ = ["Inputs", "computed", "computed_of", "computed_within", "ruled", "tried", "typed"]

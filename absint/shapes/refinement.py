@@ -28,7 +28,7 @@ from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
-from absint.shapes.analysis import ShapeAnalysis, Trace
+from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
 from absint.shapes.memo.cache import SHARED
 from absint.shapes.memo.known_facts import facts_of
 from absint.shapes.memo.reuse import FirstRound
@@ -39,6 +39,8 @@ from absint.shapes.summaries import State
 from absint.transfer.op import Statement
 
 if TYPE_CHECKING:
+    from absint.shapes.advice import Advice
+    from absint.shapes.interpretation import Transfer
     from absint.shapes.timings import Timings
 
 MAX_ROUNDS: Final = 4
@@ -54,24 +56,42 @@ def run_rounds(
     trace: Trace | None,
     refine: bool,
     timings: Timings | None = None,
+    advice: Advice | None = None,
 ) -> Rounds:
-    """Run the analysis until the requirements give no new facts. `order` are the input symbols. If a limit stops the
-    first run, what it did not reach is unknown; a later run that is stopped is discarded.
+    """Run the analysis until the requirements give no new facts. `order` are the input symbols; `advice` is what other
+    analyses found. If a limit stops the first run, what it did not reach is unknown; a later run that is stopped is
+    discarded.
     """
+
+    def interpreter(known: Facts) -> Transfer:
+        if advice is None:
+            return interpret
+        from absint.shapes.advised import interpreter as advised
+
+        return advised(lowered.program, known, advice)
 
     def run(known: Facts, held: frozenset[Relation], learned: tuple[Learned, ...]) -> Round | None:
         simplify = Choosing(held) if held else None
         renews = memoise and is_on() and not facts and not known.remainders
         first = _renewed(rounds, looked, known) if renews else None
         analysis = ShapeAnalysis(
-            lowered.program, known, simplify=simplify, memoise=memoise, trace=trace, first_round=first, timings=timings
+            lowered.program,
+            known,
+            simplify=simplify,
+            memoise=memoise,
+            trace=trace,
+            first_round=first,
+            timings=timings,
+            interpreter=interpreter(known),
         )
         with timings.phase("fixpoint") if timings is not None else nullcontext():
             states = solved(lowered, analysis, REFINE if rounds else ANALYSE)
         return None if states is None else Round(analysis, states, learned)
 
     def first_run() -> Run:
-        analysis = ShapeAnalysis(lowered.program, facts, memoise=memoise, trace=trace, timings=timings)
+        analysis = ShapeAnalysis(
+            lowered.program, facts, memoise=memoise, trace=trace, timings=timings, interpreter=interpreter(facts)
+        )
         with timings.phase("fixpoint") if timings is not None else nullcontext():
             states = solved(lowered, analysis, ANALYSE)
         assert states is not None
@@ -271,10 +291,10 @@ def _lasting_parts(whole: Relation) -> tuple[tuple[Relation, bool], ...]:
     symbol.
     """
     parts = whole.parts if whole.op == "and" else (whole,)
-    return tuple((part, _teaches(part)) for part in parts if all(map(_lasting, part.symbols)))
+    return tuple((part, _teaches(part)) for part in parts if all(map(lasting, part.symbols)))
 
 
-def _lasting(symbol: Symbol) -> bool:
+def lasting(symbol: Symbol) -> bool:
     """It is of the inputs, or the size or element at a place of an output: the same number in every round."""
     if symbol.origin is None or symbol.origin_node is None:
         return True
@@ -365,6 +385,7 @@ __all__ = [
     "Open",
     "Round",
     "Rounds",
+    "lasting",
     "replaced",
     "run_rounds",
     "teachings",

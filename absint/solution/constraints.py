@@ -33,6 +33,7 @@ from absint.solver.constraints import Constraint, ConstraintSet, Origin, Possibl
 
 if TYPE_CHECKING:
     from absint.program.lowered import Lowered
+    from absint.shapes.advice import Finding
     from absint.solution.analysed import Analysed
 
 DECLARATION: Final = Origin(-1, "", "the declarations of the inputs", "", "")
@@ -79,6 +80,12 @@ class Recorder:
                 for relation in self._sizes_of(node):
                     self._state(node, relation, "defined", NOT_NEGATIVE)
         return self
+
+    def found(self, findings: Sequence[Finding]) -> None:
+        """Record what other analyses found, in execution order."""
+        for finding in findings:
+            self._state(finding.node, finding.relation, "defined", f"found by {finding.by}")
+        self.constraints.sort(key=lambda c: c.origin.node)
 
     def refused(self, node: int, reason: str) -> None:
         """No runtime loads the model because of the node, even if no run reaches it."""
@@ -257,6 +264,8 @@ def _recorded(analysed: Analysed) -> Recorded:
         runs[0].refused(error.node, error.reason)
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
+    if analysed.advice is not None:
+        runs[0].found(analysed.advice.findings)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, possible_failures=runs[0].possible_failures)

@@ -1,0 +1,171 @@
+"""What analyses of values tell that of shapes: bounds of elements, facts about symbols, branches that no run takes.
+
+Only forward analyses tell it anything: what they claim holds of each value once it is computed, so it may show that the
+node which reads the value does not fail. What flows backward holds of runs that succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from absint.analyses.frame import Frame, Shapes
+from absint.analyses.queries import ElementBounds, TripCount
+from absint.analyses.rows import Row
+from absint.analyses.together import run, solve
+from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ge, le, negation
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.lattices.value import Tensor
+from absint.program.constructs import Gate
+from absint.program.limits import CHECK
+from absint.shapes.advice import Advice, Finding
+from absint.shapes.advised import advised, interpreter
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.refinement import Round, lasting, solved
+from absint.transfer.stated import Within
+
+if TYPE_CHECKING:
+    from absint.analyses.participant import Participant
+    from absint.program.lowered import Lowered
+    from absint.program.steps import Operand
+
+
+class Adviser:
+    """Runs the forward ones of some analyses on a round, and tells what they found."""
+
+    def __init__(self, lowered: Lowered, participants: Sequence[Participant]) -> None:
+        self._lowered = lowered
+        self._participants = [one for one in participants if one.direction == "forward"]
+
+    def __call__(self, round_: Round) -> Advice:
+        shapes = Shapes(round_.analysis, round_.states)
+        finished = solve(self._lowered.program, shapes, self._participants)
+        return _Telling(self._lowered, shapes, self._participants, finished).advice()
+
+
+def begun(lowered: Lowered, facts: Facts, adviser: Adviser) -> tuple[Advice, Facts]:
+    """What the shape analysis and others tell each other before anything is refined; the facts with what they found."""
+
+    def run(advice: Advice) -> Round | None:
+        known = advice.with_facts(facts)
+        analysis = ShapeAnalysis(lowered.program, known, interpreter=interpreter(lowered.program, known, advice))
+        states = solved(lowered, analysis, CHECK)
+        return None if states is None else Round(analysis, states)
+
+    advice, _ = advised(run, adviser)
+    return advice, advice.with_facts(facts)
+
+
+class _Telling:
+    """The advice of analyses that have come to their fixpoint."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        shapes: Shapes,
+        participants: Sequence[Participant],
+        finished: dict[int, list[Row]],
+    ) -> None:
+        self._lowered, self._shapes = lowered, shapes
+        self._participants, self._finished = participants, finished
+        self._frame = Frame(lowered.program, shapes, participants, (), finished, run=run)
+        self._restored = shapes.analysis.facts.restored
+        self._findings: dict[Relation, Finding] = {}
+
+    def advice(self) -> Advice:
+        """All that may be told."""
+        before = [one.enter(self._frame) for one in self._participants]
+        try:
+            return self._told()
+        finally:
+            for one, frame in zip(self._participants, before, strict=True):
+                one.enter(frame)
+
+    def _told(self) -> Advice:
+        bounds: dict[Operand, Within] = {}
+        sources: dict[Operand, str] = {}
+        unreached = set()
+        nodes = self._lowered.program.nodes
+        for node, item in enumerate(nodes):
+            if isinstance(item.step, Gate) and self._frame.is_closed(node):
+                unreached.add(node)
+            for output, value in enumerate(self._shapes.states[node]):
+                if not isinstance(value, Tensor) or value.dtype.is_float:
+                    continue
+                found = self._frame.told(ElementBounds, node, output)
+                least, most = found.numbers
+                if least > most:
+                    continue
+                low, high = map(self._original, found.whole)
+                if low is not None or high is not None:
+                    bounds[node, output] = Within(low, high)
+                    sources[node, output] = self._by(ElementBounds, node, output)
+                    self._learn(node, output, value, low, high)
+        for head, trips in self._shapes.analysis.trips.items():
+            low, high = map(self._original, self._frame.told(TripCount, head, 0).whole)
+            if isinstance(trips, Expr):
+                self._bound(head, trips, low, high, self._by(TripCount, head, 0))
+        return Advice(tuple(self._findings.values()), bounds, sources, frozenset(unreached))
+
+    def _original(self, bound: Dim | None) -> Dim | None:
+        """A bound over the symbols of the analysis without facts; None if it is not known."""
+        found = self._restored(bound) if isinstance(bound, Expr) else None
+        return found if isinstance(found, Expr) else None
+
+    def _learn(self, node: int, output: int, value: Tensor, low: Dim | None, high: Dim | None) -> None:
+        contents = value.contents
+        if contents is None or not contents.open or contents.is_fill:
+            return
+        by = self._by(ElementBounds, node, output)
+        for element in dict.fromkeys(contents.open):
+            if isinstance(element, Expr):
+                self._bound(node, element, low, high, by)
+            elif isinstance(element, Relation):
+                truth = True if low is not None and low.bounds.lo == 1 else False if _is_zero(high) else None
+                if truth is not None:
+                    self._add(node, element if truth else negation(element), by)
+
+    def _bound(self, node: int, number: Expr, low: Dim | None, high: Dim | None, by: str) -> None:
+        for relation in (*([] if low is None else [ge(number, low)]), *([] if high is None else [le(number, high)])):
+            self._add(node, relation, by)
+
+    def _add(self, node: int, relation: Relation, by: str) -> None:
+        relation = relation.map(self._restored)
+        if relation in (TRUE, FALSE, UNKNOWN_RELATION) or relation in self._findings:
+            return
+        if self._may_be_told(node, relation) and self._shapes.analysis.facts.decide(relation) is not YES:
+            self._findings[relation] = Finding(relation, node, by)
+
+    def _may_be_told(self, node: int, relation: Relation) -> bool:
+        """It is about numbers of the node, or of others that run whenever it does, and that each round names alike."""
+        symbols = relation.symbols
+        own = [s for s in symbols if s.origin_node is not None]
+        if not own or not all(map(_lasts, symbols)):
+            return False
+        nodes, gate = self._lowered.program.nodes, self._lowered.program.nodes[node].gate
+        if gate < 0 and self._lowered.needed[node]:
+            return True
+        return len(symbols) == len(own) and all(nodes[s.origin_node or 0].gate == gate for s in own)
+
+    def _by(self, query: type[ElementBounds], node: int, output: int) -> str:
+        """The analyses that answer."""
+        names = [
+            one.label
+            for number, one in enumerate(self._participants)
+            if any(one.told(query, node, output, self._finished[number][node]))
+        ]
+        return ", ".join(dict.fromkeys(names))
+
+
+def _lasts(symbol: Symbol) -> bool:
+    """It is the same number in every round of the shape analysis."""
+    return lasting(symbol) or (symbol.origin is not None and symbol.origin.tag == "trips")
+
+
+def _is_zero(bound: Dim | None) -> bool:
+    return bound is not None and bound.bounds.hi == 0
+
+
+__all__ = ["Adviser"]

@@ -1,0 +1,37 @@
+"""What analyses that ran together with that of shapes found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from absint.analyses.frame import Frame, Shapes
+from absint.analyses.participant import Participant
+from absint.analyses.rows import Row
+from absint.analyses.together import run, solve
+from absint.analyses.values import T, ValueAnalysis, outputs_of
+from absint.errors import UsageError
+
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
+
+def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
+    """See `absint.Result.found_by`."""
+    number = next((number for number, one in enumerate(analysed.companions) if one is analysis), None)
+    if number is None:
+        raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
+    rows = analysed.once(_solved)[number]
+    before = analysis.enter(Frame(analysed.program, None, (analysis,), run=run))
+    try:
+        return analysis.named(rows)
+    finally:
+        analysis.enter(before)
+
+
+def _solved(analysed: Analysed) -> dict[int, list[Row]]:
+    participants = cast("tuple[Participant, ...]", analysed.companions)
+    shapes = Shapes(analysed.analysis, analysed.states)
+    return solve(analysed.program, shapes, participants, outputs_of(analysed.lowered))
+
+
+__all__ = ["found_by"]

@@ -1,0 +1,274 @@
+"""What analyses see while they run over one program: its nodes, the findings of the shape analysis, and each other.
+
+A question about a value is answered from one of three states. Of a node that the engine has visited before the one it
+is at, and of one that leads to it: the state of the iteration under way, which is final when the engine leaves the node
+for the last time. Of the node itself: the pass before. Of all others: the turn before. Only the first is optimistic,
+and it is about values that a run computed earlier: so no claim rests on itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, cast, overload
+
+from absint.analyses.conditions import spoken_of
+from absint.analyses.elements import bounds_of
+from absint.analyses.queries import ElementBounds, Q, Query, Reachable, ShapeOf, TripCount
+from absint.analyses.rows import Row, RowAnalysis
+from absint.analyses.summaries import Arguments, Summaries
+from absint.lattices.terms.expr import Expr
+from absint.lattices.value import BOTTOM, TOP, Value
+from absint.program.constructs import Gate, LoopHead
+from absint.program.folded import Body
+from absint.program.steps import LoopBody, Operand
+
+if TYPE_CHECKING:
+    from absint.program.graph import Node, Program
+    from absint.program.operations import Callee
+    from absint.shapes.interpretation import Interpretation
+    from absint.shapes.summaries import State
+
+Runner = Callable[["Frame"], Sequence[Sequence[Row]]]
+"""Gives the rows of the live analyses of a frame, in their order."""
+
+Finished = Mapping[int, Sequence[Row]]
+"""The states of analyses that have come to their fixpoint: for each, by its number, those of the nodes."""
+
+
+class Shapes(NamedTuple):
+    """The findings of the shape analysis about a program."""
+
+    analysis: Interpretation
+    states: Sequence[State]
+
+
+class Late(NamedTuple):
+    """A question whose answer is of the turn before."""
+
+    query: type[Query]
+    of: int
+    node: int
+    output: int
+
+
+class Call(NamedTuple):
+    """A call of a folded body: what each analysis gives to it, by number."""
+
+    body: Body
+    arguments: Arguments
+
+
+class Rows(Sequence[Row]):
+    """The rows of one of the analyses whose states the engine holds together."""
+
+    def __init__(self, states: Sequence[Sequence[Row]], place: int) -> None:
+        self._states, self._place = states, place
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @overload
+    def __getitem__(self, node: int) -> Row: ...
+    @overload
+    def __getitem__(self, node: slice) -> Sequence[Row]: ...
+    def __getitem__(self, node: int | slice) -> Row | Sequence[Row]:
+        if isinstance(node, slice):
+            return [self[at] for at in range(*node.indices(len(self)))]
+        state = self._states[node]
+        return state[self._place] if state else ()
+
+
+class Frame:
+    """A program that some analyses run over together, all in one direction."""
+
+    def __init__(
+        self,
+        program: Program,
+        shapes: Shapes | None,
+        participants: Sequence[RowAnalysis],
+        live: Sequence[int] = (0,),
+        finished: Finished | None = None,
+        *,
+        run: Runner,
+        call: Call | None = None,
+        summaries: Summaries | None = None,
+        outputs: Sequence[Operand] = (),
+        is_alone: bool = False,
+    ) -> None:
+        """`live` are the numbers of the participants that run; `finished` are the states of the turn before.
+
+        `run` runs the live analyses of a frame. `call` is set in the body of a folded call; `outputs` are those of the
+        model. One analysis that `is_alone` gets its states from the engine as they are.
+        """
+        self.program = program
+        self.nodes: Sequence[Node] = program.nodes
+        self.shapes = shapes
+        self.participants = tuple(participants)
+        self.live = tuple(live)
+        self.finished: Finished = finished or {}
+        self.run = run
+        self.call = call
+        self.outputs = outputs
+        self.summaries = summaries if summaries is not None else Summaries()
+        self.is_alone = is_alone
+        self.late: dict[Late, tuple[Query, ...]] = {}
+        """The answers of the turn before that somebody got."""
+        self.asked_itself = False
+        """Somebody asked about the node that is being visited."""
+        self.draft: Sequence[Row] = ()
+        """Rows of the node that is being visited, of the pass before."""
+        self._places = {number: place for place, number in enumerate(self.live)}
+        self._node = -1
+        self._states: Sequence[Sequence[Row]] = ()
+
+    def visit(self, node: int, states: Sequence[Sequence[Row]]) -> None:
+        """The engine is at the node; the state of a node has a row for each live analysis."""
+        self._node, self._states = node, states
+
+    # The shape analysis
+
+    def value(self, operand: Operand) -> Value:
+        """What the shape analysis knows of a value."""
+        node, output = operand
+        if node < 0:
+            return TOP
+        if self.shapes is None:
+            return self.nodes[node].value or TOP
+        state = self.shapes.states[node]
+        return state[output] if output < len(state) else BOTTOM
+
+    def bounds(self, operand: Operand) -> ElementBounds:
+        """Bounds of the elements of a value, by the shape analysis."""
+        return bounds_of(self.value(operand))
+
+    def is_dead(self, gate: int) -> bool:
+        """The shape analysis knows that no run enters the branch or body."""
+        return self.shapes is not None and self.shapes.states[gate][:1] == (BOTTOM,)
+
+    def is_closed(self, gate: int) -> bool:
+        """No run enters the branch or body, by some analysis."""
+        if self.is_dead(gate):
+            return True
+        known = (n for n in range(len(self.participants)) if n in self.finished or self._is_early(n, gate))
+        return any(self.participants[number].is_closed(gate, self._row(number, gate)) for number in known)
+
+    @cached_property
+    def spoken(self) -> Mapping[int, Mapping[Operand, int]]:
+        """For each gate and head of a Loop, the values that its condition speaks of, with their places in its row."""
+        found = {}
+        for number, item in enumerate(self.nodes):
+            step = item.step
+            if isinstance(step, Gate):
+                condition, truth, width = item.operands[0], step.taken, 1
+            elif isinstance(step, LoopHead):
+                condition, truth, width = item.operands[1], True, step.width
+            else:
+                continue
+            found[number] = {o: width + at for at, o in enumerate(spoken_of(self.nodes, condition, truth))}
+        return found
+
+    def _by_shapes(self, query: type[Query], node: int, output: int) -> Query | None:
+        if query is ShapeOf:
+            return ShapeOf(self.value((node, output)))
+        if query is ElementBounds:
+            return bounds_of(self.value((node, output)))
+        if query is Reachable:
+            return Reachable(self._is_reachable(node))
+        trips = self.shapes.analysis.trips.get(node) if query is TripCount and self.shapes is not None else None
+        return TripCount(trips, trips) if isinstance(trips, Expr) else None
+
+    def _is_reachable(self, node: int) -> bool:
+        gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
+        while gate >= 0:
+            if self.is_closed(gate):
+                return False
+            gate = self.nodes[gate].gate
+        return True
+
+    # Each other
+
+    def ask(self, query: type[Q], node: int, output: int) -> Q:
+        """What all analyses together know of an output of a node."""
+        if node < 0:
+            return query()
+        known = self._by_shapes(query, node, output)
+        told = self.told(query, node, output)
+        return told if known is None else told.meet(cast("Q", known))
+
+    def told(self, query: type[Q], node: int, output: int) -> Q:
+        """What the analyses know besides that of shapes."""
+        answer = query()
+        for number, participant in enumerate(self.participants):
+            found = tuple(participant.told(query, node, output, self._row(number, node)))
+            if not self._is_early(number, node):
+                self.late[Late(query, number, node, output)] = found
+            for each in found:
+                answer = answer.meet(each)
+        return answer
+
+    def _row(self, number: int, node: int) -> Row:
+        """The row of a node that may be used now."""
+        if not self._is_early(number, node):
+            rows = self.finished.get(number)
+            return () if rows is None else rows[node]
+        if node == self._node:
+            self.asked_itself = True
+            return self.draft[self._places[number]] if self.draft else ()
+        return self.rows(number)[node]
+
+    def rows(self, number: int) -> Sequence[Row]:
+        """The rows of one analysis in the iteration under way."""
+        return cast("Sequence[Row]", self._states) if self.is_alone else Rows(self._states, self._places[number])
+
+    def number_of(self, participant: RowAnalysis) -> int:
+        """The number of one of the participants."""
+        return next(number for number, one in enumerate(self.participants) if one is participant)
+
+    def _inside(self, body: Body, arguments: Arguments) -> Arguments:
+        """What a body gives back for these arguments."""
+        assert body.program is not None
+        call, summaries = Call(body, arguments), self.summaries
+        inner = Frame(body.program, None, self.participants, self.live, run=self.run, call=call, summaries=summaries)
+        rows = zip(self.live, self.run(inner), strict=True)
+        return {number: self.participants[number].results(body, own) for number, own in rows}
+
+    def called(self, participant: RowAnalysis, node: int, body: Callee) -> Row:
+        """The row of a folded call, from its summary; of nothing known if there is none."""
+        assert isinstance(body, Body)
+        arguments = {number: self.participants[number].arguments(node, self.rows(number)) for number in self.live}
+        found = self.summaries.of(self.participants, body, arguments, self._inside)
+        number = self.number_of(participant)
+        return participant.unknown(max(1, len(self.nodes[node].outputs))) if found is None else found[number]
+
+    def _is_early(self, number: int, node: int) -> bool:
+        if number not in self._places:
+            return False
+        now = self._node
+        return now in (-1, node) or self._positions[node] < self._positions[now] or node in self._backs.get(now, ())
+
+    @cached_property
+    def _positions(self) -> Sequence[int]:
+        order = self.program.visiting_order(reverse=self.participants[self.live[0]].direction != "forward").order
+        positions = [0] * len(order)
+        for position, node in enumerate(order):
+            positions[node] = position
+        return positions
+
+    @cached_property
+    def _backs(self) -> Mapping[int, frozenset[int]]:
+        """For each head of a loop the nodes of the body that lead back to it."""
+        steps = ((number, item.step) for number, item in enumerate(self.nodes))
+        return {n: frozenset(p for p, _ in step.back) for n, step in steps if isinstance(step, LoopBody)}
+
+    def is_outdated(self, finished: Finished) -> bool:
+        """Some answer of the turn before is another one now."""
+        return any(before != tuple(self._again(late, finished)) for late, before in self.late.items())
+
+    def _again(self, late: Late, finished: Finished) -> Iterator[Query]:
+        rows = finished.get(late.of)
+        row = () if rows is None else rows[late.node]
+        return self.participants[late.of].told(late.query, late.node, late.output, row)
+
+
+__all__ = ["Finished", "Frame", "Row", "Shapes"]

@@ -1,0 +1,131 @@
+"""Several analyses in one solver: a product over one graph, iterated until no answer changes, in turns.
+
+A turn runs all forward analyses together, then all backward ones. Within it, an answer about a value that was computed
+earlier is of the iteration under way: the engine visits a node again whenever one before it changes. An answer about a
+later value, or by an analysis of the other direction, is of the turn before; while such an answer changes, another turn
+follows. What two turns say holds of both, so it is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from absint.analyses.frame import Frame, Shapes
+from absint.analyses.participant import Participant
+from absint.analyses.rows import Row, RowAnalysis
+from absint.engine import Analysis, fixpoint
+
+if TYPE_CHECKING:
+    from absint.program.graph import Program
+    from absint.program.steps import Operand
+
+Parts = tuple[Row, ...]
+"""A row for each live analysis; empty if nothing has been computed."""
+
+MAX_TURNS: Final = 4
+
+MAX_PASSES: Final = 3
+"""Passes over one node, whose analyses ask each other about it."""
+
+
+class PartsLattice:
+    """Rows of several analyses, each in its own order."""
+
+    bottom: Parts = ()
+
+    def __init__(self, analyses: Sequence[RowAnalysis]) -> None:
+        self._analyses = analyses
+        self.top: Parts = tuple(analysis.unknown(1) for analysis in analyses)
+
+    def leq(self, a: Parts, b: Parts) -> bool:
+        if a is b or not a or not b:
+            return not a or a is b
+        return all(analysis.leq(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
+
+    def join(self, a: Parts, b: Parts) -> Parts:
+        if not a or not b:
+            return a or b
+        return tuple(analysis.join(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
+
+    def meet(self, a: Parts, b: Parts) -> Parts:
+        if not a or not b:
+            return ()
+        return tuple(analysis.meet(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
+
+    def widen(self, old: Parts, new: Parts) -> Parts:
+        return self.join(old, new)  # each analysis widens its own rows, in `Together.merge`
+
+
+class Together(Analysis[Parts]):
+    """The live analyses of a frame as one."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._analyses = [frame.participants[number] for number in frame.live]
+        self.direction = self._analyses[0].direction
+        self.lattice = PartsLattice(self._analyses)
+
+    def transfer(self, node: int, states: Sequence[Parts]) -> Parts:
+        frame = self._frame
+        frame.visit(node, states)
+        rows = [frame.rows(number) for number in frame.live]
+        frame.draft, frame.asked_itself = (), False
+        found = tuple([analysis.row(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
+        for _ in range(MAX_PASSES):
+            if not frame.asked_itself:
+                break
+            frame.draft, frame.asked_itself = found, False
+            again = tuple([analysis.row(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
+            if again == found:
+                break
+            found = again
+        return found
+
+    def merge(self, node: int, old: Parts, new: Parts, widen: bool) -> Parts:
+        if not old or not new:
+            return old or new
+        return tuple(
+            before if analysis.leq(after, before) else analysis.merged(node, before, after, widen)
+            for analysis, before, after in zip(self._analyses, old, new, strict=True)
+        )
+
+
+def solve(
+    program: Program,
+    shapes: Shapes | None,
+    participants: Sequence[Participant],
+    outputs: Sequence[Operand] = (),
+) -> dict[int, list[Row]]:
+    """The rows of each analysis by node, by its place among the participants. `outputs` are those of the model."""
+    groups = [[n for n, p in enumerate(participants) if p.direction == way] for way in ("forward", "backward")]
+    groups = [group for group in groups if group]
+    finished: dict[int, list[Row]] = {}
+    for _ in range(MAX_TURNS):
+        frames = []
+        for group in groups:
+            frame = Frame(program, shapes, participants, group, dict(finished), run=run, outputs=outputs)
+            frames.append(frame)
+            for number, rows in enumerate(run(frame)):
+                place, participant = group[number], participants[group[number]]
+                before = finished.get(place)
+                finished[place] = rows if before is None else list(map(participant.meet, rows, before))
+        if not any(frame.is_outdated(finished) for frame in frames):
+            break
+    return finished
+
+
+def run(frame: Frame) -> list[list[Row]]:
+    """The states of the live analyses of a frame, in their order."""
+    live = (frame.participants[number] for number in frame.live)
+    analyses = [analysis for analysis in live if isinstance(analysis, Participant)]
+    before = [analysis.enter(frame) for analysis in analyses]
+    try:
+        states = fixpoint(frame.program, Together(frame)).states
+    finally:
+        for analysis, outer in zip(analyses, before, strict=True):
+            analysis.enter(outer)
+    return [[state[place] if state else () for state in states] for place in range(len(analyses))]
+
+
+__all__ = ["MAX_TURNS", "PartsLattice", "Together", "run", "solve"]
