@@ -54,6 +54,7 @@ PUBLIC = {
     *("DType", "Dim", "Shape", "Tensor", "eq", "ne", "parse", "Op", "Rule", "RuleError", "TABLE", "Table", "rule"),
     *(
         "Analysis",
+        "BackwardAnalysis",
         "ForwardAnalysis",
         "GraphAnalysis",
         "IterationPolicy",
@@ -62,6 +63,7 @@ PUBLIC = {
         "LawError",
         "check_laws",
     ),
+    *("ElementBounds", "Query", "Reachable", "ShapeOf", "TripCount"),
     *("POLICIES", "Timings", "purge"),
 }
 ENGINE = {
