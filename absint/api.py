@@ -26,12 +26,11 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     import onnx
 
-    from absint.analyses.advising import Adviser
     from absint.analyses.participant import Participant
     from absint.dynamizing.dynamize import Dynamized
     from absint.lattices.logic.relation import Relation
     from absint.program.lowered import Lowered
-    from absint.shapes.advice import Advice
+    from absint.shapes.advised import Companions
     from absint.shapes.inputs import Inputs
     from absint.shapes.sizes import Sizes
     from absint.shapes.timings import Timings
@@ -128,12 +127,11 @@ def analyze(
     for node, value in inputs.values.items():
         lowered.program.nodes[node].value = value
     with phase("rounds"):
-        adviser, advice = None, None
+        companions = None
         if with_:
-            from absint.analyses.advising import Adviser, begun
+            from absint.analyses.advising import begun
 
-            adviser = Adviser(lowered, with_)
-            advice, facts = begun(lowered, facts, adviser)
+            companions, facts = begun(lowered, facts, with_)
         if policy.sound:
             rounds = run_rounds(
                 lowered,
@@ -143,18 +141,18 @@ def analyze(
                 trace=trace,
                 refine=bool(refine),
                 timings=timings,
-                advice=advice,
+                advice=None if companions is None else companions.advice,
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
-    result = _result(loaded, lowered, inputs, rounds, assumptions, adviser, advice, with_)
+    result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     if (refine == "smt" or rounds.choices) and not rounds.conflict and not given.reached:
         from absint.queries.smt_refinement import settle, settle_choices
 
         more = settle(result) if refine == "smt" else settle_choices(result)
         if more:
             rounds = Rounds((*rounds.rounds, *more))
-            result = _result(loaded, lowered, inputs, rounds, assumptions, adviser, advice, with_)
+            result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
         defaults=defaults, premises=premises, with_=with_,
@@ -195,12 +193,10 @@ def _result(
     inputs: Inputs,
     rounds: Rounds,
     assumptions: Sequence[Relation],
-    adviser: Adviser | None,
-    advice: Advice | None,
-    with_: Sequence[Participant],
+    companions: Companions | None,
 ) -> Result:
     result = Result(loaded, lowered, inputs, rounds, assumptions)
-    result.adviser, result.advice, result.companions = adviser, advice, tuple(with_)
+    result.companions = companions
     return result
 
 

@@ -21,7 +21,7 @@ from absint.lattices.value import Tensor
 from absint.program.constructs import Gate
 from absint.program.limits import CHECK
 from absint.shapes.advice import Advice, Finding
-from absint.shapes.advised import advised, interpreter
+from absint.shapes.advised import Companions, advised, interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import Round, lasting, solved
 from absint.transfer.stated import Within
@@ -45,7 +45,7 @@ class Adviser:
         return _Telling(self._lowered, shapes, self._participants, finished).advice()
 
 
-def begun(lowered: Lowered, facts: Facts, adviser: Adviser) -> tuple[Advice, Facts]:
+def begun(lowered: Lowered, facts: Facts, participants: Sequence[Participant]) -> tuple[Companions, Facts]:
     """What the shape analysis and others tell each other before anything is refined; the facts with what they found."""
 
     def run(advice: Advice) -> Round | None:
@@ -54,8 +54,9 @@ def begun(lowered: Lowered, facts: Facts, adviser: Adviser) -> tuple[Advice, Fac
         states = solved(lowered, analysis, CHECK)
         return None if states is None else Round(analysis, states)
 
+    adviser = Adviser(lowered, participants)
     advice, _ = advised(run, adviser)
-    return advice, advice.with_facts(facts)
+    return Companions(tuple(participants), adviser, advice), advice.with_facts(facts)
 
 
 class _Telling:

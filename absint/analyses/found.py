@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
     """See `absint.Result.found_by`."""
-    number = next((number for number, one in enumerate(analysed.companions) if one is analysis), None)
+    number = next((number for number, one in enumerate(_companions(analysed)) if one is analysis), None)
     if number is None:
         raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
     rows = analysed.once(_solved)[number]
@@ -28,8 +28,13 @@ def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
         analysis.enter(before)
 
 
+def _companions(analysed: Analysed) -> tuple[Participant, ...]:
+    known = analysed.companions
+    return () if known is None else cast("tuple[Participant, ...]", known.analyses)
+
+
 def _solved(analysed: Analysed) -> dict[int, list[Row]]:
-    participants = cast("tuple[Participant, ...]", analysed.companions)
+    participants = _companions(analysed)
     shapes = Shapes(analysed.analysis, analysed.states)
     return solve(analysed.program, shapes, participants, outputs_of(analysed.lowered))
 

@@ -17,7 +17,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.queries.outcomes import Check, Discharged, Failure, Outcome
 from absint.shapes.advice import NO_ADVICE, Advice
-from absint.shapes.advised import advised, interpreter
+from absint.shapes.advised import Adviser, advised, interpreter
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import Round, solved
 from absint.shapes.sizes import given
@@ -77,9 +77,9 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
         return Check(sizes, Outcome.FAILS, failure=Failure(never.origin, never.reason), assuming=assumed)
     run = bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None)
     found = _checked(analysed, sizes, run)
-    if analysed.adviser is None or zeros or found.outcome is not Outcome.HOLDS:
+    if analysed.companions is None or zeros or found.outcome is not Outcome.HOLDS:
         return found
-    return _advised(analysed, sizes, found)
+    return _advised(analysed, sizes, found, analysed.companions.adviser)
 
 
 def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
@@ -105,10 +105,9 @@ def _checked(analysed: Analysed, sizes: Mapping[str, int], run: Round) -> Check:
     return Check(sizes, outcome, shapes, None, failures, broken, assuming=assumed)
 
 
-def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check) -> Check:
+def _advised(analysed: Analysed, sizes: Mapping[str, int], plain: Check, adviser: Adviser) -> Check:
     """The check with what other analyses find at these sizes, and what they discharge of the plain one."""
-    assert analysed.adviser is not None
-    advice, run = advised(lambda advice: bound(analysed, sizes, advice=advice), analysed.adviser)
+    advice, run = advised(lambda advice: bound(analysed, sizes, advice=advice), adviser)
     assert run is not None
     found = _checked(analysed, sizes, run)
     left = {(failure.origin.node, failure.reason) for failure in found.possible_failures}

@@ -150,7 +150,7 @@ def _run(analysed: Analysed, last: Round, settled: Sequence[Settled]) -> Round:
     held = frozenset(r.substitute(facts.mapping) for r in (*relations, *(item.relation for item in last.learned)))
     values = frozenset((s.atom, s.value) for s in settled if s.value is not None)
     program = analysed.program
-    how = interpreter(program, facts, analysed.advice)
+    how = interpreter(program, facts, None if analysed.companions is None else analysed.companions.advice)
     analysis = ShapeAnalysis(program, facts, simplify=Settling(held, values), interpreter=how)
     return Round(analysis, fixpoint(program, analysis).states, (*last.learned, *(s.learned for s in settled)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import BOTTOM
 from absint.shapes.advice import MAX_TURNS, NO_ADVICE, Advice
 from absint.shapes.analysis import interpret
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 Adviser = Callable[[Round], Advice]
 """Runs other analyses on a round that rests on declarations alone."""
+
+
+class Companions(NamedTuple):
+    """Analyses that run together with that of shapes."""
+
+    analyses: tuple[object, ...]
+    adviser: Adviser
+    advice: Advice
+    """What they told it before anything was refined."""
 
 
 def interpreter(program: Program, facts: Facts, advice: Advice | None) -> Transfer:
@@ -57,4 +67,4 @@ def advised(run: Callable[[Advice], Round | None], adviser: Adviser) -> tuple[Ad
     return advice, last
 
 
-__all__ = ["Adviser", "advised", "interpreter"]
+__all__ = ["Adviser", "Companions", "advised", "interpreter"]

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from absint.program.graph import Node, Program, Scope
     from absint.program.lowered import Lowered
     from absint.program.steps import Operand
-    from absint.shapes.advice import Advice
-    from absint.shapes.advised import Adviser
+    from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.input_elements import InputElement
     from absint.shapes.inputs import Inputs
@@ -65,12 +64,8 @@ class Analysed:
         """The runs of the analysis: on the declarations alone, then with facts from requirements."""
         self.assumptions = tuple(assumptions)
         """Assumptions of the caller about the input symbols."""
-        self.adviser: Adviser | None = None
-        """Runs the analyses that were given to `absint.analyze`, for the shape analysis."""
-        self.advice: Advice | None = None
-        """What they told it."""
-        self.companions: tuple[object, ...] = ()
-        """These analyses."""
+        self.companions: Companions | None = None
+        """The analyses that were given to `absint.analyze`, and what they told that of shapes."""
         self.symbols = tuple(inputs.symbols)
         """The sizes that the inputs name, in order of appearance."""
         self._parameters = inputs.parameters

@@ -264,8 +264,8 @@ def _recorded(analysed: Analysed) -> Recorded:
         runs[0].refused(error.node, error.reason)
     if errors:
         runs[0].constraints.sort(key=lambda c: c.origin.node)
-    if analysed.advice is not None:
-        runs[0].found(analysed.advice.findings)
+    if analysed.companions is not None:
+        runs[0].found(analysed.companions.advice.findings)
     given = list(premises(inputs, analysed.assumptions))
     symbols = tuple(inputs.symbols)
     base = ConstraintSet([*given, *runs[0].constraints], symbols=symbols, possible_failures=runs[0].possible_failures)
