@@ -9,7 +9,7 @@ NaN stands for every result on which kernels or platforms may differ: the larger
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, copysign, floor, inf, isinf, isnan, nan, nextafter, sqrt
 from struct import pack, unpack
@@ -129,6 +129,11 @@ class Span(NamedTuple):
         """No member is a number."""
         return self.lo > self.hi
 
+    @property
+    def has_finite(self) -> bool:
+        """Some member is finite, if an end is not."""
+        return self.lo != self.hi
+
     def join(self, other: Span) -> Span:
         return Span(min(self.lo, other.lo, key=order), max(self.hi, other.hi, key=order), self.nan or other.nan)
 
@@ -178,11 +183,27 @@ def binary_span(form: Format, op: str, a: Span, b: Span) -> Span:
         missing = (a.has(0) and b.has(0)) or (_unbounded(a) and _unbounded(b))
         if order(b.lo) <= order(-0.0) and order(b.hi) >= order(0.0):
             return Span(-inf, inf, missing or a.nan or b.nan)
-    ends = [rounded(form, BINARY[op](x, y)) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    known = [end for end in ends if not isnan(end)]
+    known = [rounded(form, end) for x in (a.lo, a.hi) for y in (b.lo, b.hi) for end in _near_end(op, a, b, x, y)]
     if not known:
         return NOTHING
     return Span(min(known, key=order), max(known, key=order), missing or a.nan or b.nan)
+
+
+def _near_end(op: str, a: Span, b: Span, x: float, y: float) -> Iterator[float]:
+    """The result at an end of both spans. Where it is NaN, those beside it: 0 by finite numbers, and their like."""
+    result = BINARY[op](x, y)
+    if not isnan(result):
+        yield result
+        return
+    sign = copysign(1.0, x) * copysign(1.0, y)
+    if op == "*":  # 0 and an infinity
+        if (a if isinf(x) else b).has_finite:
+            yield copysign(0.0, sign)
+        return
+    if a.has_finite:
+        yield copysign(0.0, sign)
+    if b.has_finite:
+        yield copysign(inf, sign)
 
 
 def _extreme_span(op: str, a: Span, b: Span) -> Span:

@@ -291,3 +291,24 @@ def test_a_term_over_the_budget_is_unknown() -> None:
         term = floats.binary("*", floats.binary("+", term, floats.of("float32", M)), floats.constant("float32", 1.1))
     assert term is None
     assert float_casts.integer(term).is_unknown
+
+
+def test_spans_of_infinities_and_zeros_hold_every_result() -> None:
+    """As 0 times any number: at both ends of the numbers it is NaN, and 0 between them."""
+    marks = [-math.inf, -3.0, -0.0, 0.0, 2.0, math.inf]
+    spans = [ieee.Span(lo, hi) for at, lo in enumerate(marks) for hi in marks[at:]]
+    for op, apply in ieee.BINARY.items():
+        for a in spans:
+            for b in spans:
+                found = ieee.binary_span("float64", op, a, b)
+                for x in marks:
+                    for y in marks:
+                        if not (_within(a, x) and _within(b, y)) or (op in ("max", "min") and x == y == 0):
+                            continue
+                        result = apply(x, y)
+                        assert found.nan if math.isnan(result) else _within(found, result), (op, a, b, x, y, found)
+    assert ieee.binary_span("float64", "*", ieee.Span(0.0, 0.0), ieee.Span(math.inf, math.inf)) == ieee.NOTHING
+
+
+def _within(span: ieee.Span, value: float) -> bool:
+    return ieee.order(span.lo) <= ieee.order(value) <= ieee.order(span.hi)
