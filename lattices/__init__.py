@@ -3,6 +3,7 @@
     terms/         symbolic integers in normal form
     logic/         relations over them, and what is known
     text/          one grammar for both: parse and print
+    domains/       domains of plain values for analyses of one's own: intervals, sets, maps, products
     operators      what Python's operators, `str()` and `Dim(text)` compute, for the classes in terms and logic
     deadline       a time limit that every layer looks at
     records        named tuples that cost little to define
