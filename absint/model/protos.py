@@ -137,16 +137,25 @@ def attribute_key(
     op_type: str, family: Hashable, outputs: int, attributes: Sequence[AttributeMessage]
 ) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; a large tensor counts by its type and dims."""
-    parts: list[object] = [op_type, family, outputs]
-    for attribute in attributes:
-        kind = attribute.type
-        if kind == kinds.TENSOR and prod(attribute.t.dims[:]) > MAX_ELEMENTS:
-            parts.append((attribute.name, attribute.t.data_type, tuple(attribute.t.dims)))
-        elif kind == kinds.GRAPH:
-            parts.append(attribute.name)
-        else:
-            parts.append(attribute.SerializeToString())
-    return tuple(parts)
+    if not family and op_type not in _HOLDING:
+        return (op_type, family, outputs, *[attribute.SerializeToString() for attribute in attributes])
+    return (op_type, family, outputs, *map(_attribute_key, attributes))
+
+
+_HOLDING: Final = frozenset({"Constant", "If", "Loop", "Scan", "SequenceMap"})
+"""Operators of ai.onnx with graphs, or tensors of any size, in their attributes."""
+
+
+def _attribute_key(attribute: AttributeMessage) -> object:
+    kind = attribute.type
+    if kind == kinds.TENSOR:
+        tensor = attribute.t
+        dims = tensor.dims[:]
+        if prod(dims) > MAX_ELEMENTS:
+            return attribute.name, tensor.data_type, tuple(dims)
+    elif kind == kinds.GRAPH:
+        return attribute.name
+    return attribute.SerializeToString()
 
 
 def is_elsewhere(attribute: AttributeMessage) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.protos import decode_attribute, domain_of, is_elsewhere
@@ -16,6 +17,22 @@ from absint.transfer.op import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.messages import AttributeMessage, NodeMessage, TensorMessage
+    from absint.model.schemas import Form
+    from absint.model.signatures import Signature
+    from absint.transfer.rule import Rule
+
+
+class _Operator(NamedTuple):
+    """All that the operations of an operator have in common."""
+
+    rule: Rule | None
+    types: Signature | None = None
+    form: Form | None = None
+    is_standard: bool = False
+    """The rule is a shipped one."""
+    has_schema: bool = False
+    is_function: bool = False
+    """It has no rule, and a function as its body."""
 
 
 class Instances:
@@ -26,6 +43,7 @@ class Instances:
         self._lookup = lookup
         self._report = report
         self._constant = constant
+        self._operators: dict[tuple[str, str, int], _Operator] = {}
 
     def operation(
         self,
@@ -60,18 +78,20 @@ class Instances:
         self, node: NodeMessage, attributes: Sequence[AttributeMessage], version: int, place: Callable[[], str]
     ) -> Operation | None:
         domain, op_type = domain_of(node.domain), node.op_type
-        rule = self._lookup.rule(domain, op_type, version)
+        known = self._operators.get((domain, op_type, version))
+        if known is None:
+            known = self._operators[domain, op_type, version] = self._operator(domain, op_type, version)
+        rule, types, outputs = known.rule, known.types, len(node.output)
         if rule is None:
-            if schemas.function_body(domain, op_type, version) is not None:
+            if known.is_function:
                 return None
             rule = self._lookup.last_resort(domain, op_type, version, attributes)
-        decoded, outputs = self.decoded(attributes), len(node.output)
-        if rule is None or rule is not shipped().lookup(domain, op_type, version):
-            types = schemas.signature(domain, op_type, version) if rule is None or rule.inferred else None
+            types = types if rule is None or rule.inferred else None
+        decoded = self.decoded(attributes)
+        if not known.is_standard:
             return Operation(domain, op_type, version, rule, decoded, outputs, types=types)
         fatal, harmless = schemas.departures(domain, op_type, version, {a.name: a.type for a in attributes})
-        form = schemas.form(domain, op_type, version)
-        for text in () if form is not None else fatal:
+        for text in () if known.has_schema else fatal:
             self._report.warn("malformed-node", place(), f"{text}; runtimes refuse it")
         for text in harmless:
             self._report.note("node-form", place(), text)
@@ -85,8 +105,25 @@ class Instances:
             (*fatal, *harmless),
             malformed=fatal,
             is_standard=True,
-            form=form or schemas.contrib_form(domain, op_type, rule),
-            types=schemas.signature(domain, op_type, version, rule),
+            form=known.form,
+            types=types,
+        )
+
+    def _operator(self, domain: str, op_type: str, version: int) -> _Operator:
+        rule = self._lookup.rule(domain, op_type, version)
+        if rule is None:
+            is_function = schemas.function_body(domain, op_type, version) is not None
+            types = None if is_function else schemas.signature(domain, op_type, version)
+            return _Operator(None, types, is_function=is_function)
+        if rule is not shipped().lookup(domain, op_type, version):
+            return _Operator(rule, schemas.signature(domain, op_type, version) if rule.inferred else None)
+        form = schemas.form(domain, op_type, version)
+        return _Operator(
+            rule,
+            schemas.signature(domain, op_type, version, rule),
+            form or schemas.contrib_form(domain, op_type, rule),
+            is_standard=True,
+            has_schema=form is not None,
         )
 
     def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:

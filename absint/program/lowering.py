@@ -180,12 +180,13 @@ class Lowerer:
         depth, own, remaining = len(frames), names.__getitem__, frame.nodes
         for node, number in zip(remaining, frame.numbers, strict=False):
             attributes: Sequence[AttributeMessage]
+            inputs: Sequence[str]
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
                 inputs, outputs, attributes = node.input, node.output, node.tail.attribute
                 key = (node.tail, len(outputs))
             else:  # one slice of protobuf is faster than single reads
-                inputs, outputs, attributes = list(node.input[:]), tuple(node.output[:]), node.attribute
+                inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute
                 if attributes or functions:
                     if attributes and formals is not None:
                         attributes = resolved(attributes, formals)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, MAX_DEPTH, VARINT, Field, MalformedError, fields, varint
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
-from absint.model.wire.read_nodes import Nodes
+from absint.model.wire.read_nodes import SHORT, Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
 from absint.model.wire.read_types import Claims, read_infos
-from absint.model.wire.scalars import Content, Parts, each, signed, text
+from absint.model.wire.scalars import Content, Parts, Place, each, signed, text
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
-_OF_GRAPH: Final = (_NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE)
-
+_COPIED: Final = (_NODE, _INPUT, _OUTPUT, _VALUE_INFO)
+_FOUND: Final = (_INITIALISER, _SPARSE)
+_OTHER: Final = (False, None)
 
 MAX_KEPT: Final = 1 << 12
 """Bytes of the versions of domains that are kept."""
@@ -52,43 +53,51 @@ def read_graph(data: Content, parts: Parts, depth: int) -> Graph:
     """A graph without its weights."""
     if depth > MAX_DEPTH:
         raise MalformedError(parts[0][0], f"more than {MAX_DEPTH} messages and groups inside each other")
-    found = _delimited(data, parts, _OF_GRAPH, depth)
+    found = _delimited(data, parts, depth)
     below = depth + 1
     return Graph(
         Nodes(data, found[_NODE], below, read_graph),
-        [read_tensor(data, (span,), below) for span in found[_INITIALISER]],
-        [read_sparse(data, (span,), below) for span in found[_SPARSE]],
+        [read_tensor(data, (span,), below) for span in _spans(found[_INITIALISER])],
+        [read_sparse(data, (span,), below) for span in _spans(found[_SPARSE])],
         read_infos(data, found[_INPUT], below),
         read_infos(data, found[_OUTPUT], below),
         Claims(data, found[_VALUE_INFO], below),
     )
 
 
-def _delimited(data: Content, parts: Parts, numbers: Collection[int], depth: int) -> dict[int, list[tuple[int, int]]]:
-    """The places of the delimited fields of these numbers, all below 16."""
-    found: dict[int, list[tuple[int, int]]] = {number: [] for number in numbers}
-    by_tag = {number << 3 | DELIMITED: places for number, places in found.items()}
+def _delimited(data: Content, parts: Parts, depth: int) -> dict[int, list[Place]]:
+    """The nodes and declared types of a graph, copied unless they are long, and where its tensors stand."""
+    found: dict[int, list[Place]] = {number: [] for number in (*_COPIED, *_FOUND)}
+    by_tag = {number << 3 | DELIMITED: (number in _COPIED, places) for number, places in found.items()}
     for at, end in parts:
+        last = end - 2
         while at < end:
-            places = by_tag.get(data[at])
-            if places is None or at + 2 >= end:  # another field, or one without a byte
+            tag = data[at]
+            is_copied, places = by_tag.get(tag, _OTHER)
+            if places is None or at >= last:  # another field, or one without a byte
                 field = next(fields(data, at, end, depth))
                 if field.wire == DELIMITED and field.number in found:
                     found[field.number].append((field.start, field.end))
                 at = field.end
                 continue
-            length, start = data[at + 1], at + 2
-            if length > 127:
-                second = data[start]
-                if second < 128:
-                    length, start = length & 127 | second << 7, start + 1
-                else:
-                    length, start = varint(data, at + 1, end, 5)
-            at = start + length
+            append, longest = places.append, SHORT if is_copied else -1
+            while at < last and data[at] == tag:  # fields of a number come in long runs
+                length, start = data[at + 1], at + 2
+                if length > 127:
+                    second = data[start]
+                    if second < 128:
+                        length, start = length & 127 | second << 7, start + 1
+                    else:
+                        length, start = varint(data, at + 1, end, 5)
+                at = start + length
+                append(data[start:at] if length <= longest else (start, at))
             if at > end:
                 raise MalformedError(start, f"a field of {length:,} bytes, and {end - start:,} are left")
-            places.append((start, at))
     return found
+
+
+def _spans(places: Sequence[Place]) -> list[tuple[int, int]]:
+    return [place for place in places if isinstance(place, tuple)]
 
 
 def _read_opset(data: Content, around: Field, depth: int) -> Opset:
@@ -117,7 +126,11 @@ def _read_function(data: Content, around: Field, depth: int) -> Function:
     function.name, function.domain, function.overload = ((names[number] or [""])[-1] for number in (1, 10, 13))
     function.input, function.output = names[4], names[5]
     below = depth + 1
-    function.node = list(Nodes(data, [(field.start, field.end) for field in found[7]], below, read_graph))
+    places: list[Place] = [
+        data[field.start : field.end] if field.end - field.start <= SHORT else (field.start, field.end)
+        for field in found[7]
+    ]
+    function.node = list(Nodes(data, places, below, read_graph))
     function.opset_import = [_read_opset(data, field, below) for field in found[9]]
     function.attribute_proto = [
         read_attribute(data, ((field.start, field.end),), below, read_graph) for field in found[11]

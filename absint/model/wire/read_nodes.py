@@ -14,12 +14,12 @@ from typing import Final, overload
 from absint.model.wire.fields import DELIMITED, Field, MalformedError, varint
 from absint.model.wire.graphs import Node
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
-from absint.model.wire.scalars import Content, each, text
+from absint.model.wire.scalars import Content, Place, each, text
 
 _INPUT: Final = 1 << 3 | DELIMITED
 _OUTPUT: Final = 2 << 3 | DELIMITED
 _NAME: Final = 3 << 3 | DELIMITED
-_SHORT: Final = 2 * MAX_TAIL
+SHORT: Final = 2 * MAX_TAIL
 """Bytes of the longest node that is not read at once."""
 
 _TAIL: Final = frozenset({4, 5, 7, 8})
@@ -39,10 +39,9 @@ class Nodes(Sequence[Node]):
 
     __slots__ = ("_depth", "_items", "_read_graph")
 
-    def __init__(self, data: Content, spans: Iterable[tuple[int, int]], depth: int, read_graph: ReadGraph) -> None:
+    def __init__(self, data: Content, places: Iterable[Place], depth: int, read_graph: ReadGraph) -> None:
         self._items: list[bytes | Node] = [
-            data[start:end] if end - start <= _SHORT else _any(data, start, end, depth, read_graph)
-            for start, end in spans
+            place if isinstance(place, bytes) else _any(data, *place, depth, read_graph) for place in places
         ]
         self._depth = depth
         self._read_graph = read_graph
@@ -157,4 +156,4 @@ def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph)
     return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
 
 
-__all__ = ["Nodes"]
+__all__ = ["SHORT", "Nodes"]

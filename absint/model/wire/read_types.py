@@ -8,7 +8,7 @@ from typing import Final, overload
 from absint.errors import ModelError
 from absint.lattices.terms.kept import Kept
 from absint.model.wire.fields import DELIMITED, VARINT, MalformedError
-from absint.model.wire.scalars import LARGE, Content, Parts, each, signed, signed32, text
+from absint.model.wire.scalars import LARGE, Content, Parts, Place, contents, each, signed, signed32, text
 from absint.model.wire.types import (
     NO_TYPE,
     Dim,
@@ -41,8 +41,8 @@ class Claims(Sequence[ValueInfo]):
 
     __slots__ = ("_contents", "_depth", "_read")
 
-    def __init__(self, data: Content, spans: Iterable[tuple[int, int]], depth: int) -> None:
-        self._contents: list[bytes] | None = [data[start:end] for start, end in spans]
+    def __init__(self, data: Content, places: Iterable[Place], depth: int) -> None:
+        self._contents: list[bytes] | None = contents(data, places)
         self._depth = depth
         self._read: list[ValueInfo] = []
 
@@ -71,9 +71,9 @@ class Claims(Sequence[ValueInfo]):
         return self._read
 
 
-def read_infos(data: Content, spans: Iterable[tuple[int, int]], depth: int) -> list[ValueInfo]:
+def read_infos(data: Content, places: Iterable[Place], depth: int) -> list[ValueInfo]:
     """The declared types of values, at these places."""
-    return [_usual(data[start:end]) or _any(data, start, end, depth) for start, end in spans]
+    return [_usual(item) or _any(item, 0, len(item), depth) for item in contents(data, places)]
 
 
 def _usual(content: bytes) -> ValueInfo | None:

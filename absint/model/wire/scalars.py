@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from mmap import mmap
 from types import MappingProxyType
@@ -30,6 +30,9 @@ Content: TypeAlias = bytes | mmap
 
 Parts: TypeAlias = Sequence[tuple[int, int]]
 """The places of a message: several if its field occurs several times, since a parser merges these."""
+
+Place: TypeAlias = bytes | tuple[int, int]
+"""A message: its content, or where it stands."""
 
 Runs: TypeAlias = Mapping[int, re.Pattern[bytes]]
 """Patterns of runs of fields, by their first byte."""
@@ -80,6 +83,11 @@ def text(content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError:
         return content  # type: ignore[return-value]
+
+
+def contents(data: Content, places: Iterable[Place]) -> list[bytes]:
+    """The contents of messages."""
+    return [place if isinstance(place, bytes) else data[place[0] : place[1]] for place in places]
 
 
 def content_of(text: str | bytes) -> bytes:
@@ -141,6 +149,6 @@ def floats(data: Content, found: Sequence[Field], size: int, most: int | None = 
 
 
 __all__ = [
-    "LARGE", "RUN", "Content", "Parts", "Runs", "content_of", "each", "floats", "integers", "runs_of", "signed",
-    "signed32", "text",
+    "LARGE", "RUN", "Content", "Parts", "Place", "Runs", "content_of", "contents", "each", "floats", "integers",
+    "runs_of", "signed", "signed32", "text",
 ]  # fmt: skip
