@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from secrets import token_bytes
+from os import urandom
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from onnx import ModelProto, TensorProto
@@ -42,7 +42,7 @@ class Outline:
 
     def __init__(self, data: Data) -> None:
         """Raises MalformedError and DecodeError if the data are no model."""
-        self._mark = token_bytes(16)
+        self._mark = urandom(16)
         self._places: list[Sequence[Span]] = []
         self.model = ModelProto()
         self.model.ParseFromString(_outlined(data, 0, len(data), ModelProto.DESCRIPTOR, self._keep))

@@ -28,9 +28,11 @@ def input_fault(info: ValueInfoMessage, value: Value) -> str:
 def initialiser_fault(tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     fault = _data_fault(tensor, value)
-    stated = None if fault or declared is None else read_type(declared.type)
-    if not isinstance(stated, Tensor):
+    if fault or declared is None:
         return fault
+    stated = read_type(declared.type)
+    if not isinstance(stated, Tensor):
+        return ""
     if stated.dtype not in (DType.UNDEFINED, value.dtype):
         return f"it is declared {stated.dtype}, and its initialiser is {value.dtype}"
     if stated.shape is value.shape or stated.shape.rank is None or value.shape.rank is None or _fits(stated, value):

@@ -61,7 +61,7 @@ class Attribute:
         self._content = b""
 
     def HasField(self, name: str) -> bool:  # noqa: N802
-        """It has a tensor `t`, a sparse tensor `sparse_tensor`, or a graph `g`."""
+        """It has a tensor `t`, a sparse tensor `sparse_tensor`, a graph `g`, or a type `tp`."""
         return getattr(self, name) is not _NOTHING[name]
 
     def SerializeToString(self) -> bytes:  # noqa: N802
@@ -151,7 +151,7 @@ class Graph:
 
 
 NO_GRAPH: Final = Graph()
-_NOTHING: Final[Mapping[str, object]] = {"g": NO_GRAPH, "t": NO_TENSOR, "sparse_tensor": NO_SPARSE}
+_NOTHING: Final[Mapping[str, object]] = {"g": NO_GRAPH, "t": NO_TENSOR, "tp": NO_TYPE, "sparse_tensor": NO_SPARSE}
 
 
 class Function:

@@ -29,6 +29,12 @@ MAX_TAIL: Final = 1 << 14
 KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
+MAX_SHARED: Final = 1 << 7
+"""Bytes of the longest attribute that tails share."""
+
+_ATTRIBUTES: Final[Kept[bytes, Attribute]] = Kept(1 << 16)
+"""Short attributes by their bytes: most operators differ in one of several."""
+
 _RUNS: Final = runs_of(floats=(7,), varints=(8,))
 _UNIQUE: Final = count()
 
@@ -45,13 +51,27 @@ def read_tail(data: Content, found: Sequence[Field], depth: int, read_graph: Rea
     attributes = []
     for field in found:
         if field.number == 5:
-            attributes.append(read_attribute(data, ((field.start, field.end),), depth + 1, read_graph))
+            attributes.append(_shared(data, field, depth + 1, read_graph))
         else:
             texts[field.number] = text(data[field.start : field.end])
     tail = Tail(texts[4], texts[7], texts[8], attributes)
     if content and not any(attribute.HasField("g") for attribute in attributes):
         KEPT.add(content, len(content), tail)
     return tail
+
+
+def _shared(data: Content, field: Field, depth: int, read_graph: ReadGraph) -> Attribute:
+    """The attribute in a field; one object for equal bytes if it is short and holds no message."""
+    part = (field.start, field.end)
+    if field.end - field.start > MAX_SHARED:
+        return read_attribute(data, (part,), depth, read_graph)
+    content = data[field.start : field.end]
+    found = _ATTRIBUTES.get(content)
+    if found is None:
+        found = read_attribute(data, (part,), depth, read_graph)
+        if not any(map(found.HasField, ("t", "g", "tp", "sparse_tensor"))):
+            _ATTRIBUTES.add(content, len(content), found)
+    return found
 
 
 def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGraph) -> Attribute:
