@@ -61,7 +61,7 @@ def _row(data: Data, at: int) -> str:
     value = data["values"][at]
     return (
         f'<tr><th scope="row">{_value(at, value["name"])}</th><td class="shape">{written(value["type"])} '
-        f'{written(_shape(data, value))}</td><td class="shape only-script" data-shape="{at}"></td></tr>'
+        f'{written(_shape(data, value))}</td><td class="shape now only-script" data-shape="{at}"></td></tr>'
     )
 
 

@@ -2,8 +2,8 @@
 
     python examples/bert/make.py [FOLDER]
 
-The position table has 64 rows, as a real one has 512. In the second file the last Reshape has a constant where the batch
-should be, as a tracer leaves it that saw a batch of 1, and the output is still declared `[batch, seq, 16]`.
+The position table has 64 rows, as a real one has 512. In the second file the last Reshape has a constant where the
+batch should be, as a tracer leaves it that saw a batch of 1, and the output is still declared `[batch, seq, 16]`.
 """
 
 import sys

@@ -69,8 +69,8 @@ function showTotals() {
   const top = heaviest(state.values, 5);
   replace("totals",
     element("dl", {},
-      element("dt", {}, "arithmetic"), element("dd", { id: "flops" }, `${open ? "at least " : ""}${amount(sum, "FLOP")}`, open ? element("small", {}, ` (${open} ${open === 1 ? "node depends" : "nodes depend"} on a run)`) : ""),
-      element("dt", {}, "peak of activations"), element("dd", { id: "peak" }, isNumber(peak) ? amount(peak, "B") : "only a run tells")),
+      element("dt", {}, "arithmetic"), element("dd", { id: "flops", class: "now" }, `${open ? "at least " : ""}${amount(sum, "FLOP")}`, open ? element("small", {}, ` (${open} ${open === 1 ? "node depends" : "nodes depend"} on a run)`) : ""),
+      element("dt", {}, "peak of activations"), element("dd", { id: "peak", class: "now" }, isNumber(peak) ? amount(peak, "B") : "only a run tells")),
     top.length ? element("table", {}, element("caption", {}, "most arithmetic"), element("tbody", {}, ...top.map(({ number, flops }) => element("tr", {},
       element("td", {}, nodeButton(number, 44)), element("td", { class: "number" }, amount(flops, "FLOP")), element("td", { class: "number" }, `${((100 * flops) / sum).toFixed(1)}%`))))) : null);
 }

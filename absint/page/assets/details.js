@@ -62,7 +62,7 @@ function valueTable(title, values) {
     element("tbody", {}, ...values.map((at) => element("tr", {},
       element("td", {}, valueButton(at, 36)),
       element("td", { class: "shape" }, `${data.values[at].type} ${shapeText(data.values[at], formula)}`),
-      element("td", { class: "shape" }, shapeText(data.values[at], dimNumber))))));
+      element("td", { class: "shape now" }, shapeText(data.values[at], dimNumber))))));
 }
 
 function showDetails() {
@@ -104,7 +104,7 @@ function valueDetails(at, among) {
   return [
     element("h3", {}, "value ", element("small", {}, named(value.name, 160))),
     element("p", { class: "shape" }, `${value.type} ${shapeText(value, formula)}`),
-    data.sizes.length ? element("p", { class: "shape" }, `at these sizes: ${shapeText(value, dimNumber)}`) : null,
+    data.sizes.length ? element("p", { class: "shape" }, "at these sizes: ", element("span", { class: "now" }, shapeText(value, dimNumber))) : null,
     value.elements ? element("p", { class: "shape" }, `elements: ${value.elements.join(", ")}`) : null,
     element("p", {}, "computed by ", nodeButton(value.by)),
     read.length ? element("p", {}, "read by ", ...read.slice(0, 12).flatMap((number) => [nodeButton(number, 36), " "]), read.length > 12 ? `and ${read.length - 12} more` : "") : null,

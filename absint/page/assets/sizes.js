@@ -88,6 +88,7 @@ function asked(sizes = state.sizes, names = Object.keys(sizes)) {
 function showVerdict() {
   const { failure } = state;
   const verdict = document.getElementById("verdict");
+  document.documentElement.classList.toggle("is-illegal", failure !== null);
   verdict.className = failure ? "illegal" : state.undecided ? "undecided" : "legal";
   if (!failure) {
     const doubts = data.contract.doubts.length;

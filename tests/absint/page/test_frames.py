@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,3 +79,11 @@ def test_a_comparison_is_a_page(browser: Browser, tmp_path: Path, width: int) ->
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width
         assert page.locator("script").count() == 0
+
+
+def test_the_pictures_of_the_readme_are_made_of_a_report(browser: Browser, tmp_path: Path) -> None:
+    made = runpy.run_path(str(EXAMPLES.parent / "docs" / "pictures" / "report.py"))["pictures"](browser, tmp_path)
+    for picture in made:
+        kept = EXAMPLES.parent / "docs" / "pictures" / picture.name
+        assert picture.read_bytes()[16:24] == kept.read_bytes()[16:24]  # width and height
+        assert len(picture.read_bytes()) > 50_000
