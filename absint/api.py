@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import onnx
 
     from absint.analyses.participant import Participant
+    from absint.declared.trust import Trust
     from absint.dynamizing.dynamize import Dynamized
     from absint.lattices.logic.relation import Relation
     from absint.program.lowered import Lowered
@@ -59,6 +60,7 @@ def analyze(
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
     with_: Sequence[Participant] = (),
+    trust: Trust = (),
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
 
@@ -97,6 +99,10 @@ def analyze(
     bounds sizes, decides branches, and shows that nodes do not fail. `Result.found_by` has what each found, and answers
     that rest on one name it.
 
+    `trust` takes declared shapes of values as premises where the analysis knows less: `"all"`, `"custom"` for outputs
+    of operators without a rule, or names of values and nodes. Every answer then holds of the runs in which they are
+    true; `Result.trusted` lists them, and answers that rest on one name it. One that is shown false is refused.
+
     Raises ModelError if the model cannot be read, UsageError for an assumption that does not parse or names no symbol,
     LimitError if the analysis is stopped before the model is lowered.
     """
@@ -116,6 +122,14 @@ def analyze(
     lookup = Lookup(table if table is not None else shipped(), plugins=plugins, schema_inference=schema_inference)
     with phase("lower"):
         lowered = lower(loaded, lookup, defaults=defaults, premises=premises, watch=watch)
+    if trust:
+        from absint.declared.trust import trusting
+
+        base = analyze(
+            loaded, assume=assume, bind=bind, table=table, refine=refine, plugins=plugins,
+            schema_inference=schema_inference, defaults=defaults, premises=premises, policy=policy,
+        )  # fmt: skip
+        trusting(base, trust, lowered)
     inputs = read_inputs(lowered)
     symbols = tuple(inputs.parameters)
     assumptions = read_assumptions(assume, inputs)
@@ -155,8 +169,12 @@ def analyze(
             result = _result(loaded, lowered, inputs, rounds, assumptions, companions)
     result.analyze = partial(
         _variant, assume=assume, table=table, refine=refine, plugins=plugins, schema_inference=schema_inference,
-        defaults=defaults, premises=premises, with_=with_,
+        defaults=defaults, premises=premises, with_=with_, trust=trust,
     )  # fmt: skip
+    if trust:
+        from absint.declared.trust import check_trust
+
+        check_trust(result)
     if strict:
         from absint.declared.diagnostics import refused
 
@@ -179,11 +197,12 @@ def _variant(
     defaults: bool,
     premises: bool,
     with_: Sequence[Participant],
+    trust: Trust,
 ) -> Result:
     """A variant of a model, analysed as the model was."""
     return analyze(
         loaded, assume=assume, bind=dict(sizes), table=table, refine=refine, plugins=plugins,
-        schema_inference=schema_inference, defaults=defaults, premises=premises, with_=with_,
+        schema_inference=schema_inference, defaults=defaults, premises=premises, with_=with_, trust=trust,
     )  # fmt: skip
 
 

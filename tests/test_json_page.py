@@ -60,7 +60,8 @@ STILL = "(float[12] x) => (float[3, 4] y) <int64[2] t = {3, 4}> {y = Reshape(x, 
 TABLE = "(float[2] x) => (float[2] y) <float[2] t = {3, 4}> {y = Add(x, t)}"
 BROKEN = "(float[N] x, int64[N] s) => (float[N] y) <float[3] u> {y = Add(x, s)  u = my.Nothing(x)}"
 PLACES = "(float[N] x) => (int64[A, B] y) {y = NonZero(x)}"
-MODELS = {"sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED,
+OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
+MODELS = {"opaque": OPAQUE, "sizes": SIZES, "places": PLACES, "broken": BROKEN, "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED,
           "still": STILL, "table": TABLE}  # fmt: skip
 
 
@@ -95,6 +96,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         "analyze sizes.onnx --timings --trace r --require ranks",
         "analyze broken.onnx",
         "analyze places.onnx",
+        "analyze opaque.onnx --trust custom",
         "prove sizes.onnx r[0]==N N>=1 z[0]==3",
         "prove broken.onnx N==1",
         f"prove {DETECTOR} height>=1",

@@ -44,6 +44,8 @@ class Rule:
     """The distribution with its version, or the onnx schema, that provides the rule; empty if a caller passed it in."""
     inferred: bool = False
     """The rule calls the inference function of an onnx schema, which absint does not check."""
+    is_missing: bool = False
+    """Nothing is known of the operator: it has this rule for declarations that are taken on trust."""
 
     @cached_property
     def places(self) -> Mapping[str, int]:

@@ -108,6 +108,11 @@ class Stating(Attributes):
         self._state(relation, reason, "assumed")
         return True
 
+    def premise(self, relation: Relation, reason: str) -> None:
+        """State a premise that the caller takes for granted: answers that rest on it name it."""
+        if relation not in (TRUE, UNKNOWN_RELATION):
+            self._state(relation, reason, "assumed")
+
     def _state(self, relation: object, reason: str, role: str) -> None:
         if not isinstance(relation, Relation):
             raise RuleError(

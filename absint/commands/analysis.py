@@ -53,6 +53,7 @@ class Settings(NamedTuple):
     premises: bool = True
     max_seconds: float | None = None
     max_nodes: int | None = None
+    trust: tuple[str, ...] = ()
 
 
 DEFAULT_SETTINGS: Final = Settings()
@@ -82,6 +83,13 @@ def settings_options(command: Command) -> Command:
         type=bool,
         default=True,
         help="Do not assume that integers never overflow and that floats hold sizes exactly.",
+    )
+    @click.option(
+        "--trust",
+        metavar="WHAT",
+        multiple=True,
+        help="Take declared shapes as premises where the analysis knows less: all, custom (outputs of operators "
+        "without a rule), or those of a value or node.",
     )
     @click.option("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
     @wraps(command)

@@ -5,6 +5,7 @@ findings       false declarations, each with sizes at which it is false
 claims         a declared dim as a relation between inferred dims; reading groups equal declarations
 trips          what a loop carries in its first two iterations
 legal          legal sizes at which relations are false, found without a solver
+trust          declared shapes as premises, on request
 annotate       writes inferred types into a copy of the model (type_writer), in a style; merge keeps what the author
                declared
 interface      declared inputs and outputs that annotating completes

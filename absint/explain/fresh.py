@@ -108,7 +108,7 @@ class _Finder:
         operation = item.operation
         if why == BY_CALLEE:
             return "call", why
-        if operation is not None and operation.rule is None:
+        if operation is not None and not operation.has_rule:
             return "no rule", why
         if operation is not None and operation.rule is not None and operation.rule.inferred:
             return "schema", why

@@ -27,10 +27,11 @@ def why_open(analysis: ShapeAnalysis, states: Sequence[State], node: int, output
     assert operation is not None
     if operation.body is not None:
         return BY_CALLEE
-    if operation.rule is None:
+    rule = operation.rule
+    if rule is None or rule.is_missing:
         return "the operator has no rule"
-    if operation.rule.inferred:
-        return f"the operator has no rule; what is known is from {operation.rule.origin}"
+    if rule.inferred:
+        return f"the operator has no rule; what is known is from {rule.origin}"
     if node in analysis.crashes:
         return "the rule of the operator failed"
     summary = analysis.applied[node]

@@ -302,7 +302,8 @@ def text(explanation: Derived, mention: Mention = lambda text, _: text) -> Itera
 
 def _is_plain_leaf(step: Step) -> bool:
     """A mention says all there is to say of it."""
-    return not (step.sources or step.facts or step.defined) and step.kind in ("initialiser", "fixed", "input")
+    says_more = step.sources or step.facts or step.defined or any(r.role == "assumed" for r in step.requires)
+    return not says_more and step.kind in ("initialiser", "fixed", "input")
 
 
 def _listed(word: str, parts: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from absint.diagnostics import Diagnostic
 from absint.lattices.records import NamedTuple, record
+from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.definitions import read_texts
@@ -64,6 +65,8 @@ class Lowered:
     """The limits of the analysis, if there are any."""
     definition_texts: Mapping[str, str] = MappingProxyType({})
     """Names of long dims that an annotated model defines, with their texts."""
+    trusted: tuple[Trusted, ...] = ()
+    """The declarations that are taken on trust."""
     lower: Callable[[Loaded], Lowered] | None = None
     """Lowers another model as this one was lowered, if `absint.program.again` lowered it."""
 
@@ -95,6 +98,15 @@ class Lowered:
                 if item.gate >= 0:
                     needed[item.gate] = 1
         return needed
+
+
+class Trusted(NamedTuple):
+    """A declaration that is taken on trust, since it says more than the analysis knows."""
+
+    where: str
+    """The declaration in words of the model: `output 'y'`, `value_info 'h'`."""
+    shape: Shape
+    """The declared shape; a dim in words of the author's own is unknown."""
 
 
 class Frame:

@@ -84,6 +84,11 @@ class Operation:
         """It is kept for later models."""
 
     @property
+    def has_rule(self) -> bool:
+        """Something is known of the operator."""
+        return self.rule is not None and not self.rule.is_missing
+
+    @property
     def operator(self) -> str:
         """Name with its domain, as users write it."""
         return f"{self.domain}::{self.op_type}" if self.domain else self.op_type

@@ -69,6 +69,10 @@ def document(
             | ({} if d.sizes is None else {"sizes": dict(d.sizes)})
             for d in result.diagnostics
         ],
+        "trusted": [
+            {"where": item.where, "shape": [None if d.is_unknown else texts.json(d) for d in item.shape]}
+            for item in result.trusted
+        ],
         "assuming": [located(premise, texts) for premise in result.premises],
     }
     if not result.policy.sound:

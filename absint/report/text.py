@@ -276,6 +276,11 @@ def _summary(analysed: Analysed, texts: Where, width: int) -> Iterator[Line]:
         rows.append(
             ("by schema", ", ".join(f"{operator} ({count:,})" for operator, count in analysed.inferred.items()))
         )
+    if analysed.trusted:
+        count = len(analysed.trusted)
+        rest = ", ..." if count > SHOWN_ALIKE else ""
+        shown = ", ".join(item.where for item in analysed.trusted[:SHOWN_ALIKE]) + rest
+        rows.append(("trusting", f"{count:,} {'declaration' if count == 1 else 'declarations'}: {shown}"))
     premises = all_premises(analysed)
     if premises:
         from absint.report.relations import in_short

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
     from absint.program.graph import Node, Program, Scope
-    from absint.program.lowered import Lowered
+    from absint.program.lowered import Lowered, Trusted
     from absint.program.steps import Operand
     from absint.shapes.advised import Companions
     from absint.shapes.analysis import ShapeAnalysis
@@ -208,11 +208,16 @@ class Analysed:
         operations = {node.operation for node in self.nodes}
         return all(k is None or (k.rule is not None and k.rule.complete) for k in operations)
 
+    @property
+    def trusted(self) -> tuple[Trusted, ...]:
+        """The declarations that the caller takes on trust, and that say more than the analysis knows."""
+        return self.lowered.trusted
+
     @cached_property
     def unruled(self) -> Counter[str]:
         """Operators without a rule, and the number of their nodes."""
         operations = (node.operation for node in self.nodes)
-        return Counter(k.operator for k in operations if k is not None and k.rule is None and k.body is None)
+        return Counter(k.operator for k in operations if k is not None and not k.has_rule and k.body is None)
 
     @cached_property
     def inferred(self) -> Counter[str]:

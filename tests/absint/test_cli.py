@@ -369,6 +369,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
                 "message": "no transfer rule (1 node); outputs are unknown",
             }
         ],
+        "trusted": [],
         "assuming": [],
         "definitions": {},
         "missing": {"rules": ["my::Mystery: no rule (1 node)"]},
