@@ -30,6 +30,8 @@ DOWNLOADS: Final = ("examples/tour.ipynb", "examples/data_flow.py")
 
 FENCE: Final = re.compile(r"^```python run$", re.MULTILINE)
 LINK: Final = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+|docs/)([^()\s#]+)(#[^()\s]*)?\)")
+BARE: Final = re.compile(r"(?<![\w/(\[`])docs/([\w/-]+\.md)\b")
+"""A page that a text names without a link."""
 NAMED: Final = re.compile(r"\[([\w/.-]+\.md)\]\(\1(#[^()\s]*)?\)")
 """A link whose text is the file."""
 PICTURE: Final = re.compile(r"^!\[([^\]]*)\]\((?:\.\./)?(pictures/[\w-]+\.svg)\)$", re.MULTILINE)
@@ -48,6 +50,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     depth = "../" * page.file.src_uri.count("/")
     text = FENCE.sub("```python", markdown)
     text = LINK.sub(lambda found: linked(found, depth), text)
+    if page.file.src_uri in COPIED.values():
+        text = BARE.sub(lambda found: f"[{found[1]}]({found[1]})" if found[1] in files.src_uris else found[0], text)
     text = NAMED.sub(lambda found: titled(found, page.file.src_uri, files), text)
     return PICTURE.sub(lambda found: inlined(found[1], found[2]), text)
 
