@@ -18,6 +18,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from absint import Result
 from absint.cli import GROUPS, cli
 from absint.report.schemas import json_schema, names
 
@@ -26,6 +27,7 @@ WIDTH: Final = 78
 """Columns of a help text that is not printed on a terminal."""
 COPIED: Final = {"CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 """Pages that stand beside docs/ in the repository."""
+RESULT: Final = "reference/result.md"
 DOWNLOADS: Final = ("examples/tour.ipynb", "examples/data_flow.py")
 
 FENCE: Final = re.compile(r"^```python run$", re.MULTILINE)
@@ -52,6 +54,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     text = LINK.sub(lambda found: linked(found, depth), text)
     if page.file.src_uri in COPIED.values():
         text = BARE.sub(lambda found: f"[{found[1]}]({found[1]})" if found[1] in files.src_uris else found[0], text)
+    if page.file.src_uri == RESULT:
+        text += "".join(f"\n::: absint.Result.{name}\n    options: {{heading_level: 3}}\n" for name in others(text))
     text = NAMED.sub(lambda found: titled(found, page.file.src_uri, files), text)
     return PICTURE.sub(lambda found: inlined(found[1], found[2]), text)
 
@@ -64,6 +68,11 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/schemas.md", schemas()
     for name in names():
         yield f"reference/schemas/{name}.json", json.dumps(json_schema(name), indent=1) + "\n"
+
+
+def others(text: str) -> list[str]:
+    """Public members of `Result` that the page about it does not show by name."""
+    return [name for name in dir(Result) if not name.startswith("_") and f"absint.Result.{name}\n" not in text]
 
 
 def commands() -> str:
