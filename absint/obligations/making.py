@@ -1,0 +1,159 @@
+"""The obligations of a rule at an instance of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from absint.lattices.contents import Contents
+from absint.lattices.dtype import DType
+from absint.lattices.logic.relation import UNKNOWN_RELATION
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.value import Tensor
+from absint.obligations.obligation import Gap, Kind, Obligation
+from absint.solver.smtlib import Script
+from absint.specification.formulas import Formula, both, equal, negated, variable
+from absint.specification.node import Clause, Meaning, Output
+from absint.specification.specs import Argument, Instance, Specification
+from absint.transfer.application import apply
+from absint.transfer.op import Applied, Op
+from absint.transfer.rule import Rule
+
+
+def obligations(
+    rule: Rule, spec: Specification, operator: str, version: int, instance: Instance
+) -> Iterator[Obligation | Gap]:
+    """All obligations of the rule at the instance, and what it leaves open."""
+    return _Making(rule, spec, operator, version, instance).all()
+
+
+class _Making:
+    def __init__(self, rule: Rule, spec: Specification, operator: str, version: int, instance: Instance) -> None:
+        self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
+        self.meaning: Meaning = spec.meaning(operator, version, instance)
+        self.applied: Applied = apply(rule, _op(rule, operator, version, instance))
+
+    def all(self) -> Iterator[Obligation | Gap]:
+        if not self.meaning.outputs:
+            yield from self._illegal()
+            return
+        if self.applied.rejected is not None:
+            yield self._obligation("rejected", f"no sizes are legal: {self.applied.rejected}", [self.legal])
+            return
+        for place, (output, value) in enumerate(zip(self.meaning.outputs, self.applied.outputs, strict=False)):
+            yield from self._output(place, output, value)
+        required = [s for s in self.applied.statements if s.role == "required"]
+        for statement in required:
+            if statement.relation is UNKNOWN_RELATION:
+                yield self._gap(f"a requirement that it does not know: {statement.reason}")
+                continue
+            script = self._script([self.legal])
+            script.commands(f"(assert (not {script.script.relation(statement.relation)}))")
+            yield self._made("necessary", f"{statement.relation}: {statement.reason}", script)
+        yield from self._sufficient([s.relation for s in required if s.relation is not UNKNOWN_RELATION])
+
+    @property
+    def legal(self) -> Formula:
+        return both(*[clause.formula for clause in self.meaning.legal])
+
+    def _illegal(self) -> Iterator[Obligation | Gap]:
+        (clause,) = self.meaning.legal
+        if self.applied.rejected is None and self.rule.complete and not self.applied.possible_failures:
+            required = [s.relation for s in self.applied.statements if s.role == "required"]
+            yield from self._entailed(required, clause)
+        elif self.applied.rejected is None:
+            yield self._gap(f"an illegal node is not rejected: {clause.reason}")
+
+    def _output(self, place: int, output: Output, value: object) -> Iterator[Obligation | Gap]:
+        if not isinstance(value, Tensor) or value.shape.is_top:
+            yield self._gap(f"the rank of output {place}")
+            return
+        dims = value.shape.dims
+        if len(dims) != len(output.dims):
+            claim = f"output {place} has rank {len(dims)}, specified is {len(output.dims)}"
+            yield self._obligation("exact", claim, [self.legal])
+            return
+        for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
+            where = f"output {place}, axis {axis}"
+            yield from self._size(where, defined, dim)
+
+    def _size(self, where: str, defined: object, dim: Dim) -> Iterator[Obligation | Gap]:
+        from absint.specification.formulas import Defined
+
+        assert isinstance(defined, Defined)
+        if not isinstance(dim, Expr):
+            yield self._gap(f"{where} is unknown")
+            return
+        script = self._script([self.legal])
+        script.commands(f"(define-fun |the size| () Int {script.script.dim(dim)})")
+        size = variable("|the size|")
+        wrong = negated(both(defined.condition(size), size >= defined.least))
+        script.commands(f"(assert {wrong.smtlib()})")
+        yield self._made("exact", f"{where} is {dim}", script)
+        one, other = variable("|one size|"), variable("|other size|")
+        twice = self._script([self.legal], "(declare-const |one size| Int)", "(declare-const |other size| Int)")
+        for each in (one, other):
+            twice.commands(f"(assert {both(defined.condition(each), each >= defined.least).smtlib()})")
+        twice.commands(f"(assert {negated(equal(one, other)).smtlib()})")
+        yield self._made("unique", f"{where} is one size", twice)
+
+    def _sufficient(self, required: Sequence[object]) -> Iterator[Obligation | Gap]:
+        if not self.rule.complete:
+            return
+        for failure in self.applied.possible_failures:
+            yield self._gap(f"may fail: {failure}")
+        for clause in self.meaning.legal:
+            yield from self._entailed(required, clause)
+
+    def _entailed(self, required: Sequence[object], clause: Clause) -> Iterator[Obligation | Gap]:
+        script = self._script([negated(clause.formula)])
+        for relation in required:
+            script.commands(f"(assert {script.script.relation(relation)})")  # type: ignore[arg-type]
+        yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
+
+    def _obligation(self, kind: Kind, claim: str, formulas: Sequence[Formula]) -> Obligation:
+        return self._made(kind, claim, self._script(formulas))
+
+    def _made(self, kind: Kind, claim: str, script: _Script) -> Obligation:
+        return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text)
+
+    def _gap(self, reason: str) -> Gap:
+        return Gap(self.operator, self.version, str(self.instance), reason)
+
+    def _script(self, formulas: Sequence[Formula], *declarations: str) -> _Script:
+        script = _Script(self.instance.variables)
+        script.commands(*declarations, *[f"(assert {formula.smtlib()})" for formula in formulas])
+        return script
+
+
+class _Script:
+    """A script over the sizes of an instance: each from 0 to the greatest that ONNX's tools can hold."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.script = Script()
+        self._commands: list[str] = []
+        for name in names:
+            self.script.dim(Dim(name))
+
+    def commands(self, *commands: str) -> None:
+        self._commands += commands
+
+    @property
+    def text(self) -> str:
+        return "\n".join([self.script.text, *self._commands])
+
+
+def _op(rule: Rule, operator: str, version: int, instance: Instance) -> Op:
+    inputs = [None if argument is None else _value(argument) for argument in instance.inputs]
+    return Op(rule, inputs, dict(instance.attributes), version=version, outputs=instance.outputs, name=operator)
+
+
+def _value(argument: Argument) -> Tensor:
+    dtype = DType[argument.dtype.upper()]
+    shape = Shape(list(argument.dims))
+    if argument.elements is None:
+        return Tensor(dtype, shape)
+    return Tensor(dtype, shape, Contents.of(tuple(argument.dims), [Dim(part) for part in argument.elements]))
+
+
+__all__ = ["obligations"]

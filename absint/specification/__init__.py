@@ -1,0 +1,13 @@
+"""Specifications of operators: what a node computes as integer formulas, written from the documents of ONNX.
+
+They share no code with the rules, and no analysis imports them: rules are proved against them, for all sizes.
+
+    formulas     integer terms and formulas; sizes that are defined by what is true of them
+    node         a node as a specification sees it, and its meaning
+    specs        the specifications by operator; the grid of instances at which each is compared
+    families     the files below, imported when a specification is asked for
+
+    elementwise  each element from elements at the same place; broadcasting
+    reductions   axes that become one element
+    windows      convolutions and pools
+"""

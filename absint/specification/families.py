@@ -1,0 +1,17 @@
+"""The files of specifications, imported when a specification is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+FAMILIES: Final = ("elementwise", "windows", "reductions")
+
+
+def load() -> None:
+    """Import every family, so that its specifications are registered."""
+    for name in FAMILIES:
+        import_module(f"absint.specification.{name}")
+
+
+__all__ = ["FAMILIES", "load"]

@@ -1,0 +1,139 @@
+"""A node as a specification sees it: sizes as variables, attributes as numbers. And its meaning: sizes that are defined,
+and clauses that a legal node meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from absint.specification.formulas import FALSE, Defined, Formula, Int, Term, exactly, term
+
+Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
+
+
+class Input(NamedTuple):
+    """A tensor that a node gets."""
+
+    dims: tuple[Term, ...]
+    elements: tuple[Term, ...] | None = None
+    """The integers in it, in row-major order, where the meaning hangs on them and they are known."""
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+
+class Output(NamedTuple):
+    """A tensor that a node gives."""
+
+    dims: tuple[Defined, ...]
+    elements: tuple[Term, ...] | None = None
+
+
+class Clause(NamedTuple):
+    """What a legal node meets."""
+
+    formula: Formula
+    reason: str
+
+
+class Meaning(NamedTuple):
+    """What a node computes, if it is legal."""
+
+    legal: tuple[Clause, ...]
+    outputs: tuple[Output, ...]
+    """None if the node is illegal at any sizes."""
+
+
+class IllegalError(Exception):
+    """The node is illegal at any sizes."""
+
+
+class Node:
+    """One node: the specification of its operator reads it and states what makes it legal."""
+
+    def __init__(
+        self,
+        operator: str,
+        version: int,
+        inputs: Sequence[Input | None],
+        attributes: Mapping[str, Attribute] | None = None,
+        outputs: int = 1,
+    ) -> None:
+        self.operator = operator
+        self.version = version
+        """The version of the operator: the opset that introduced or last changed it."""
+        self.inputs = tuple(inputs)
+        self.attributes = attributes or {}
+        self.outputs = outputs
+        self.legal: list[Clause] = []
+
+    def input(self, index: int) -> Input:
+        """A required input."""
+        found = self.optional(index)
+        if found is None:
+            raise IllegalError(f"input {index} is missing")
+        return found
+
+    def optional(self, index: int) -> Input | None:
+        """An input, or None if it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def given(self) -> list[Input]:
+        """All inputs, of an operator that takes any number."""
+        return [found for found in self.inputs if found is not None]
+
+    def elements(self, index: int) -> tuple[Term, ...] | None:
+        """The integers in an input, or None if it is left out."""
+        found = self.optional(index)
+        if found is None:
+            return None
+        if found.elements is None:
+            raise LookupError(f"the meaning of {self.operator} hangs on the elements of input {index}")
+        return found.elements
+
+    def integer(self, name: str, default: int = 0) -> int:
+        value = self.attributes.get(name, default)
+        assert isinstance(value, int)
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self.attributes.get(name, default)
+        assert isinstance(value, str)
+        return value
+
+    def integers(self, name: str) -> list[int] | None:
+        """A list of integers, or None if the attribute is left out."""
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        assert isinstance(value, Sequence)
+        return [int(number) for number in value]
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis that may count from the end: legal in [-rank, rank - 1]."""
+        self.demand(-rank <= axis < rank, f"axis {axis} must be one of {rank}")
+        return axis % rank
+
+    def requires(self, formula: Formula, reason: str) -> None:
+        """A legal node meets this."""
+        self.legal.append(Clause(formula, reason))
+
+    def demand(self, holds: bool, reason: str) -> None:
+        """A legal node meets this, whatever the sizes."""
+        if not holds:
+            raise IllegalError(reason)
+
+
+def tensor(dims: Sequence[Int | Defined], elements: Sequence[Int] | None = None) -> Output:
+    """An output of these sizes."""
+    return Output(tuple(map(exactly, dims)), None if elements is None else tuple(map(term, elements)))
+
+
+def illegal(reason: str) -> Meaning:
+    """The meaning of a node that is illegal at any sizes."""
+    return Meaning((Clause(FALSE, reason),), ())
+
+
+__all__ = ["Attribute", "Clause", "IllegalError", "Input", "Meaning", "Node", "Output", "illegal", "tensor"]

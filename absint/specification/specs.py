@@ -1,0 +1,139 @@
+"""Specifications by operator, with the grid of nodes at which they are compared: `@specifies`, `at`, `specification`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from absint.specification.formulas import Term, term, variable
+from absint.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
+
+Function = Callable[[Node], Output | Sequence[Output]]
+
+
+class Argument(NamedTuple):
+    """An input of an instance: its dims, each a number or the name of a variable, and its integers if they matter."""
+
+    dims: tuple[int | str, ...]
+    elements: tuple[int | str, ...] | None = None
+    dtype: str = "float"
+
+    def input(self) -> Input:
+        """The input that a specification reads."""
+        return Input(_terms(self.dims), None if self.elements is None else _terms(self.elements))
+
+
+class Instance(NamedTuple):
+    """A node of an operator at fixed rank and attributes, all named sizes free."""
+
+    inputs: tuple[Argument | None, ...]
+    attributes: Mapping[str, Attribute]
+    outputs: int = 1
+    first: int = 1
+    """The first version of the operator that has this form."""
+    last: int = 1 << 16
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of sizes and elements, each once."""
+        names: dict[str, None] = {}
+        for argument in self.inputs:
+            if argument is not None:
+                for part in (*argument.dims, *(argument.elements or ())):
+                    names |= {part: None} if isinstance(part, str) else {}
+        return tuple(names)
+
+    def __str__(self) -> str:
+        inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)
+        attributes = "".join(f" {name}={value}" for name, value in self.attributes.items())
+        return inputs + attributes
+
+
+class Specification(NamedTuple):
+    """The specification of some operators, and the instances at which it is compared."""
+
+    operators: tuple[str, ...]
+    domain: str
+    first: int
+    last: int
+    function: Function
+    grid: tuple[Instance, ...]
+
+    def meaning(self, operator: str, version: int, instance: Instance) -> Meaning:
+        """What a node of the instance computes, and when it is legal."""
+        inputs = [None if argument is None else argument.input() for argument in instance.inputs]
+        node = Node(operator, version, inputs, instance.attributes, instance.outputs)
+        try:
+            found = self.function(node)
+        except IllegalError as error:
+            return illegal(str(error))
+        return Meaning(tuple(node.legal), (found,) if isinstance(found, Output) else tuple(found))
+
+
+_SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
+
+
+def specifies(
+    operators: str, *, grid: Iterable[Instance], domain: str = "", first: int = 1, last: int = 1 << 16
+) -> Callable[[Function], Function]:
+    """Register a function as the specification of operators, from version `first` to `last`."""
+
+    def register(function: Function) -> Function:
+        names = tuple(operators.split())
+        found = Specification(names, domain, first, last, function, tuple(grid))
+        for name in names:
+            _SPECIFICATIONS.setdefault((domain, name), []).append(found)
+        return function
+
+    return register
+
+
+def specification(domain: str, operator: str, version: int) -> Specification | None:
+    """The specification of a version of an operator."""
+    _load()
+    fitting = [s for s in _SPECIFICATIONS.get((domain, operator), ()) if s.first <= version <= s.last]
+    return fitting[-1] if fitting else None
+
+
+def specified() -> list[tuple[str, str]]:
+    """The operators that have a specification: domain and name."""
+    _load()
+    return sorted(_SPECIFICATIONS)
+
+
+def _load() -> None:
+    from absint.specification import families
+
+    families.load()
+
+
+def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:
+    """An instance, its inputs as text: `N C 3` are dims, `int64: N` has another type, `= 1 n -1` is a vector of
+    integers, `=` alone an empty one, `. n` a scalar; None is left out.
+    """
+    return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
+
+
+def _argument(text: str | None) -> Argument | None:
+    if text is None:
+        return None
+    dtype, colon, rest = text.partition(":")
+    parts = (rest if colon else text).split()
+    kind = dtype.strip() if colon else "int64" if parts[:1] in (["="], ["."]) else "float"
+    values = tuple(int(part) if part.lstrip("-").isdigit() else part for part in parts if part not in ("=", "."))
+    if parts[:1] == ["="]:
+        return Argument((len(values),), values, kind)
+    return Argument((), values, kind) if parts[:1] == ["."] else Argument(values, None, kind)
+
+
+def _terms(parts: Sequence[int | str]) -> tuple[Term, ...]:
+    return tuple(variable(part) if isinstance(part, str) else term(part) for part in parts)
+
+
+def _shown(argument: Argument) -> str:
+    if argument.elements is None:
+        return f"[{', '.join(map(str, argument.dims))}]"
+    return f"={list(argument.elements)}".replace("'", "")
+
+
+__all__ = ["Argument", "Instance", "Specification", "at", "specification", "specified", "specifies"]

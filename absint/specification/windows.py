@@ -1,0 +1,59 @@
+"""Windows that slide over axes: convolutions and pools.
+
+A window of k positions, d apart, spans d*(k - 1) + 1 of an axis. It is put at 0, s, 2*s, ... of the padded axis, as
+long as it fits (the formulas of Conv and of the pools in Operators.md, which round down, or up with ceil_mode).
+"""
+
+from __future__ import annotations
+
+from absint.specification.formulas import Defined, Int, equal, greatest
+from absint.specification.node import Node, Output, tensor
+from absint.specification.specs import at, specifies
+
+
+def positions(padded: Int, span: Int, stride: int) -> Defined:
+    """The greatest number of positions whose last one still fits into the padded axis."""
+    return greatest(lambda q: (q - 1) * stride + span <= padded, least=1)
+
+
+CONVOLUTIONS = [
+    at("N C H", "M D K"),
+    at("N C H", "M D 3", "B", strides=[2], pads=[1, 1]),
+    at("N C H W", "M D K L", dilations=[2, 1], pads=[1, 0, 2, 3]),
+    at("N C H", "M D 3", group=2),
+    at("N C H W", "M D 3 3", strides=[2, 3], kernel_shape=[3, 3]),
+    at("N C H", "M D 3", auto_pad="VALID", strides=[2]),
+    at("N C H", "M D 3", auto_pad="SAME_UPPER", strides=[2]),
+    at("N C H", "M D 2 3"),
+]
+
+
+@specifies("Conv", grid=CONVOLUTIONS)
+def convolution(node: Node) -> Output:
+    """X (N, C, axes...) with W (M, C/group, kernel...): N, M, and the positions along each axis."""
+    x, w, bias = node.input(0), node.input(1), node.optional(2)
+    node.demand(x.rank == w.rank, "X and W must have one rank")
+    group, axes = node.integer("group", 1), x.rank - 2
+    node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
+    node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
+    if bias is not None:
+        node.requires(equal(bias.dims[0], w.dims[0]), "B must have one value for each output channel")
+    strides = node.integers("strides") or [1] * axes
+    dilations = node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    mode = node.text("auto_pad", "NOTSET")
+    for axis, size in enumerate(node.integers("kernel_shape") or ()):
+        node.requires(equal(w.dims[2 + axis], size), "kernel_shape must be the shape of the kernel")
+    sizes = []
+    for axis in range(axes):
+        size, kernel = x.dims[2 + axis], w.dims[2 + axis]
+        node.requires(kernel >= 1, "the kernel must have an element")
+        if mode.startswith("SAME"):
+            node.requires(size >= 1, "the axis must have an element")
+            sizes.append(greatest(lambda q, size=size, s=strides[axis]: (q - 1) * s < size, least=1))
+            continue
+        padded = size + (0 if mode == "VALID" else pads[axis] + pads[axes + axis])
+        span = dilations[axis] * (kernel - 1) + 1
+        node.requires(span <= padded, "the window must fit")
+        sizes.append(positions(padded, span, strides[axis]))
+    return tensor([x.dims[0], w.dims[0], *sizes])
